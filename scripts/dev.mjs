@@ -1,0 +1,73 @@
+// Plain JavaScript on purpose: this is the one file that runs on whatever Node (18 or newer) a person has.
+// It installs Node 24 and npm from the npm registry, then the dependencies, and runs everything else with those.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const toolchain = join(root, 'scripts', 'toolchain');
+const binary = (name) => join(root, 'node_modules', '.bin', name);
+
+const commands = {
+  sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
+  vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
+  test: (args) => [['node', binary('vitest'), 'run', ...args]],
+  bench: (args) => [['node', 'bench/bench.ts', ...args]],
+  build: () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts']],
+  'check-dist': () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts', '--check']],
+  lint: (args) => [['node', binary('eslint'), '.', '--max-warnings=0', ...args]],
+  types: () => [['node', binary('tsc'), '-p', 'tsconfig.json']],
+  node: (args) => [['node', ...args]],
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+if (!Object.hasOwn(commands, name)) {
+  console.error(`unknown command "${name}"; one of: ${Object.keys(commands).join(', ')}`);
+  process.exit(2);
+}
+
+const node = installNode();
+installDependencies(node);
+for (const [, ...argv] of commands[name](args)) run(node, argv);
+
+/** Path of a Node 24 executable; installs one into scripts/toolchain where npm ships it. */
+function installNode() {
+  const packaged = join(toolchain, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  installOnce(toolchain, packaged, () => {
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', toolchain]);
+  });
+  if (existsSync(packaged)) return packaged;
+  if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
+  console.error(`No Node 24 on npm for ${process.platform}-${process.arch} and this is ${process.version}: install Node 24 or newer, then run this again.`);
+  process.exit(1);
+}
+
+function installDependencies(nodePath) {
+  const npm = join(toolchain, 'node_modules', 'npm', 'bin', 'npm-cli.js');
+  installOnce(root, join(root, 'node_modules', '.bin', 'tsc'), () => {
+    console.error('Installing dependencies (once) …');
+    run(nodePath, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
+  });
+}
+
+/** Runs `install` unless the stamp in node_modules says that this very lockfile was installed. */
+function installOnce(folder, product, install) {
+  const stamp = join(folder, 'node_modules', '.installed-lockfile');
+  const digest = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json'))).digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest && (existsSync(product) || folder === toolchain)) return;
+  install();
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, digest);
+}
+
+function run(command, argv) {
+  const nodePath = command === 'npm' ? undefined : dirname(command);
+  const env = { ...process.env, PATH: nodePath ? `${nodePath}${delimiter}${process.env.PATH}` : process.env.PATH };
+  // What npm exports to its scripts would steer every npm and git that the tests start.
+  for (const key of Object.keys(env)) if (/^npm_/i.test(key) && key.toLowerCase() !== 'npm_config_cafile' && key.toLowerCase() !== 'npm_config_registry') delete env[key];
+  const { status, signal, error } = spawnSync(command, argv, { cwd: root, stdio: 'inherit', env, shell: process.platform === 'win32' && command === 'npm' });
+  if (error) console.error(`${command}: ${error.message}`);
+  if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
+}

@@ -1,0 +1,38 @@
+/** A git object id of a tree or commit. */
+export type ObjectId = string;
+
+/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state and what git ignores. */
+export interface Snapshot {
+  readonly head: ObjectId;
+  readonly tree: ObjectId;
+}
+
+/** How the agent's process ended. `timeout` says whose clock ran out. */
+export type AgentEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'timeout'; readonly of: 'call' | 'run' }
+  | { readonly kind: 'signalled'; readonly signal: string }
+  | { readonly kind: 'cancelled' };
+
+/** Result of the user's verify commands after an iteration; `tail` is the end of their output. */
+export type Verification =
+  | { readonly kind: 'not-run' }
+  | { readonly kind: 'passed'; readonly durationMs: number }
+  | { readonly kind: 'failed'; readonly command: string; readonly code: number | null; readonly tail: string; readonly durationMs: number };
+
+/** What an iteration really changed, measured; never a claim. */
+export interface Evidence {
+  readonly before: Snapshot;
+  readonly after: Snapshot;
+  /** Paths whose content differs between the two trees, sorted, at most 200; `fileCount` counts all. */
+  readonly files: readonly string[];
+  readonly fileCount: number;
+  /** Commits that the agent made itself. */
+  readonly agentCommits: number;
+  readonly insertions: number;
+  readonly deletions: number;
+  readonly end: AgentEnd;
+  /** Characters of the agent's final message. */
+  readonly outputChars: number;
+  readonly verification: Verification;
+}

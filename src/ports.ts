@@ -1,0 +1,193 @@
+import type { Analysis } from './core/analysis/analysis.ts';
+import type { AgentEnd, ObjectId, Snapshot, Verification } from './core/evidence.ts';
+import type { LaneId } from './core/state.ts';
+
+/** Instants in ms since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+/** The job log. Text given to it is cleaned of workflow commands and redacted by the adapter. */
+export interface Log {
+  info(text: string): void;
+  warning(text: string): void;
+  error(text: string): void;
+  /** One collapsible group; nests not. */
+  group<T>(title: string, body: () => Promise<T>): Promise<T>;
+}
+
+/** One agent call. `signal` aborts it: the whole process tree is ended before `call` settles. */
+export interface AgentCall {
+  readonly prompt: string;
+  readonly resume: string | null;
+  readonly timeoutMs: number;
+  /** Which clock `timeoutMs` was cut from. */
+  readonly timeoutOf: 'call' | 'run';
+  /** What the run may still spend in US dollars; null = no limit. */
+  readonly budgetUsd: number | null;
+  readonly signal: AbortSignal;
+}
+
+/** What came of a call. Never throws for what the agent did; only for a CLI that cannot be started. */
+export interface AgentRun {
+  readonly analysis: Analysis;
+  readonly end: AgentEnd;
+  readonly outputChars: number;
+  readonly durationMs: number;
+}
+
+/** A coding agent's CLI. */
+export interface Agent {
+  /** Installs the CLI when it is absent and returns its version; throws UserError when it cannot. */
+  prepare(): Promise<string>;
+  call(call: AgentCall): Promise<AgentRun>;
+  /** Copies the session's transcript into `folder`; false when there is none. */
+  exportSession(sessionId: string, folder: string): Promise<boolean>;
+  /** Puts a transcript from `folder` where the CLI finds it; false when there is none. */
+  importSession(sessionId: string, folder: string): Promise<boolean>;
+  /** Ends every process that any call started and left behind. */
+  sweep(): Promise<void>;
+}
+
+/** Runs the user's verify commands, one after another, until one fails. */
+export interface Verifier {
+  verify(timeoutMs: number, signal: AbortSignal): Promise<Verification>;
+}
+
+/** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
+export type LaneStart =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
+  | { readonly kind: 'restart'; readonly mergedHead: ObjectId };
+
+/** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
+export interface Repository {
+  /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
+  problems(): Promise<readonly string[]>;
+  /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
+  openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
+  snapshot(): Promise<Snapshot>;
+  compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
+  /** Commits what is not committed, leaves out and reports what must not be published; rewrites agent commits only if they hold such a thing. */
+  commit(iteration: IterationCommit): Promise<CommittedIteration>;
+  /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
+  hideCredentials(): Promise<() => Promise<void>>;
+}
+
+export interface OpenedLane {
+  readonly head: ObjectId;
+  /** Tree of the merge base with the base branch. */
+  readonly baseTree: ObjectId;
+  /** Commits of the lane that the base branch lacks. */
+  readonly ahead: number;
+}
+
+export interface TreeChange {
+  readonly files: readonly string[];
+  readonly fileCount: number;
+  readonly insertions: number;
+  readonly deletions: number;
+  readonly agentCommits: number;
+}
+
+export interface IterationCommit {
+  readonly before: Snapshot;
+  /** Subject and body, without trailers. */
+  readonly message: string;
+  readonly trailers: Readonly<Record<string, string>>;
+}
+
+export interface CommittedIteration {
+  readonly head: ObjectId;
+  /** The newest commit of this iteration; null when there is none. */
+  readonly commit: ObjectId | null;
+  readonly withheld: readonly Withheld[];
+}
+
+/** A changed file that was left out of the commit. */
+export interface Withheld {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The remote side of the repository. */
+export interface Remote {
+  /** Tip of every branch that starts with `prefix`, and whether the token may push; throws UserError when the remote refuses even reading. */
+  probe(prefix: string): Promise<RemoteProbe>;
+  /** Publishes `commit` as `branch`, never forced: `expected` is the tip that the lane started from (null: the branch must not exist). */
+  push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
+}
+
+export interface RemoteProbe {
+  readonly branches: Readonly<Record<string, ObjectId>>;
+  readonly mayPush: { readonly kind: 'yes' } | { readonly kind: 'no'; readonly why: string };
+}
+
+export type PushResult =
+  | { readonly kind: 'pushed' }
+  | { readonly kind: 'rejected'; readonly why: string };
+
+/** An issue as the forge lists it: raw text of strangers. */
+export interface Issue {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly state: 'open' | 'closed';
+  readonly isPullRequest: boolean;
+}
+
+export interface PullRequest {
+  readonly number: number;
+  readonly url: string;
+  readonly state: 'open' | 'merged' | 'closed';
+  readonly headSha: string;
+  readonly draft: boolean;
+  readonly body: string;
+}
+
+export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
+
+/** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
+export interface Forge {
+  defaultBranch(): Promise<string>;
+  openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
+  issue(number: number): Promise<Issue | null>;
+  permissionOf(login: string): Promise<Permission>;
+  /** The newest pull request whose head is `branch` of this repository. */
+  pullRequestOf(branch: string): Promise<PullRequest | null>;
+  /** Branch and fork-ness of a pull request, for comments on it. */
+  pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
+  /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
+  checkMayOpenPullRequests(baseBranch: string): Promise<void>;
+  openPullRequest(request: { readonly title: string; readonly body: string; readonly head: string; readonly base: string; readonly draft: boolean }): Promise<PullRequest>;
+  updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
+  /** Draft → ready for review (GraphQL). */
+  markReady(number: number): Promise<void>;
+  /** Creates or updates the one comment that carries `marker`; writes nothing when the text is already there. */
+  upsertComment(number: number, marker: string, body: string): Promise<void>;
+  react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
+  /** HTTP requests sent so far. */
+  requestCount(): number;
+}
+
+export type ReactionTarget =
+  | { readonly kind: 'issue'; readonly number: number }
+  | { readonly kind: 'comment'; readonly id: number };
+
+/** Where a lane's state document and session folder are kept between runs. Time-bounded; never throws. */
+export interface StateStore {
+  restore(lane: LaneId): Promise<RestoredState>;
+  /** `sessionFolder`: a folder to keep beside the document, or null. */
+  save(lane: LaneId, sequence: number, document: string, sessionFolder: string | null): Promise<SavedState>;
+}
+
+export type RestoredState =
+  | { readonly kind: 'found'; readonly document: string; readonly sessionFolder: string | null; readonly origin: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+export type SavedState =
+  | { readonly kind: 'saved'; readonly where: string }
+  | { readonly kind: 'not-saved'; readonly why: string };

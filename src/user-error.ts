@@ -1,0 +1,10 @@
+/** A failure that a person can mend: `message` says what happened with which value, and what to do. */
+export class UserError extends Error {
+  override readonly name = 'UserError';
+  readonly kind: 'configuration' | 'infrastructure';
+
+  constructor(kind: 'configuration' | 'infrastructure', message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
