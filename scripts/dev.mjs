@@ -17,7 +17,10 @@ const commands = {
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
   build: () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts']],
   'check-dist': () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts', '--check']],
-  lint: (args) => [['node', binary('eslint'), '.', '--max-warnings=0', ...args]],
+  lint: () => [
+    ['node', binary('eslint'), '.', '--max-warnings=0'],
+    ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
+  ],
   types: () => [['node', binary('tsc'), '-p', 'tsconfig.json']],
   node: (args) => [['node', ...args]],
 };
@@ -63,10 +66,10 @@ function installOnce(folder, product, install) {
 }
 
 function run(command, argv) {
-  const nodePath = command === 'npm' ? undefined : dirname(command);
-  const env = { ...process.env, PATH: nodePath ? `${nodePath}${delimiter}${process.env.PATH}` : process.env.PATH };
-  // What npm exports to its scripts would steer every npm and git that the tests start.
-  for (const key of Object.keys(env)) if (/^npm_/i.test(key) && key.toLowerCase() !== 'npm_config_cafile' && key.toLowerCase() !== 'npm_config_registry') delete env[key];
+  // What npm exports to its scripts would steer every npm and git that the tests start; where the registry is must stay.
+  const kept = ([name]) => !/^npm_/i.test(name) || /^npm_config_(registry|cafile|cache|https?_proxy|noproxy)$/i.test(name);
+  const env = Object.fromEntries(Object.entries(process.env).filter(kept));
+  if (command !== 'npm') env.PATH = `${dirname(command)}${delimiter}${env.PATH}`;
   const { status, signal, error } = spawnSync(command, argv, { cwd: root, stdio: 'inherit', env, shell: process.platform === 'win32' && command === 'npm' });
   if (error) console.error(`${command}: ${error.message}`);
   if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));

@@ -165,7 +165,7 @@ export interface Forge {
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Draft → ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
-  /** Creates or updates the one comment that carries `marker`; writes nothing when the text is already there. */
+  /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
   upsertComment(number: number, marker: string, body: string): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** HTTP requests sent so far. */

@@ -1,4 +1,6 @@
+import type { HintCode } from './hints.ts';
 import type { CircuitReason, OutcomeKind, ParkReason } from './outcome.ts';
+import { laneStateParts } from './state-schema.ts';
 import type { TaskId, TaskProgress } from './tasks/task.ts';
 
 /** `queue` or `issue-N`. */
@@ -34,10 +36,16 @@ export interface LaneState {
  * `totalOpens` counts trips over the lane's life.
  */
 export type Circuit =
-  | { readonly kind: 'closed'; readonly totalOpens: number; readonly noProgress: number; readonly sameError: { readonly fingerprint: string; readonly count: number } | null; readonly denials: number; readonly decline: number; readonly questionHeld: boolean }
+  | { readonly kind: 'closed'; readonly totalOpens: number; readonly noProgress: number; readonly errorStreaks: readonly ErrorStreak[]; readonly denials: number; readonly decline: number; readonly questionHeld: boolean }
   | { readonly kind: 'open'; readonly totalOpens: number; readonly reason: CircuitReason; readonly openedAt: number };
 
-/** Usage windows: opened by their first call, ended an hour (a UTC day) later. `null`: none is open. */
+/** In how many iterations in a row, up to the newest, the same error was there. */
+export interface ErrorStreak {
+  readonly fingerprint: string;
+  readonly count: number;
+}
+
+/** Usage windows: opened by their first call; `hour` ends an hour later, `day` at the next midnight UTC. `null`: none is open. */
 export interface Windows {
   readonly hour: { readonly openedAt: number; readonly calls: number; readonly tokens: number } | null;
   readonly day: { readonly openedAt: number; readonly costUsd: number } | null;
@@ -47,7 +55,7 @@ export interface Windows {
 export interface Signals {
   /** Completion indicators. */
   readonly indicators: readonly boolean[];
-  /** EXIT_SIGNAL true that something vetoed. */
+  /** EXIT_SIGNAL true that evidence overruled and that did not even finish its own task. */
   readonly vetoed: readonly boolean[];
   /** Characters of the final messages. */
   readonly outputChars: readonly number[];
@@ -85,7 +93,145 @@ export interface LastIteration {
   readonly taskId: TaskId | null;
   readonly progress: boolean;
   readonly fileCount: number;
+  /** Content of the work tree at its end. */
+  readonly tree: string;
+  /** Newest verification of `tree`, which an iteration without changes inherits. */
   readonly verification: 'not-run' | 'passed' | 'failed';
-  /** Codes of `prompt.ts`, turned into fixed sentences there. */
-  readonly hints: readonly string[];
+  /** Turned into fixed sentences by hints.ts. */
+  readonly hints: readonly HintCode[];
+}
+
+/** What came of reading a stored document. `problems` are sentences for a person about parts that were replaced by safe ones. */
+export type ParsedState =
+  | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: 'newer'; readonly version: number };
+
+/** A stored document is at most this long, in bytes of UTF-8. */
+export const maxStateBytes = 64 * 1024;
+export const maxTransitions = 50;
+export const maxLedgerDays = 31;
+/** Longer reasons in the state are cut. */
+export const maxReasonChars = 200;
+
+export const noSignals: Signals = { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 };
+
+/** A circuit without any history but its number of trips. */
+export function closedCircuit(totalOpens: number): Circuit & { readonly kind: 'closed' } {
+  return { kind: 'closed', totalOpens, noProgress: 0, errorStreaks: [], denials: 0, decline: 0, questionHeld: false };
+}
+
+/** The state of a lane that never ran. */
+export function initialState(lane: LaneId, now: number): LaneState {
+  return {
+    version: 1,
+    lane,
+    sequence: 0,
+    savedAt: now,
+    circuit: closedCircuit(0),
+    windows: { hour: null, day: null },
+    signals: noSignals,
+    session: null,
+    tasks: {},
+    currentTask: null,
+    park: null,
+    pause: null,
+    ledger: [],
+    transitions: [],
+    lastRun: null,
+    lastIteration: null,
+  };
+}
+
+/** For a lane whose state should be there and cannot be read: one probe iteration decides whether to go on. */
+export function probeState(lane: LaneId, now: number): LaneState {
+  const state = { ...initialState(lane, now), circuit: unreadableCircuit };
+  return noted(state, { at: now, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' });
+}
+
+/** Never CLOSED: opened so long ago that exactly one probe is due. */
+const unreadableCircuit: Circuit = { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 };
+
+/** The state with one more transition; the oldest beyond `maxTransitions` go. */
+export function noted(state: LaneState, transition: Transition): LaneState {
+  const entry = { ...transition, reason: transition.reason.slice(0, maxReasonChars) };
+  return { ...state, transitions: [...state.transitions, entry].slice(-maxTransitions) };
+}
+
+/** Reads a stored document. Any string is answered; nothing in it is trusted beyond its schema. */
+export function parseState(document: string, lane: LaneId): ParsedState {
+  if (bytesOf(document) > maxStateBytes) return { kind: 'unreadable', why: `it is longer than ${maxStateBytes} bytes` };
+  const json = tryJson(document);
+  const head = laneStateParts.head.safeParse(json);
+  if (!head.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
+  if (head.data.version > 1) return { kind: 'newer', version: head.data.version };
+  if (head.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+  const body = laneStateParts.body.safeParse(json);
+  if (!body.success) return { kind: 'unreadable', why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it` };
+
+  const circuit = laneStateParts.circuit.safeParse(head.data.circuit);
+  const windows = parseWindows(head.data.windows, body.data.savedAt);
+  const problems = [
+    ...(circuit.success ? [] : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.']),
+    ...windows.problems,
+  ];
+  const state: LaneState = { ...body.data, circuit: circuit.success ? circuit.data : unreadableCircuit, windows: windows.windows };
+  return { kind: 'state', state, problems };
+}
+
+/** More than any limit, with room to count on: what a counter that cannot be read counts for. */
+const usedUp = 1e15;
+
+/** A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
+function parseWindows(json: unknown, savedAt: number): { windows: Windows; problems: string[] } {
+  const parts = laneStateParts.windows.safeParse(json);
+  const hour = laneStateParts.hour.safeParse(parts.data?.hour);
+  const day = laneStateParts.day.safeParse(parts.data?.day);
+  const problems = [
+    ...(hour.success ? [] : ['The hour window in the stored state cannot be read: it counts as used up.']),
+    ...(day.success ? [] : ['The day window in the stored state cannot be read: it counts as used up.']),
+  ];
+  const openedAt = (part: unknown): number => laneStateParts.opened.safeParse(part).data?.openedAt ?? savedAt;
+  return {
+    windows: {
+      hour: hour.success ? hour.data : { openedAt: openedAt(parts.data?.hour), calls: usedUp, tokens: usedUp },
+      day: day.success ? day.data : { openedAt: openedAt(parts.data?.day), costUsd: usedUp },
+    },
+    problems,
+  };
+}
+
+/** The document to store. Always within `maxStateBytes`: history goes first, finished tasks last. */
+export function serializeState(state: LaneState): string {
+  let kept: LaneState = { ...state, transitions: state.transitions.slice(-maxTransitions), ledger: state.ledger.slice(-maxLedgerDays) };
+  for (const prune of prunings) {
+    const document = JSON.stringify(kept);
+    if (bytesOf(document) <= maxStateBytes) return document;
+    kept = prune(kept);
+  }
+  return JSON.stringify(kept);
+}
+
+const prunings: readonly ((state: LaneState) => LaneState)[] = [
+  (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
+  (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
+  (state) => ({ ...state, tasks: Object.fromEntries(Object.entries(state.tasks).map(([id, task]) => [id, { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) }])) }),
+  // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
+  (state) => ({ ...state, transitions: [], tasks: Object.fromEntries(Object.entries(state.tasks).slice(-200)) }),
+];
+
+function keepTasks(state: LaneState, keep: (entry: [TaskId, TaskProgress]) => boolean): Readonly<Record<TaskId, TaskProgress>> {
+  return Object.fromEntries(Object.entries(state.tasks).filter(keep));
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }

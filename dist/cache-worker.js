@@ -1,0 +1,2 @@
+import { cacheWorker } from './index.js';
+await cacheWorker();

@@ -1,0 +1,191 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
+export type PushRule = 'open' | 'no-workflow-files' | 'protected-branch';
+
+export interface GitRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The Authorization header as it was sent. */
+  readonly authorization: string | null;
+  readonly status: number;
+}
+
+export interface GitRemote {
+  /** `http://127.0.0.1:<port>/<owner>/<name>.git` */
+  readonly url: string;
+  /** The bare repository itself, to look at. */
+  readonly repositoryFolder: string;
+  /** Every request so far. */
+  readonly requests: readonly GitRequest[];
+  setRule(rule: PushRule): Promise<void>;
+  /** Takes all branches of a local repository, unchecked. */
+  importFrom(folder: string): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface GitRemoteOptions {
+  /** Where repositories are kept; a temporary folder, removed at the end, by default. */
+  readonly folder?: string;
+  /** `owner/name`. */
+  readonly repository?: string;
+  /** May read and push. */
+  readonly token: string;
+  /** May read only. */
+  readonly readOnlyToken?: string;
+}
+
+/** A git server on loopback: `git http-backend` behind HTTP, private like a private repository on GitHub. */
+export async function startGitRemote({ folder, repository = 'octo/sample', token, readOnlyToken }: GitRemoteOptions): Promise<GitRemote> {
+  const root = folder ?? (await mkdtemp(join(tmpdir(), 'ralph-git-remote-')));
+  const repositoryFolder = join(root, `${repository}.git`);
+  await mkdir(repositoryFolder, { recursive: true });
+  await git(repositoryFolder, ['init', '--quiet', '--bare', '--initial-branch=main']);
+  await git(repositoryFolder, ['config', 'http.receivepack', 'true']);
+
+  const requests: GitRequest[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    const authorization = request.headers.authorization ?? null;
+    response.on('finish', () => requests.push({ method: request.method ?? '', path, authorization, status: response.statusCode }));
+    const refusal = refuse({ sent: tokenOf(authorization), token, readOnlyToken, isPush: path.includes('git-receive-pack'), repository });
+    if (refusal) {
+      request.resume();
+      response.writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {}).end(refusal.text);
+    } else {
+      runBackend(root, request, response);
+    }
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${repository}.git`,
+    repositoryFolder,
+    requests,
+    setRule: (rule) => writeRule(repositoryFolder, rule),
+    importFrom: async (from) => {
+      await git(from, ['push', '--quiet', repositoryFolder, 'refs/heads/*:refs/heads/*']);
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+      if (folder === undefined) await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The token of a Basic or Bearer header; null when there is none. */
+function tokenOf(authorization: string | null): string | null {
+  const [scheme = '', value = ''] = (authorization ?? '').split(' ');
+  if (scheme.toLowerCase() === 'basic') return Buffer.from(value, 'base64').toString().split(':').slice(1).join(':');
+  return scheme.toLowerCase() === 'bearer' ? value : null;
+}
+
+function refuse({ sent, token, readOnlyToken, isPush, repository }: { sent: string | null; token: string; readOnlyToken: string | undefined; isPush: boolean; repository: string }): { status: number; text: string } | null {
+  if (sent === token) return null;
+  if (sent === null || sent !== readOnlyToken) return { status: 401, text: 'Bad credentials\n' };
+  return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
+}
+
+/** One request through the CGI program that git ships. */
+function runBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const backend = spawn('git', ['http-backend'], {
+    env: {
+      ...serverEnv(),
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: '1',
+      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+      PATH_INFO: decodeURIComponent(url.pathname),
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method ?? 'GET',
+      REMOTE_USER: 'x-access-token',
+      REMOTE_ADDR: '127.0.0.1',
+      CONTENT_TYPE: request.headers['content-type'] ?? '',
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+      ...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
+    },
+  });
+  request.pipe(backend.stdin);
+  // A request that the backend refuses ends before its body was read.
+  backend.stdin.on('error', () => undefined);
+  backend.on('error', () => response.writeHead(500).end('git http-backend could not be started\n'));
+
+  let head = Buffer.alloc(0);
+  backend.stdout.on('data', (chunk: Buffer) => {
+    if (response.headersSent) return void response.write(chunk);
+    head = Buffer.concat([head, chunk]);
+    const end = head.indexOf('\r\n\r\n');
+    if (end === -1) return;
+    const fields = head.subarray(0, end).toString().split('\r\n').map((line) => line.split(/:\s*/, 2) as [string, string]);
+    const status = Number(fields.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
+    response.writeHead(status, Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
+    response.write(head.subarray(end + 4));
+  });
+  backend.stdout.on('end', () => response.end());
+}
+
+async function writeRule(repositoryFolder: string, rule: PushRule): Promise<void> {
+  const hook = join(repositoryFolder, 'hooks', 'pre-receive');
+  await mkdir(dirname(hook), { recursive: true });
+  await writeFile(hook, `#!/bin/sh\n${rules[rule]}\n`, { mode: 0o755 });
+}
+
+const rules: Record<PushRule, string> = {
+  open: 'exit 0',
+  'protected-branch': 'echo "error: GH006: Protected branch update failed for the branch. Changes must be made through a pull request." >&2; exit 1',
+  'no-workflow-files': `while read -r old new ref; do
+  case $new in *[!0]*) ;; *) continue ;; esac
+  file=$(git log --format= --name-only -m "$new" --not --all | grep '^[.]github/workflows/' | head -n 1)
+  if [ -n "$file" ]; then
+    echo "refusing to allow a GitHub App to create or update workflow \\\`$file\\\` without \\\`workflows\\\` permission" >&2
+    exit 1
+  fi
+done`,
+};
+
+/** Makes a small JavaScript project with a test in `folder`, as the first commit on `main`; returns the commit. */
+export async function createSampleProject(folder: string): Promise<string> {
+  for (const [path, text] of Object.entries(sampleFiles)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  await git(folder, ['init', '--quiet', '--initial-branch=main']);
+  await git(folder, ['add', '--all']);
+  await git(folder, ['commit', '--quiet', '--message', 'Sample project']);
+  return await git(folder, ['rev-parse', 'HEAD']);
+}
+
+const sampleFiles: Record<string, string> = {
+  'package.json': `${JSON.stringify({ name: 'sample', version: '1.0.0', private: true, type: 'module', scripts: { test: 'node --test' } }, null, 2)}\n`,
+  '.gitignore': 'node_modules/\n*.log\n',
+  'README.md': '# Sample\n\nA few functions on numbers and texts. `npm test` runs the tests.\n',
+  'src/sum.js': '/** Adds numbers. */\nexport function sum(...numbers) {\n  return numbers.reduce((total, number) => total + number, 0);\n}\n',
+  'src/greet.js': '/** A greeting for a name. */\nexport function greet(name) {\n  return `Hello, ${name}!`;\n}\n',
+  'test/sum.test.js': "import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { sum } from '../src/sum.js';\n\ntest('adds numbers', () => {\n  assert.equal(sum(1, 2, 3), 6);\n});\n",
+};
+
+async function git(folder: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env: serverEnv(), maxBuffer: 2 ** 26 });
+  return stdout.trim();
+}
+
+/** The machine's own git settings must not show in the sandbox. */
+function serverEnv(): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_AUTHOR_NAME: 'Sample',
+    GIT_AUTHOR_EMAIL: 'sample@example.com',
+    GIT_COMMITTER_NAME: 'Sample',
+    GIT_COMMITTER_EMAIL: 'sample@example.com',
+  };
+}

@@ -1,0 +1,186 @@
+import type { GitHubState, Person, StoredCache, StoredComment, StoredIssue, StoredLabel, StoredPull, StoredReaction } from './state.ts';
+
+/** What the stand-in stores, in the words of GitHub's REST API. Only what the description demands, and what a client may want to read. */
+export interface Renderer {
+  repository(): object;
+  issue(issue: StoredIssue): object;
+  comment(comment: StoredComment): object;
+  label(label: StoredLabel): object;
+  reaction(reaction: StoredReaction): object;
+  pull(pull: StoredPull): object;
+  pullInList(pull: StoredPull): object;
+  person(person: Person): object;
+  cache(cache: StoredCache): object;
+  rate(): object;
+}
+
+/** `apiUrl`: where the stand-in listens; the addresses for people are its own too, so that nothing points at the real site. */
+export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
+  const fullName = `${state.repository.owner}/${state.repository.name}`;
+  const api = `${apiUrl}/repos/${fullName}`;
+  const site = `${apiUrl}/${fullName}`;
+  const issueOf = (number: number) => state.issues.find((issue) => issue.number === number);
+  const labelsNamed = (names: readonly string[]) => state.labels.filter((label) => names.includes(label.name)).map(renderer.label);
+
+  const renderer: Renderer = {
+    person: ({ login, type }) => {
+      const name = encodeURIComponent(login);
+      return { ...identity('U', checksum(login)), ...addresses(`${apiUrl}/users/${name}`, userAddresses), login, type, html_url: `${apiUrl}/${name}`, avatar_url: `${apiUrl}/avatars/${name}`, gravatar_id: '', site_admin: false };
+    },
+    repository: () => ({ ...repositoryJson(state.repository.owner), has_discussions: false, network_count: 0, subscribers_count: 0 }),
+    label: (label) => ({ ...identity('LA', label.id), url: `${api}/labels/${encodeURIComponent(label.name)}`, name: label.name, description: '', color: label.color, default: false }),
+    issue: (issue) => {
+      const pull = state.pulls.find((candidate) => candidate.number === issue.number);
+      return { ...issueJson(issue), ...(pull === undefined ? {} : { draft: pull.draft, pull_request: { ...pullAddresses(pull), merged_at: instant(pull.mergedAt) } }) };
+    },
+    comment: (comment) => ({
+      ...identity('IC', comment.id),
+      url: `${api}/issues/comments/${String(comment.id)}`,
+      html_url: `${site}/issues/${String(comment.issue)}#issuecomment-${String(comment.id)}`,
+      issue_url: `${api}/issues/${String(comment.issue)}`,
+      body: comment.body,
+      user: renderer.person(comment.author),
+      created_at: instant(comment.createdAt),
+      updated_at: instant(comment.updatedAt),
+      author_association: association(comment.author),
+    }),
+    reaction: (reaction) => ({ ...identity('REA', reaction.id), user: renderer.person(reaction.author), content: reaction.content, created_at: instant(reaction.createdAt) }),
+    pullInList: (pull) => pullJson(pull),
+    pull: (pull) => ({
+      ...pullJson(pull),
+      merged: pull.mergedAt !== null,
+      merged_by: null,
+      mergeable: null,
+      mergeable_state: 'unknown',
+      maintainer_can_modify: pull.maintainerCanModify,
+      ...zeros(['comments', 'review_comments', 'commits', 'additions', 'deletions', 'changed_files']),
+    }),
+    cache: (cache) => ({ id: cache.id, key: cache.key, ref: cache.ref, version: cache.version, size_in_bytes: cache.sizeInBytes, created_at: instant(cache.createdAt), last_accessed_at: instant(cache.createdAt) }),
+    rate: () => {
+      const core = { limit: state.rate.limit, remaining: state.rate.remaining, used: state.rate.limit - state.rate.remaining, reset: Math.floor(state.rate.resetAt / 1000) };
+      return { rate: core, resources: { core, search: core } };
+    },
+  };
+  return renderer;
+
+  function association(person: Person): string {
+    if (person.login === state.repository.owner) return 'OWNER';
+    return state.collaborators.has(person.login) ? 'COLLABORATOR' : 'NONE';
+  }
+
+  function issueJson(issue: StoredIssue): object {
+    const url = `${api}/issues/${String(issue.number)}`;
+    return {
+      ...identity('I', issue.id),
+      ...addresses(url, ['labels', 'comments', 'events']),
+      repository_url: api,
+      html_url: `${site}/issues/${String(issue.number)}`,
+      number: issue.number,
+      title: issue.title,
+      body: issue.body,
+      state: issue.state,
+      state_reason: issue.state === 'closed' ? 'completed' : null,
+      locked: issue.locked,
+      user: renderer.person(issue.author),
+      author_association: association(issue.author),
+      labels: labelsNamed(issue.labels),
+      assignee: null,
+      milestone: null,
+      comments: state.comments.filter((comment) => comment.issue === issue.number).length,
+      ...lifetime(issue),
+    };
+  }
+
+  function pullAddresses(pull: StoredPull) {
+    const html = `${site}/pull/${String(pull.number)}`;
+    return { url: `${api}/pulls/${String(pull.number)}`, html_url: html, diff_url: `${html}.diff`, patch_url: `${html}.patch` };
+  }
+
+  function pullJson(pull: StoredPull): object {
+    const issue = issueOf(pull.number);
+    if (issue === undefined) throw new Error(`The stand-in lost the issue of pull request ${String(pull.number)}.`);
+    const at = pullAddresses(pull);
+    const links = { commits_url: `${at.url}/commits`, review_comments_url: `${at.url}/comments`, review_comment_url: `${api}/pulls/comments{/number}`, comments_url: `${api}/issues/${String(pull.number)}/comments`, statuses_url: `${api}/statuses/${pull.headSha}`, issue_url: `${api}/issues/${String(pull.number)}` };
+    return {
+      ...identity('PR', pull.id),
+      ...at,
+      ...links,
+      number: pull.number,
+      title: issue.title,
+      body: issue.body,
+      state: issue.state,
+      locked: issue.locked,
+      draft: pull.draft,
+      user: renderer.person(issue.author),
+      author_association: association(issue.author),
+      labels: labelsNamed(issue.labels),
+      head: side(pull.head, pull.headSha, pull.fork ?? state.repository.owner),
+      base: side(pull.base, pull.baseSha, state.repository.owner),
+      merged_at: instant(pull.mergedAt),
+      merge_commit_sha: null,
+      assignee: null,
+      milestone: null,
+      auto_merge: null,
+      ...lifetime(issue),
+      _links: { self: { href: at.url }, html: { href: at.html_url }, issue: { href: links.issue_url }, comments: { href: links.comments_url }, commits: { href: links.commits_url }, statuses: { href: links.statuses_url }, review_comments: { href: links.review_comments_url }, review_comment: { href: links.review_comment_url } },
+    };
+  }
+
+  function side(branch: string, sha: string, owner: string): object {
+    return { label: `${owner}:${branch}`, ref: branch, sha, user: renderer.person({ login: owner, type: 'User' }), repo: repositoryJson(owner) };
+  }
+
+  function repositoryJson(owner: string): object {
+    const name = `${owner}/${state.repository.name}`;
+    return {
+      ...identity('R', checksum(name)),
+      ...addresses(`${apiUrl}/repos/${name}`, repositoryAddresses),
+      name: state.repository.name,
+      full_name: name,
+      owner: renderer.person({ login: owner, type: 'User' }),
+      html_url: `${apiUrl}/${name}`,
+      ...Object.fromEntries(['clone_url', 'git_url', 'ssh_url', 'svn_url'].map((key) => [key, `${apiUrl}/${name}.git`])),
+      default_branch: state.repository.defaultBranch,
+      private: false,
+      fork: owner !== state.repository.owner,
+      has_issues: state.settings.issuesEnabled,
+      ...Object.fromEntries(['has_projects', 'has_wiki', 'has_pages', 'has_downloads', 'archived', 'disabled'].map((key) => [key, false])),
+      ...Object.fromEntries(['description', 'homepage', 'language', 'license', 'mirror_url'].map((key) => [key, null])),
+      ...zeros(['forks', 'forks_count', 'open_issues', 'open_issues_count', 'size', 'stargazers_count', 'watchers', 'watchers_count']),
+      ...Object.fromEntries(['pushed_at', 'created_at', 'updated_at'].map((key) => [key, instant(0)])),
+    };
+  }
+}
+
+const userAddresses = ['followers', 'following', 'gists', 'starred', 'subscriptions', 'organizations', 'repos', 'events', 'received_events'];
+const repositoryAddresses = [
+  ...['archive', 'assignees', 'blobs', 'branches', 'collaborators', 'comments', 'commits', 'compare', 'contents', 'contributors', 'deployments', 'downloads', 'events', 'forks', 'git_commits', 'git_refs', 'git_tags', 'hooks'],
+  ...['issue_comment', 'issue_events', 'issues', 'keys', 'labels', 'languages', 'merges', 'milestones', 'notifications', 'pulls', 'releases', 'stargazers', 'statuses', 'subscribers', 'subscription', 'tags', 'teams', 'trees'],
+];
+
+/** `url` and one `<name>_url` below it for each name. */
+function addresses(url: string, names: readonly string[]): Record<string, string> {
+  return { url, ...Object.fromEntries(names.map((name) => [`${name}_url`, `${url}/${name}`])) };
+}
+
+function identity(prefix: string, id: number): { readonly id: number; readonly node_id: string } {
+  return { id, node_id: `${prefix}_${String(id)}` };
+}
+
+function lifetime(issue: StoredIssue): object {
+  return { created_at: instant(issue.createdAt), updated_at: instant(issue.updatedAt), closed_at: instant(issue.closedAt) };
+}
+
+function zeros(names: readonly string[]): Record<string, number> {
+  return Object.fromEntries(names.map((name) => [name, 0]));
+}
+
+/** GitHub's instants have no fraction of a second. */
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** A number that stays the same for a name. */
+function checksum(name: string): number {
+  return [...name].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
+}

@@ -1,0 +1,132 @@
+import { type Answer, type Call, invalid, issuesDisabled, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
+import { addComment, ensureLabel, newId, sameName, type StoredComment, type StoredIssue, type StoredReaction } from './state.ts';
+
+/** Issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
+export const issueRoutes: readonly Route[] = [
+  { method: 'GET', path: '/issues', needs: ['issues=read'], answer: listIssues },
+  { method: 'GET', path: '/issues/:number', needs: ['issues=read', 'pull_requests=read'], answer: withIssue((issue, { render }) => ({ status: 200, body: render.issue(issue) })) },
+  { method: 'PATCH', path: '/issues/:number', needs: ['issues=write'], answer: withIssue(updateIssue) },
+  { method: 'GET', path: '/issues/:number/comments', needs: ['issues=read', 'pull_requests=read'], answer: withIssue(listComments) },
+  { method: 'POST', path: '/issues/:number/comments', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(createComment) },
+  { method: 'GET', path: '/issues/comments/:id', needs: ['issues=read', 'pull_requests=read'], answer: withComment((comment, { render }) => ({ status: 200, body: render.comment(comment) })) },
+  { method: 'PATCH', path: '/issues/comments/:id', needs: ['issues=write', 'pull_requests=write'], answer: withComment(updateComment) },
+  { method: 'GET', path: '/labels', needs: ['issues=read'], answer: (call) => page(call, call.state.labels, call.render.label) },
+  { method: 'POST', path: '/labels', needs: ['issues=write'], answer: createLabel },
+  { method: 'GET', path: '/issues/:number/labels', needs: ['issues=read'], answer: withIssue(labelsOf) },
+  { method: 'POST', path: '/issues/:number/labels', needs: ['issues=write'], answer: withIssue(addLabels) },
+  { method: 'DELETE', path: '/issues/:number/labels/:name', needs: ['issues=write'], answer: withIssue(removeLabel) },
+  { method: 'GET', path: '/issues/:number/reactions', needs: ['issues=read'], answer: withIssue((issue, call) => listReactions(call, { kind: 'issue', number: issue.number })) },
+  { method: 'POST', path: '/issues/:number/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withIssue((issue, call) => react(call, { kind: 'issue', number: issue.number })) },
+  { method: 'GET', path: '/issues/comments/:id/reactions', needs: ['issues=read'], answer: withComment((comment, call) => listReactions(call, { kind: 'comment', id: comment.id })) },
+  { method: 'POST', path: '/issues/comments/:id/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withComment((comment, call) => react(call, { kind: 'comment', id: comment.id })) },
+];
+
+function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: Call) => Answer {
+  return (call) => {
+    const issue = call.state.issues.find((candidate) => String(candidate.number) === call.parameters['number']);
+    return issue === undefined ? notFound : answer(issue, call);
+  };
+}
+
+function withComment(answer: (comment: StoredComment, call: Call) => Answer): (call: Call) => Answer {
+  return (call) => {
+    const comment = call.state.comments.find((candidate) => String(candidate.id) === call.parameters['id']);
+    return comment === undefined ? notFound : answer(comment, call);
+  };
+}
+
+function listIssues(call: Call): Answer {
+  const { state, query, render } = call;
+  if (!state.settings.issuesEnabled) return issuesDisabled;
+  const wanted = query.get('labels')?.split(',').filter(Boolean) ?? [];
+  const wantedState = query.get('state') ?? 'open';
+  const found = state.issues
+    .filter((issue) => wantedState === 'all' || issue.state === wantedState)
+    .filter((issue) => wanted.every((name) => issue.labels.some((label) => sameName(label, name))))
+    .sort((left, right) => left.number - right.number);
+  return page(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
+}
+
+function updateIssue(issue: StoredIssue, { state, body, render, now }: Call): Answer {
+  const refused = tooLong(body['body'], 'Issue');
+  if (refused !== null) return refused;
+  if (body['title'] !== undefined) issue.title = text(body['title']);
+  if (body['body'] !== undefined) issue.body = text(body['body']);
+  if (body['state'] === 'open' || body['state'] === 'closed') {
+    issue.state = body['state'];
+    issue.closedAt = body['state'] === 'closed' ? now : null;
+  }
+  if (Array.isArray(body['labels'])) issue.labels = labelNames(body['labels']).map((name) => ensureLabel(state, name).name);
+  issue.updatedAt = now;
+  return { status: 200, body: render.issue(issue) };
+}
+
+function listComments(issue: StoredIssue, call: Call): Answer {
+  const since = Date.parse(call.query.get('since') ?? '1970-01-01T00:00:00Z');
+  const found = call.state.comments.filter((comment) => comment.issue === issue.number && comment.updatedAt >= since);
+  return page(call, found, call.render.comment);
+}
+
+function createComment(issue: StoredIssue, { state, body, render, viewer, now }: Call): Answer {
+  if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
+  const written = text(body['body']);
+  if (written.trim() === '') return invalid({ resource: 'IssueComment', code: 'missing_field', field: 'body' });
+  return tooLong(written, 'IssueComment') ?? { status: 201, body: render.comment(addComment(state, { issue: issue.number, body: written, author: viewer }, now)) };
+}
+
+function updateComment(comment: StoredComment, { body, render, now }: Call): Answer {
+  const refused = tooLong(body['body'], 'IssueComment');
+  if (refused !== null) return refused;
+  comment.body = text(body['body']);
+  comment.updatedAt = now;
+  return { status: 200, body: render.comment(comment) };
+}
+
+function createLabel({ state, body, render }: Call): Answer {
+  const name = text(body['name']);
+  if (state.labels.some((label) => sameName(label.name, name))) return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
+  const label = { id: newId(state), name, color: text(body['color']) || 'ededed' };
+  state.labels.push(label);
+  return { status: 201, body: render.label(label) };
+}
+
+function labelsOf(issue: StoredIssue, { state, render }: Call): Answer {
+  return { status: 200, body: state.labels.filter((label) => issue.labels.includes(label.name)).map(render.label) };
+}
+
+function addLabels(issue: StoredIssue, call: Call): Answer {
+  const added = labelNames(call.body['labels']).map((name) => ensureLabel(call.state, name).name);
+  issue.labels = [...new Set([...issue.labels, ...added])];
+  issue.updatedAt = call.now;
+  return labelsOf(issue, call);
+}
+
+function removeLabel(issue: StoredIssue, call: Call): Answer {
+  const name = call.parameters['name'] ?? '';
+  if (!issue.labels.some((label) => sameName(label, name))) return refusal(404, 'Label does not exist');
+  issue.labels = issue.labels.filter((label) => !sameName(label, name));
+  issue.updatedAt = call.now;
+  return labelsOf(issue, call);
+}
+
+function labelNames(labels: unknown): readonly string[] {
+  return Array.isArray(labels) ? labels.map((label: unknown) => text(typeof label === 'object' && label !== null && 'name' in label ? label.name : label)) : [];
+}
+
+function listReactions(call: Call, on: StoredReaction['on']): Answer {
+  return page(call, call.state.reactions.filter((reaction) => sameTarget(reaction.on, on)), call.render.reaction);
+}
+
+/** A person's second reaction of the same kind is the first one again: 200 instead of 201. */
+function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): Answer {
+  const content = text(body['content']);
+  const known = state.reactions.find((reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login);
+  if (known !== undefined) return { status: 200, body: render.reaction(known) };
+  const reaction: StoredReaction = { id: newId(state), on, author: viewer, content, createdAt: now };
+  state.reactions.push(reaction);
+  return { status: 201, body: render.reaction(reaction) };
+}
+
+function sameTarget(left: StoredReaction['on'], right: StoredReaction['on']): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}

@@ -1,0 +1,90 @@
+import { type Answer, type Call, invalid, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
+import { newId, nextNumber, type StoredIssue, type StoredPull } from './state.ts';
+
+export const pullRoutes: readonly Route[] = [
+  { method: 'GET', path: '/pulls', needs: ['pull_requests=read'], answer: listPulls },
+  { method: 'POST', path: '/pulls', needs: ['pull_requests=write'], answer: createPull },
+  { method: 'GET', path: '/pulls/:number', needs: ['pull_requests=read'], answer: withPull(({ pull }, { render }) => ({ status: 200, body: render.pull(pull) })) },
+  { method: 'PATCH', path: '/pulls/:number', needs: ['pull_requests=write'], answer: withPull(updatePull) },
+];
+
+interface Found {
+  readonly pull: StoredPull;
+  readonly issue: StoredIssue;
+}
+
+function withPull(answer: (found: Found, call: Call) => Answer): (call: Call) => Promise<Answer> {
+  return async (call) => {
+    await followBranches(call);
+    const pull = call.state.pulls.find((candidate) => String(candidate.number) === call.parameters['number']);
+    const issue = call.state.issues.find((candidate) => candidate.number === pull?.number);
+    return pull === undefined || issue === undefined ? notFound : answer({ pull, issue }, call);
+  };
+}
+
+async function listPulls(call: Call): Promise<Answer> {
+  await followBranches(call);
+  const { state, query, render } = call;
+  const wanted = query.get('state') ?? 'open';
+  const found = state.pulls
+    .filter((pull) => wanted === 'all' || stateOf(call, pull) === wanted)
+    .filter((pull) => !query.get('head')?.includes(':') || query.get('head') === `${pull.fork ?? state.repository.owner}:${pull.head}`)
+    .filter((pull) => !query.has('base') || query.get('base') === pull.base)
+    .sort((left, right) => left.number - right.number);
+  const ascending = query.get('direction') === 'asc' || (query.has('sort') && query.get('sort') !== 'created' && !query.has('direction'));
+  return page(call, ascending ? found : found.reverse(), render.pullInList);
+}
+
+/** In GitHub's order: may this token open one at all, do both branches exist, is there one already, is there anything to merge. */
+async function createPull(call: Call): Promise<Answer> {
+  const { state, body, token, render, viewer, now } = call;
+  if (token.kind === 'app' && token.login === 'github-actions[bot]' && !state.settings.actionsMayOpenPullRequests) {
+    return refusal(403, 'GitHub Actions is not permitted to create or approve pull requests.');
+  }
+  const branches = await call.branches();
+  const [head, base] = [text(body['head']).replace(`${state.repository.owner}:`, ''), text(body['base'])];
+  const [headSha, baseSha] = [branches[head], branches[base]];
+  const missing = [{ field: 'head', sha: headSha }, { field: 'base', sha: baseSha }].filter(({ sha }) => sha === undefined);
+  if (headSha === undefined || baseSha === undefined) return invalid(...missing.map(({ field }) => ({ resource: 'PullRequest', field, code: 'invalid' })));
+  const fullHead = `${state.repository.owner}:${head}`;
+  if (state.pulls.some((pull) => pull.head === head && pull.base === base && pull.fork === null && stateOf(call, pull) === 'open')) {
+    return invalid({ resource: 'PullRequest', code: 'custom', message: `A pull request already exists for ${fullHead}.` });
+  }
+  if (headSha === baseSha) return invalid({ resource: 'PullRequest', code: 'custom', message: `No commits between ${base} and ${head}` });
+  if (text(body['title']).trim() === '') return invalid({ resource: 'Issue', code: 'missing_field', field: 'title' });
+  if (body['draft'] === true && !state.settings.draftsSupported) return refusal(422, 'Draft pull requests are not supported in this repository.');
+  const refused = tooLong(body['body'], 'Issue');
+  if (refused !== null) return refused;
+
+  const number = nextNumber(state);
+  state.issues.push({ id: newId(state), number, author: viewer, createdAt: now, title: text(body['title']), body: text(body['body']), labels: [], state: 'open', locked: false, updatedAt: now, closedAt: null });
+  const pull: StoredPull = { id: newId(state), number, head, fork: null, maintainerCanModify: body['maintainer_can_modify'] === true, base, draft: body['draft'] === true, headSha, baseSha, mergedAt: null };
+  state.pulls.push(pull);
+  return { status: 201, body: render.pull(pull) };
+}
+
+function updatePull({ pull, issue }: Found, { body, render, now }: Call): Answer {
+  const refused = tooLong(body['body'], 'Issue');
+  if (refused !== null) return refused;
+  if (body['title'] !== undefined) issue.title = text(body['title']);
+  if (body['body'] !== undefined) issue.body = text(body['body']);
+  if (body['base'] !== undefined) pull.base = text(body['base']);
+  if (body['state'] === 'open' || body['state'] === 'closed') {
+    issue.state = body['state'];
+    issue.closedAt = body['state'] === 'closed' ? now : null;
+  }
+  issue.updatedAt = now;
+  return { status: 200, body: render.pull(pull) };
+}
+
+/** An open pull request shows the tip of its branch; an ended one what it had when it ended. */
+async function followBranches(call: Call): Promise<void> {
+  const branches = await call.branches();
+  for (const pull of call.state.pulls) {
+    if (pull.fork === null && stateOf(call, pull) === 'open') pull.headSha = branches[pull.head] ?? pull.headSha;
+  }
+}
+
+function stateOf({ state }: Call, pull: StoredPull): 'open' | 'closed' {
+  return state.issues.find((issue) => issue.number === pull.number)?.state ?? 'closed';
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env node
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { projectSlug } from '../src/agents/session-files.ts';
+import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
+
+// A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
+// keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
+//
+// RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
+// with every call, and an empty one means honest work.
+
+/** What a call does instead of honest work. */
+export type Behaviour =
+  | { readonly kind: 'work' }
+  | { readonly kind: 'work-without-block' }
+  | { readonly kind: 'hang'; readonly ignoreSigterm: boolean }
+  /** Leaves a process behind in a session of its own and writes its id to `pidFile`; then works. */
+  | { readonly kind: 'orphan'; readonly pidFile: string }
+  | { readonly kind: 'exit'; readonly code: number; readonly stderr: string }
+  /** `resetsAt` in seconds since the epoch. */
+  | { readonly kind: 'usage-limit'; readonly resetsAt: number }
+  | { readonly kind: 'denial'; readonly command: string }
+  | { readonly kind: 'garbage'; readonly text: string }
+  /** Talks, claims nothing and changes nothing. */
+  | { readonly kind: 'idle' };
+
+const { values: options } = parseArgs({
+  options: {
+    version: { type: 'boolean' },
+    print: { type: 'boolean', short: 'p' },
+    verbose: { type: 'boolean' },
+    'output-format': { type: 'string' },
+    'permission-mode': { type: 'string' },
+    allowedTools: { type: 'string' },
+    disallowedTools: { type: 'string' },
+    'setting-sources': { type: 'string' },
+    'strict-mcp-config': { type: 'boolean' },
+    settings: { type: 'string' },
+    model: { type: 'string' },
+    'max-turns': { type: 'string' },
+    'max-budget-usd': { type: 'string' },
+    resume: { type: 'string' },
+  },
+});
+
+if (options.version === true) console.log('scripted agent 1.0 (not a model)');
+else process.exitCode = await run(readFileSync(0, 'utf8'), nextBehaviour());
+
+async function run(prompt: string, behaviour: Behaviour): Promise<number> {
+  const session = openSession(options.resume ?? null);
+  if (session === null) {
+    const text = `No conversation found with session ID: ${options.resume}`;
+    console.error(text);
+    emit({ type: 'result', subtype: 'error_during_execution', is_error: true, num_turns: 0, session_id: options.resume, total_cost_usd: 0, usage: {}, modelUsage: {}, permission_denials: [], errors: [text] });
+    return 1;
+  }
+  emit({ type: 'system', subtype: 'init', cwd: process.cwd(), session_id: session.id, tools: ['Bash', 'Write'], mcp_servers: [], model: 'scripted (not a model)', permissionMode: 'acceptEdits', apiKeySource: 'none', claude_code_version: 'scripted 1.0' });
+  session.record('user', prompt);
+  switch (behaviour.kind) {
+    case 'hang':
+      if (behaviour.ignoreSigterm) process.on('SIGTERM', () => undefined);
+      await new Promise(() => setInterval(() => undefined, 60_000));
+      return 0;
+    case 'exit':
+      console.error(behaviour.stderr);
+      return behaviour.code;
+    case 'garbage':
+      process.stdout.write(behaviour.text);
+      return 0;
+    case 'usage-limit':
+      return reachLimit(session, behaviour.resetsAt);
+    case 'orphan':
+      leaveOrphan(behaviour.pidFile);
+  }
+  await sleep(100);
+  const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
+  const final = behaviour.kind === 'idle' ? 'I looked around and changed nothing.' : work(session, prompt, behaviour.kind !== 'work-without-block');
+  say(session, final);
+  session.record('assistant', final);
+  emit(result(session, { result: final, permission_denials: denials, num_turns: 3, total_cost_usd: 0.01, usage: { input_tokens: 1200, output_tokens: 300, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 } }));
+  return 0;
+}
+
+/** Does the next visit to the task named in the prompt and returns the final message. */
+function work(session: Session, prompt: string, withBlock: boolean): string {
+  const task = taskIn(prompt);
+  if (task === null) return 'The prompt names no task, so I did nothing.';
+  const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
+  say(session, visit.says);
+  const id = `toolu_${randomUUID()}`;
+  emit(assistant(session, { type: 'tool_use', id, name: 'Write', input: { file_path: join(process.cwd(), visit.path), content: visit.content } }));
+  mkdirSync(dirname(visit.path), { recursive: true });
+  writeFileSync(visit.path, visit.content);
+  emit({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${visit.path}` }] }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() });
+  const passes = visit.finishes && spawnSync(process.execPath, ['--test', visit.path], { stdio: 'ignore' }).status === 0;
+  const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
+  if (!withBlock) return summary;
+  const tests = !visit.finishes ? 'NOT_RUN' : passes ? 'PASSING' : 'FAILING';
+  return `${summary}\n\n${statusBlock({ finishes: visit.finishes, exit: visit.finishes && isLastTask(prompt), tests, recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}` })}`;
+}
+
+function deny(session: Session, command: string): object {
+  const use = { type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'Bash', input: { command } };
+  emit(assistant(session, use));
+  emit({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, is_error: true, content: 'This command requires approval' }] }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() });
+  return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
+}
+
+function reachLimit(session: Session, resetsAt: number): number {
+  const text = "You've hit your 5-hour limit";
+  emit({ type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour', overageStatus: 'rejected', isUsingOverage: false }, session_id: session.id, uuid: randomUUID() });
+  emit({ ...assistant(session, { type: 'text', text }), error: 'rate_limit', is_api_error_message: true, api_error_status: 429, api_error: 'usage_limit_reached' });
+  emit(result(session, { is_error: true, api_error_status: 429, terminal_reason: 'api_error', result: text }));
+  return 1;
+}
+
+function leaveOrphan(pidFile: string): void {
+  const orphan = spawn('sleep', ['1000'], { detached: true, stdio: 'inherit' });
+  orphan.unref();
+  writeFileSync(pidFile, String(orphan.pid));
+}
+
+function say(session: Session, text: string): void {
+  emit(assistant(session, { type: 'text', text }));
+}
+
+function assistant(session: Session, block: object): object {
+  return { type: 'assistant', message: { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model: 'scripted', content: [block], stop_reason: null, usage: { input_tokens: 400, output_tokens: 1 } }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() };
+}
+
+function result(session: Session, fields: object): object {
+  return { type: 'result', subtype: 'success', is_error: false, duration_ms: 300, duration_api_ms: 0, num_turns: 1, session_id: session.id, total_cost_usd: 0, usage: {}, modelUsage: {}, permission_denials: [], uuid: randomUUID(), ...fields };
+}
+
+function emit(event: object): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+interface Session {
+  readonly id: string;
+  record(role: 'user' | 'assistant', text: string): void;
+}
+
+/** A new session, or the one to be resumed; null when there is no transcript of it. */
+function openSession(resume: string | null): Session | null {
+  const folder = join(process.env['CLAUDE_CONFIG_DIR'] ?? join(homedir(), '.claude'), 'projects', projectSlug(realpathSync(process.cwd())));
+  const id = resume ?? randomUUID();
+  const path = join(folder, `${id}.jsonl`);
+  if (resume !== null && !existsSync(path)) return null;
+  mkdirSync(folder, { recursive: true });
+  return {
+    id,
+    record: (role, text) => { appendFileSync(path, `${JSON.stringify({ type: role, message: { role, content: text }, sessionId: id, uuid: randomUUID(), timestamp: new Date().toISOString() })}\n`); },
+  };
+}
+
+function nextBehaviour(): Behaviour {
+  const path = process.env['RALPH_SCRIPT'] ?? '';
+  if (path === '' || !existsSync(path)) return { kind: 'work' };
+  const [next, ...rest] = JSON.parse(readFileSync(path, 'utf8')) as Behaviour[];
+  writeFileSync(path, JSON.stringify(rest));
+  return next ?? { kind: 'work' };
+}

@@ -1,0 +1,60 @@
+/** The task that a prompt is about. */
+export interface NamedTask {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** One visit to a task: what is written, and what is claimed of it. */
+export interface Visit {
+  readonly says: string;
+  readonly path: string;
+  readonly content: string;
+  readonly finishes: boolean;
+}
+
+/** Reads the task out of a prompt of ours: its id in a heading, its title as the first line of the data below; null when there is none. */
+export function taskIn(prompt: string): NamedTask | null {
+  const found = /^# Your task: ([a-z0-9-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(.+)$/m.exec(prompt);
+  return found === null ? null : { id: found[1] as string, title: (found[2] as string).trim() };
+}
+
+/** Whether the prompt says that the task is the only open one. */
+export function isLastTask(prompt: string): boolean {
+  // The first such line is ours; a task's own text comes after it.
+  return /^- Tasks: \d+ done, (\d+) open/m.exec(prompt)?.[1] === '1';
+}
+
+/** Small real work that fits any task: a module on the first visit, its test on the second. */
+export function visitOf(task: NamedTask, number: number): Visit {
+  const module = `src/${task.id}.mjs`;
+  const title = JSON.stringify(task.title);
+  if (number <= 1) {
+    return {
+      says: `I start with "${task.title}": first the module, the test comes next.`,
+      path: module,
+      content: `/** What was asked for in ${task.id}. */\nexport function title() {\n  return ${title};\n}\n`,
+      finishes: false,
+    };
+  }
+  return {
+    says: `I finish "${task.title}" with its test.`,
+    path: `test/${task.id}.test.mjs`,
+    content: `import assert from 'node:assert/strict';\nimport test from 'node:test';\nimport { title } from '../${module}';\n\ntest('${task.id} does what was asked for', () => {\n  assert.equal(title(), ${title});\n});\n`,
+    finishes: true,
+  };
+}
+
+/** The self-report at the end of an agent's final message. */
+export function statusBlock(claim: { readonly finishes: boolean; readonly exit: boolean; readonly tests: 'PASSING' | 'FAILING' | 'NOT_RUN'; readonly recommendation: string }): string {
+  return [
+    '---RALPH_STATUS---',
+    `STATUS: ${claim.finishes ? 'COMPLETE' : 'IN_PROGRESS'}`,
+    `TASKS_COMPLETED_THIS_LOOP: ${claim.finishes ? 1 : 0}`,
+    'FILES_MODIFIED: 1',
+    `TESTS_STATUS: ${claim.tests}`,
+    'WORK_TYPE: IMPLEMENTATION',
+    `EXIT_SIGNAL: ${claim.exit}`,
+    `RECOMMENDATION: ${claim.recommendation}`,
+    '---END_RALPH_STATUS---',
+  ].join('\n');
+}

@@ -1,0 +1,60 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ncc from '@vercel/ncc';
+import { transform } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+
+/** The files that the runner and the action start; everything else is in the bundle. */
+const STARTERS: Readonly<Record<string, string>> = { 'main.js': 'main', 'post.js': 'post', 'cache-worker.js': 'cacheWorker' };
+
+const files = await bundle();
+if (process.argv.includes('--check')) await check(files);
+else await write(files);
+
+/** File name → content of dist/. */
+async function bundle(): Promise<Map<string, string>> {
+  const built = await ncc(join(root, '.build', 'src', 'action.js'), { cache: false, quiet: true, license: 'licenses.txt', target: 'es2024' });
+  const files = new Map<string, string>();
+  for (const [name, content] of Object.entries({ 'index.js': { source: built.code }, ...built.assets })) {
+    const text = content.source.toString();
+    // ncc's own minifier leaves the lazily loaded chunks as they are.
+    files.set(name, name.endsWith('.js') ? await minified(text) : text);
+  }
+  for (const [name, entry] of Object.entries(STARTERS)) files.set(name, `import { ${entry} } from './index.js';\nawait ${entry}();\n`);
+  files.set('package.json', '{ "type": "module" }\n');
+  return files;
+}
+
+async function minified(code: string): Promise<string> {
+  return (await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node24', legalComments: 'none' })).code;
+}
+
+async function write(files: ReadonlyMap<string, string>): Promise<void> {
+  await rm(dist, { recursive: true, force: true });
+  for (const [name, content] of files) {
+    await mkdir(dirname(join(dist, name)), { recursive: true });
+    await writeFile(join(dist, name), content);
+  }
+  const bytes = [...files.values()].reduce((sum, content) => sum + Buffer.byteLength(content), 0);
+  console.log(`dist/: ${String(files.size)} files, ${(bytes / 1e6).toFixed(2)} MB`);
+}
+
+async function check(files: ReadonlyMap<string, string>): Promise<void> {
+  const committed = await readdir(dist, { recursive: true, withFileTypes: true }).then(
+    (entries) => entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(dist.length + 1)),
+    () => [],
+  );
+  const stale: string[] = [];
+  for (const name of new Set([...files.keys(), ...committed])) {
+    const now = await readFile(join(dist, name), 'utf8').catch(() => null);
+    if (now !== (files.get(name) ?? null)) stale.push(name);
+  }
+  if (stale.length > 0) {
+    console.error(`dist/ is stale (${stale.sort().join(', ')}): run \`npm run build\` and commit dist/.`);
+    process.exit(1);
+  }
+  console.log(`dist/ is fresh (${String(files.size)} files)`);
+}

@@ -1,0 +1,53 @@
+import { isSessionId } from './session-files.ts';
+
+/** What the command line of one call is made of. */
+export interface ClaudeRequest {
+  /** null = the CLI's choice. */
+  readonly model: string | null;
+  readonly allowedTools: readonly string[];
+  /** The user's own; they come last and so win over ours. */
+  readonly extraArgs: readonly string[];
+  /** Ignored unless it is a UUID: anything else could be taken for an option. */
+  readonly resume: string | null;
+  /** null = no limit. */
+  readonly budgetUsd: number | null;
+}
+
+/** Tools that make the CLI wait, start itself again, or fetch texts of strangers; each is left alone when the user allows it. */
+const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as const;
+
+/** Command line of Claude Code without a person beside it; the prompt goes to stdin, since one argument holds at most 128 KiB. */
+export function claudeArguments({ model, allowedTools, extraArgs, resume, budgetUsd }: ClaudeRequest): string[] {
+  const disallowed = NOT_UNASKED.filter((tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)));
+  return [
+    '-p',
+    ...['--output-format', 'stream-json', '--verbose'],
+    ...['--permission-mode', 'acceptEdits'],
+    ...(allowedTools.length > 0 ? ['--allowedTools', allowedTools.join(',')] : []),
+    ...(disallowed.length > 0 ? ['--disallowedTools', disallowed.join(',')] : []),
+    // Settings, hooks and servers that the repository names would run with the key in their environment.
+    ...['--setting-sources', 'user', '--strict-mcp-config'],
+    ...['--settings', '{"attribution":{"commit":"","pr":""}}'],
+    ...(model === null ? [] : ['--model', model]),
+    // Zero is refused by the CLI.
+    ...(budgetUsd !== null && budgetUsd > 0 ? ['--max-budget-usd', Math.max(budgetUsd, 0.0001).toFixed(4)] : []),
+    ...(resume !== null && isSessionId(resume) ? ['--resume', resume] : []),
+    ...extraArgs,
+  ];
+}
+
+/** The agent's environment: `given` may change how patient the CLI is, but not where it keeps its files or that it ends when it is done. */
+export function claudeEnvironment(given: Readonly<Record<string, string>>, configFolder: string): Record<string, string> {
+  return {
+    CLAUDE_CODE_MAX_RETRIES: '3',
+    API_TIMEOUT_MS: '120000',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_TELEMETRY: '1',
+    ...given,
+    CLAUDE_CONFIG_DIR: configFolder,
+    DISABLE_AUTOUPDATER: '1',
+    // A background command would keep the process alive for up to 10 minutes after its result; a wake-up would prompt it again.
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+    CLAUDE_CODE_DISABLE_CRON: '1',
+  };
+}

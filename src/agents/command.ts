@@ -1,0 +1,70 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Verification } from '../core/evidence.ts';
+import type { Log, Verifier } from '../ports.ts';
+import { UserError } from '../user-error.ts';
+import { runBounded } from './bounded-process.ts';
+import type { ProcessEnd } from './bounded-process.ts';
+import { oneLine } from './log-line.ts';
+import { createTail } from './output-tail.ts';
+import { describeEnd } from './program.ts';
+
+export interface VerifierOptions {
+  /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
+  readonly commands: readonly string[];
+  readonly workFolder: string;
+  /** Without any key: the commands run code that the agent wrote. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly mark: string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** How much of the output goes into the evidence. */
+const TAIL_BYTES = 4 * 1024;
+
+/** Runs the verify commands; what they start in the background is ended with them. */
+export function createVerifier(options: VerifierOptions): Verifier {
+  return {
+    verify: async (timeoutMs, signal) => {
+      const startedAt = options.now();
+      const elapsed = (): number => options.now() - startedAt;
+      if (options.commands.length === 0) return { kind: 'not-run' };
+      for (const command of options.commands) {
+        const { end, tail } = await runCommand(command, options, { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal });
+        // Neither passed nor failed: nothing is known of what was cut short by the job's end.
+        if (end.kind === 'cancelled') return { kind: 'not-run' };
+        if (end.kind !== 'exited' || end.code !== 0) return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
+        options.log.info(`verify passed: ${oneLine(command, 200)}`);
+      }
+      return { kind: 'passed', durationMs: elapsed() };
+    },
+  };
+}
+
+async function runCommand(
+  command: string,
+  { workFolder, environment, mark }: VerifierOptions,
+  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<{ readonly end: ProcessEnd; readonly tail: string }> {
+  const output = createTail(TAIL_BYTES);
+  const end = await runBounded({
+    file: 'bash',
+    args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
+    cwd: workFolder,
+    environment,
+    mark,
+    input: '',
+    ...bounds,
+    onStdout: output.push,
+    onStderr: output.push,
+  }).catch((cause: unknown) => {
+    throw new UserError('infrastructure', `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`, { cause });
+  });
+  return { end, tail: stripVTControlCharacters(output.text()) };
+}
+
+function failure(command: string, end: ProcessEnd, { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log }): Verification {
+  log.info(`verify failed: ${oneLine(command, 200)} ${describeEnd(end)}`);
+  for (const line of tail.split('\n').slice(-20)) log.info(`  ${oneLine(line, 300)}`);
+  return { kind: 'failed', command, code: end.kind === 'exited' ? end.code : null, tail: end.kind === 'timeout' ? `${tail}\n(took too long)`.trim() : tail, durationMs };
+}

@@ -1,0 +1,48 @@
+import type { OutcomeKind } from '../core/outcome.ts';
+import type { Policy } from '../core/policy.ts';
+
+/** What the user asked for, checked. Holds no secret but the token, which only gate and publish get. */
+export interface Config {
+  readonly githubToken: string;
+  readonly taskLabel: string;
+  readonly agent: AgentConfig;
+  /** Relative to the workspace. */
+  readonly promptFile: string;
+  readonly policy: Policy;
+  /** One shell command each, from the workflow file and never from the branch. */
+  readonly verify: readonly string[];
+  readonly branchPrefix: string;
+  /** null = the default branch. */
+  readonly baseBranch: string | null;
+  readonly draft: boolean;
+  readonly allowProtectedPaths: readonly string[];
+  readonly maxPatchFiles: number;
+  readonly maxPatchKib: number;
+  readonly stateStore: 'auto' | 'cache' | 'none';
+  readonly failOn: readonly OutcomeKind[];
+}
+
+export interface AgentConfig {
+  readonly version: string;
+  /** null = install `version`. */
+  readonly path: string | null;
+  readonly args: readonly string[];
+  readonly envNames: readonly string[];
+  /** null = the CLI's choice. */
+  readonly model: string | null;
+}
+
+/** Where the run happens: the runner's variables, checked. */
+export interface RunContext {
+  readonly workspace: string;
+  readonly temp: string;
+  readonly repository: { readonly owner: string; readonly repo: string };
+  readonly serverUrl: string;
+  readonly apiUrl: string;
+  readonly runId: string;
+  readonly runAttempt: string;
+  readonly runUrl: string;
+  readonly event: { readonly name: string; readonly payload: unknown };
+  /** Whether the job's environment holds anything with which the agent could log in. */
+  readonly hasProviderKey: boolean;
+}

@@ -1,0 +1,166 @@
+import type { Denial } from './analysis.ts';
+import { readDenials } from './denials.ts';
+import { asAmount, asArray, asObject, asString } from './json.ts';
+import type { JsonObject } from './json.ts';
+
+/** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
+export type CliEvent =
+  | { readonly kind: 'assistant'; readonly session: string | null; readonly nested: boolean; readonly text: string | null; readonly tools: readonly ToolUse[]; readonly failure: Failure | null }
+  | { readonly kind: 'tool-results'; readonly session: string | null; readonly failed: readonly boolean[] }
+  | { readonly kind: 'denied'; readonly session: string | null; readonly tool: string; readonly toolUseId: string | null }
+  | { readonly kind: 'rate-limit'; readonly session: string | null; readonly limit: RateLimit }
+  | { readonly kind: 'retry'; readonly session: string | null; readonly attempt: number; readonly maxRetries: number; readonly status: number | null }
+  | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
+  | { readonly kind: 'other'; readonly session: string | null };
+
+export interface ToolUse {
+  readonly id: string | null;
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+/** What the CLI says of a failure of its own; null where it does not say. */
+export interface Failure {
+  readonly text: string;
+  /** Of the result line, e.g. `error_max_turns`. */
+  readonly subtype: string | null;
+  /** Of the synthetic assistant message, e.g. `authentication_failed`. */
+  readonly error: string | null;
+  /** E.g. `connection_failed`. */
+  readonly apiError: string | null;
+  /** E.g. `prompt_too_long`. */
+  readonly terminalReason: string | null;
+  /** HTTP status of the provider's answer. */
+  readonly status: number | null;
+}
+
+export interface RateLimit {
+  /** Whether the provider refuses calls now. */
+  readonly rejected: boolean;
+  /** E.g. `five_hour`. */
+  readonly type: string | null;
+  /** Epoch, in seconds. */
+  readonly resetsAt: number | null;
+}
+
+/** A result line. `text` is null when it has none. */
+export interface Result {
+  readonly text: string | null;
+  readonly failure: Failure | null;
+  readonly denials: readonly Denial[];
+  readonly turns: number | null;
+  readonly tokens: number | null;
+  readonly costSinceLastResultUsd: number | null;
+  readonly totalCostUsd: number | null;
+}
+
+/** Reads one parsed JSON value; null when it is no event of the CLI. */
+export function readCliEvent(value: unknown): CliEvent | null {
+  const event = asObject(value);
+  if (event === null) return null;
+  const session = sessionId(event);
+  switch (event['type']) {
+    case 'assistant': {
+      const message = asObject(event['message']);
+      return message === null ? null : readAssistant(event, message, session);
+    }
+    case 'user': {
+      const message = asObject(event['message']);
+      return message === null ? null : { kind: 'tool-results', session, failed: toolResults(message) };
+    }
+    case 'system':
+      return typeof event['subtype'] === 'string' ? readSystem(event, session) : null;
+    case 'rate_limit_event': {
+      const limit = readRateLimit(event['rate_limit_info']);
+      return limit === null ? null : { kind: 'rate-limit', session, limit };
+    }
+    case 'result': {
+      const looksReal = typeof event['is_error'] === 'boolean' || typeof event['subtype'] === 'string' || typeof event['result'] === 'string';
+      return looksReal ? { kind: 'result', session, result: readResult(event) } : null;
+    }
+    default:
+      return typeof event['type'] === 'string' && session !== null ? { kind: 'other', session } : null;
+  }
+}
+
+function readAssistant(event: JsonObject, message: JsonObject, session: string | null): CliEvent {
+  let text: string | null = null;
+  const tools: ToolUse[] = [];
+  for (const item of asArray(message['content'])) {
+    const block = asObject(item);
+    if (block?.['type'] === 'text') text = asString(block['text']) ?? text;
+    if (block?.['type'] === 'tool_use') tools.push({ id: asString(block['id']), name: asString(block['name']) ?? 'unknown', input: asObject(block['input']) ?? {} });
+  }
+  const synthetic = message['model'] === '<synthetic>' || typeof event['error'] === 'string' || event['is_api_error_message'] === true;
+  const failure = synthetic ? readFailure(event, text ?? '') : null;
+  return { kind: 'assistant', session, nested: typeof event['parent_tool_use_id'] === 'string', text: synthetic ? null : text, tools, failure };
+}
+
+function readSystem(event: JsonObject, session: string | null): CliEvent {
+  switch (event['subtype']) {
+    case 'permission_denied':
+      return { kind: 'denied', session, tool: asString(event['tool_name']) ?? 'unknown', toolUseId: asString(event['tool_use_id']) };
+    case 'api_retry':
+      return { kind: 'retry', session, attempt: asAmount(event['attempt']) ?? 0, maxRetries: asAmount(event['max_retries']) ?? 0, status: asAmount(event['error_status']) };
+    default:
+      return { kind: 'other', session };
+  }
+}
+
+function readResult(event: JsonObject): Result {
+  const text = asString(event['result']);
+  const subtype = asString(event['subtype']);
+  const failed = event['is_error'] === true || (subtype?.startsWith('error') ?? false);
+  const errors = asArray(event['errors']).filter((error) => typeof error === 'string').join('\n');
+  return {
+    text,
+    failure: failed ? readFailure(event, text || errors || (subtype ?? '')) : null,
+    denials: readDenials(event['permission_denials']),
+    turns: asAmount(event['num_turns']),
+    tokens: tokensOf(event['usage']),
+    costSinceLastResultUsd: costOf(event['model_usage_since_last_result']),
+    totalCostUsd: asAmount(event['total_cost_usd']),
+  };
+}
+
+function readFailure(event: JsonObject, text: string): Failure {
+  return {
+    text,
+    subtype: event['type'] === 'result' ? asString(event['subtype']) : null,
+    error: asString(event['error']),
+    apiError: asString(event['api_error']),
+    terminalReason: asString(event['terminal_reason']),
+    status: asAmount(event['api_error_status']),
+  };
+}
+
+function readRateLimit(value: unknown): RateLimit | null {
+  const info = asObject(value);
+  return info && { rejected: info['status'] === 'rejected' && info['isUsingOverage'] !== true, type: asString(info['rateLimitType']), resetsAt: asAmount(info['resetsAt']) };
+}
+
+function toolResults(message: JsonObject): boolean[] {
+  return asArray(message['content'])
+    .map(asObject)
+    .filter((block) => block?.['type'] === 'tool_result')
+    .map((block) => block?.['is_error'] === true);
+}
+
+/** Cache tokens are counted: they are paid for and bound by the provider's limits. */
+function tokensOf(value: unknown): number | null {
+  const usage = asObject(value);
+  if (usage === null) return null;
+  const parts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
+  return parts.reduce((sum, part) => sum + (asAmount(usage[part]) ?? 0), 0);
+}
+
+function costOf(modelUsage: unknown): number | null {
+  const models = asObject(modelUsage);
+  return models && Object.values(models).reduce<number>((sum, model) => sum + (asAmount(asObject(model)?.['costUSD']) ?? 0), 0);
+}
+
+/** Ids go back to the CLI as an argument, so only what can be one is taken. */
+function sessionId(event: JsonObject): string | null {
+  const id = asString(event['session_id']);
+  return id !== null && /^[A-Za-z0-9][\w.:-]{0,127}$/.test(id) ? id : null;
+}

@@ -1,0 +1,60 @@
+/** One line of Markdown text and what it belongs to. */
+export interface MarkedLine {
+  readonly text: string;
+  readonly within: 'prose' | 'fence' | 'quote';
+}
+
+/** Splits text into lines and tells fenced code and block quotes from prose. Blanks indent, they make no code; an unclosed fence runs to the end. */
+export function markLines(text: string): readonly MarkedLine[] {
+  let fence: string | null = null;
+  return text.split(/\r\n?|\n/).map((line) => {
+    if (fence !== null) {
+      if (closesFence(line, fence)) fence = null;
+      return { text: line, within: 'fence' };
+    }
+    if (/^\s*>/.test(line)) return { text: line, within: 'quote' };
+    fence = fenceOpenedBy(line);
+    return { text: line, within: fence === null ? 'prose' : 'fence' };
+  });
+}
+
+/** The backticks or tildes that open a fence in this line, in a list item too; null when it opens none. */
+export function fenceOpenedBy(line: string): string | null {
+  const opening = /^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})(.*)$/.exec(line);
+  const fence = opening?.[1];
+  if (fence === undefined || (fence.startsWith('`') && opening?.[2]?.includes('`'))) return null;
+  return fence;
+}
+
+/** Stands where inline code was, so that the words around it stay apart. */
+const CODE = '`…`';
+
+/** The lines, with everything but prose made empty and inline code blanked out. */
+export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
+  const kept = lines.map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : ''));
+  // A stray backtick must not swallow more than its own paragraph.
+  return kept.join('\n').split(/\n[ \t]*(?=\n)/).map(withoutInlineCode).join('\n\n');
+}
+
+/** Code spans are closed by a run of as many backticks as opened them. */
+function withoutInlineCode(paragraph: string): string {
+  const runs = [...paragraph.matchAll(/`+/g)].map((run) => ({ start: run.index, length: run[0].length }));
+  const lastOfLength = new Map(runs.map(({ length }, index) => [length, index]));
+  let text = '';
+  let end = 0;
+  for (let i = 0; i < runs.length; i += 1) {
+    const opening = runs[i];
+    if (opening === undefined || (lastOfLength.get(opening.length) ?? 0) <= i) continue;
+    do i += 1;
+    while (runs[i]?.length !== opening.length);
+    text += paragraph.slice(end, opening.start) + CODE;
+    end = (runs[i]?.start ?? 0) + opening.length;
+  }
+  return text + paragraph.slice(end);
+}
+
+/** Whether the line closes a fence that these backticks or tildes opened. */
+export function closesFence(line: string, fence: string): boolean {
+  const text = line.trim();
+  return text.length >= fence.length && text.startsWith(fence) && text === fence.charAt(0).repeat(text.length);
+}

@@ -1,0 +1,74 @@
+import { createCappedBytes, decodeKept } from './capped-bytes.ts';
+import type { Kept } from './capped-bytes.ts';
+import { asObject, tryParseJson } from './json.ts';
+import type { JsonObject } from './json.ts';
+import { createJsonWalker } from './json-walker.ts';
+import type { JsonWalker } from './json-walker.ts';
+
+/** Takes what lines come to: whole JSON objects, on one line or several, and all other lines. */
+export interface ObjectSink {
+  /** Whether a line may be the beginning of an object here. */
+  mayStart(): boolean;
+  object(object: JsonObject): void;
+  text(line: Kept): void;
+}
+
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const QUOTE = 0x22;
+const SPACE = 0x20;
+const LINE_FEED = Uint8Array.of(0x0a);
+
+/** Finds objects in lines; a line that starts one and breaks it off is text, and does not take the next object with it. */
+export function createObjectFinder(sink: ObjectSink): (line: Kept) => void {
+  const bytes = createCappedBytes();
+  let open: JsonWalker | null = null;
+
+  return (line) => {
+    // Inside a pretty-printed object nothing but another event starts in the first column with a key.
+    const isFresh = line.head[0] === OPEN_BRACE && line.head[1] === QUOTE;
+    if (open !== null && !isFresh) return goOn(open, line);
+    open = null;
+    if (!sink.mayStart() || line.head[firstVisible(line.head)] !== OPEN_BRACE) return sink.text(line);
+    const object = endsObject(line) ? parseObject(line) : null;
+    if (object !== null) sink.object(object);
+    else start(line);
+  };
+
+  function start(line: Kept): void {
+    bytes.clear();
+    goOn(createJsonWalker(), line);
+  }
+
+  function goOn(walker: JsonWalker, line: Kept): void {
+    const parts = [line.head, ...(line.tail === null ? [] : [line.tail]), LINE_FEED];
+    parts.forEach(bytes.append);
+    // Where a middle was dropped, brackets cannot be counted any more.
+    const stillOpen = line.tail === null && parts.every((part) => walker.walk(part, 0).kind === 'open');
+    open = stillOpen ? walker : null;
+    if (stillOpen) return;
+    const object = line.tail === null ? parseObject(bytes.kept()) : null;
+    if (object === null) sink.text(line);
+    else sink.object(object);
+  }
+}
+
+/** The object that the bytes are; null when they are something else. */
+export function parseObject(bytes: Kept): JsonObject | null {
+  return asObject(tryParseJson(decodeKept(bytes).trim()));
+}
+
+/** A cheap look, so that no time is spent on parsing what is cut off. */
+function endsObject({ head, tail }: Kept): boolean {
+  const bytes = tail ?? head;
+  let end = bytes.length - 1;
+  while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;
+  return bytes[end] === CLOSE_BRACE;
+}
+
+/** Index behind the blanks, and a byte order mark, that a line begins with. */
+function firstVisible(bytes: Uint8Array): number {
+  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+  while (at < bytes.length && (bytes[at] ?? 0) <= SPACE) at += 1;
+  return at;
+}

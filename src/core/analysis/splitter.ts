@@ -1,0 +1,138 @@
+import { createCappedBytes } from './capped-bytes.ts';
+import type { Kept } from './capped-bytes.ts';
+import { createJsonWalker } from './json-walker.ts';
+import type { JsonWalker } from './json-walker.ts';
+
+/** Takes the pieces of an output as they become whole. Bytes given are valid during the call only. */
+export interface PieceSink {
+  /** One line, without its line feed. `ended`: false for a last line that has none. */
+  line(line: Kept, ended: boolean): void;
+  /** Whether a `[` at the start of a line may open an array of events here. */
+  mayOpenArray(): boolean;
+  /** One object inside such an array. */
+  element(element: Kept): void;
+  /** Every byte of such an array, elements included. */
+  arrayBytes(bytes: Uint8Array): void;
+}
+
+export interface Splitter {
+  push(chunk: Uint8Array): void;
+  end(): void;
+}
+
+const LINE_FEED = 0x0a;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/**
+ * Splits bytes into lines, and an array of objects into its elements, whatever the chunks.
+ * Linear in time; of one line or element no more than a cap is kept.
+ */
+export function createSplitter(sink: PieceSink): Splitter {
+  const pending = createCappedBytes();
+  let element: JsonWalker = createJsonWalker();
+  /** `indent`: blanks so far; `bracket`: `[` and blanks so far; `array`: between two elements. */
+  let mode: 'indent' | 'bracket' | 'line' | 'array' | 'element' = 'indent';
+
+  return { push, end };
+
+  function push(chunk: Uint8Array): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (mode === 'line') at = takeLine(chunk, at);
+      else if (mode === 'indent') at = takeIndent(chunk, at);
+      else if (mode === 'bracket') at = takeBracket(chunk, at);
+      else if (mode === 'array') at = takeBetween(chunk, at);
+      else at = takeElement(chunk, at);
+    }
+  }
+
+  function end(): void {
+    if (mode === 'element') sink.arrayBytes(pending.kept().head);
+    else if (pending.length() > 0) sink.line(pending.kept(), false);
+    pending.clear();
+  }
+
+  function takeLine(chunk: Uint8Array, from: number): number {
+    const lineFeed = chunk.indexOf(LINE_FEED, from);
+    if (lineFeed === -1) {
+      pending.append(chunk.subarray(from));
+      return chunk.length;
+    }
+    endLine(chunk.subarray(from, lineFeed));
+    return lineFeed + 1;
+  }
+
+  function endLine(rest: Uint8Array): void {
+    mode = 'indent';
+    if (pending.length() === 0) return sink.line({ head: rest, tail: null }, true);
+    pending.append(rest);
+    sink.line(pending.kept(), true);
+    pending.clear();
+  }
+
+  function takeIndent(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (at < chunk.length && isBlank(chunk[at])) at += 1;
+    if (at === chunk.length || chunk[at] !== OPEN_BRACKET || !sink.mayOpenArray()) {
+      // Nothing to decide: the blanks are the beginning of a line.
+      if (at === chunk.length) pending.append(chunk.subarray(from));
+      else mode = 'line';
+      return at === chunk.length ? at : from;
+    }
+    pending.append(chunk.subarray(from, at + 1));
+    mode = 'bracket';
+    return at + 1;
+  }
+
+  function takeBracket(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (at < chunk.length && (isBlank(chunk[at]) || chunk[at] === LINE_FEED)) at += 1;
+    pending.append(chunk.subarray(from, at));
+    if (at === chunk.length) return at;
+    if (chunk[at] === OPEN_BRACE) {
+      sink.arrayBytes(pending.kept().head);
+      pending.clear();
+      mode = 'array';
+    } else {
+      mode = 'line';
+    }
+    return at;
+  }
+
+  function takeBetween(chunk: Uint8Array, from: number): number {
+    const byte = chunk[from];
+    if (byte === OPEN_BRACE) {
+      element = createJsonWalker();
+      mode = 'element';
+      return from;
+    }
+    if (byte !== LINE_FEED && byte !== COMMA && !isBlank(byte)) mode = 'line';
+    if (mode === 'line' && byte !== CLOSE_BRACKET) return from;
+    sink.arrayBytes(chunk.subarray(from, from + 1));
+    return from + 1;
+  }
+
+  function takeElement(chunk: Uint8Array, from: number): number {
+    const walk = element.walk(chunk, from);
+    const to = walk.kind === 'open' ? chunk.length : walk.at;
+    pending.append(chunk.subarray(from, to));
+    if (walk.kind === 'closed') {
+      const kept = pending.kept();
+      sink.arrayBytes(kept.head);
+      sink.element(kept);
+      pending.clear();
+      mode = 'array';
+    } else if (walk.kind === 'broken') {
+      mode = 'line';
+    }
+    return to;
+  }
+}
+
+/** The bytes of a byte order mark count as blanks too: they are kept, and a line may begin behind them. */
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === 0xef || byte === 0xbb || byte === 0xbf;
+}

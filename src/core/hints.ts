@@ -1,0 +1,53 @@
+/** What the next prompt may tell the agent. `task` hints hold for the task they arose in, `lane` hints for the next one as well. */
+export const hintCodes = [
+  'veto_open_tasks',
+  'veto_verify',
+  'discrepancy_tests',
+  'discrepancy_no_change',
+  'verify_failed',
+  'no_change',
+  'timeout',
+  'question',
+  'denied',
+  'compound',
+  'no_block',
+  'fenced_block',
+  'unreadable',
+  'diagnosis',
+  'probe',
+] as const;
+
+export type HintCode = (typeof hintCodes)[number];
+
+interface Hint {
+  readonly scope: 'task' | 'lane';
+  readonly sentence: string;
+}
+
+const hints: Readonly<Record<HintCode, Hint>> = {
+  veto_open_tasks: { scope: 'lane', sentence: 'Your claim that everything is done was overruled: required tasks are still open. EXIT_SIGNAL: true is for the whole queue; for one finished task use STATUS: COMPLETE with EXIT_SIGNAL: false.' },
+  veto_verify: { scope: 'task', sentence: 'Your claim to be done was overruled: the verification command fails. Make it pass first.' },
+  discrepancy_tests: { scope: 'task', sentence: 'You reported TESTS_STATUS: PASSING, but the verification command failed. Report what you have seen, not what you expect.' },
+  discrepancy_no_change: { scope: 'task', sentence: 'You reported finished work or modified files, but no file content changed. Make the change in this repository, or report 0.' },
+  verify_failed: { scope: 'task', sentence: 'The verification command failed after the last iteration. Fix that before anything else.' },
+  no_change: { scope: 'task', sentence: 'The last iteration changed no file content. Make one small, real step now.' },
+  timeout: { scope: 'task', sentence: 'The last iteration ran out of time and was ended. Take a smaller step, and start no servers, watchers or background jobs.' },
+  question: { scope: 'task', sentence: 'Nobody can answer questions here. Decide yourself, write the assumption down in the code or the commit message, and go on.' },
+  denied: { scope: 'task', sentence: 'A command was refused for lack of permission. Do not try it again: use the tools that you have, or report STATUS: BLOCKED.' },
+  compound: { scope: 'lane', sentence: 'A combined command was refused. Run one plain command per call, without &&, ;, | or line breaks.' },
+  no_block: { scope: 'lane', sentence: 'Your last message had no RALPH_STATUS block. End the final message with it, in exactly the form given below.' },
+  fenced_block: { scope: 'lane', sentence: 'Your RALPH_STATUS block stood inside a code fence and was not read. Write it as plain text, without backticks.' },
+  unreadable: { scope: 'lane', sentence: 'A field of your RALPH_STATUS block could not be read. Use only the values given below.' },
+  diagnosis: { scope: 'task', sentence: 'This is a diagnosis: iterations in a row have changed nothing, and if this one does not either, the loop stops. First find out why the last approach failed, then take a clearly different one.' },
+  probe: { scope: 'task', sentence: 'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly changes the code for the better, by another approach than before.' },
+};
+
+/** The fixed sentence of a code. */
+export function hintSentence(code: HintCode): string {
+  return hints[code].sentence;
+}
+
+/** The hints that still apply: all of them for the same task, else those of the lane. */
+export function hintsFor(codes: readonly HintCode[], sameTask: boolean): readonly HintCode[] {
+  return codes.filter((code) => sameTask || hints[code].scope === 'lane');
+}

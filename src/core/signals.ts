@@ -1,0 +1,47 @@
+import type { Signals } from './state.ts';
+
+/** What one iteration adds to the rolling windows. */
+export interface IterationSignals {
+  /** Claims that everything is done, and nothing speaks against it. */
+  readonly indicator: boolean;
+  /** The same, without an explicit EXIT_SIGNAL false. */
+  readonly done: boolean;
+  readonly vetoed: boolean;
+  readonly blocked: boolean;
+  readonly testOnly: boolean;
+  /** Characters of the final message; null when the agent did not get to one. */
+  readonly outputChars: number | null;
+}
+
+/** Iterations that a window reaches back. */
+export const windowSize = 5;
+
+/** The windows and streaks after one more iteration. */
+export function pushSignals(signals: Signals, iteration: IterationSignals): Signals {
+  return {
+    indicators: [...signals.indicators, iteration.indicator].slice(-windowSize),
+    vetoed: [...signals.vetoed, iteration.vetoed].slice(-windowSize),
+    outputChars: iteration.outputChars === null ? signals.outputChars : [...signals.outputChars, iteration.outputChars].slice(-windowSize),
+    doneInARow: iteration.done ? signals.doneInARow + 1 : 0,
+    blockedInARow: iteration.blocked ? signals.blockedInARow + 1 : 0,
+    testOnlyInARow: iteration.testOnly ? signals.testOnlyInARow + 1 : 0,
+  };
+}
+
+/** Whether `chars` is shorter than (100 − `percent`) % of the median of the window before it. */
+export function outputDeclined(signals: Signals, chars: number, percent: number): boolean {
+  const median = medianOf(signals.outputChars);
+  return median !== null && chars * 100 < median * (100 - percent);
+}
+
+/** How often a flag is set in a window. */
+export function countSet(window: readonly boolean[]): number {
+  return window.filter(Boolean).length;
+}
+
+function medianOf(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const high = sorted[Math.floor(sorted.length / 2)];
+  const low = sorted[Math.floor((sorted.length - 1) / 2)];
+  return high === undefined || low === undefined ? null : (high + low) / 2;
+}

@@ -1,0 +1,64 @@
+import type { Task, TaskId, TaskProgress } from './task.ts';
+
+type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
+
+/** How many tasks are where; `open` counts every one that is not done, `requiredOpen` those that completion waits for. */
+export interface TaskCounts {
+  readonly all: number;
+  readonly done: number;
+  readonly open: number;
+  readonly requiredOpen: number;
+  readonly failed: number;
+  readonly blocked: number;
+}
+
+const untouched: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
+
+/** How far the lane got with a task; a task never seen is `todo`. */
+export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
+  // Ids can be any text: `constructor` is no entry of an empty record.
+  return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
+}
+
+/** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
+export function nextTask(tasks: readonly Task[], progress: ProgressById, current: TaskId | null): Task | null {
+  const rank = (task: Task): readonly number[] => [
+    task.id === current ? 0 : 1,
+    progressOf(progress, task.id).state === 'in-progress' ? 0 : 1,
+    task.optional ? 1 : 0,
+    task.priority,
+  ];
+  // Array sort is stable: equal ranks keep the given order.
+  return tasks.filter((task) => isEligible(task, progress)).sort((a, b) => compare(rank(a), rank(b)))[0] ?? null;
+}
+
+/** Counts of the lane's tasks, for the prompt and for completion. */
+export function countTasks(tasks: readonly Task[], progress: ProgressById): TaskCounts {
+  const states = tasks.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
+  const open = states.filter(({ state }) => state !== 'done');
+  return {
+    all: tasks.length,
+    done: states.length - open.length,
+    open: open.length,
+    requiredOpen: open.filter(({ optional }) => !optional).length,
+    failed: states.filter(({ state }) => state === 'failed').length,
+    blocked: states.filter(({ state }) => state === 'blocked').length,
+  };
+}
+
+/** Whether the lane's work is done: every required task is, and at least one was. A list of optional tasks only is done when all are. */
+export function isPlanComplete(tasks: readonly Task[], progress: ProgressById): boolean {
+  const required = tasks.filter((task) => !task.optional);
+  const wanted = required.length > 0 ? required : tasks;
+  return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
+}
+
+function isEligible(task: Task, progress: ProgressById): boolean {
+  const { state } = progressOf(progress, task.id);
+  return (state === 'todo' || state === 'in-progress') && task.dependsOn.every((id) => progressOf(progress, id).state === 'done');
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const differing = a.findIndex((value, index) => value !== b[index]);
+  return differing === -1 ? 0 : (a[differing] ?? 0) - (b[differing] ?? 0);
+}

@@ -1,0 +1,168 @@
+import type { Analysis } from './analysis/analysis.ts';
+import { judgeDenials } from './denials.ts';
+import type { Evidence } from './evidence.ts';
+import type { HintCode } from './hints.ts';
+import type { Verdict } from './journal.ts';
+import type { Policy } from './policy.ts';
+import type { LaneState, LastIteration } from './state.ts';
+import { countTasks, progressOf } from './tasks/queue.ts';
+import type { Task } from './tasks/task.ts';
+
+/** What is known when an iteration is over. */
+export interface IterationFacts {
+  readonly task: Task;
+  /** All tasks of the lane, the current one included. */
+  readonly tasks: readonly Task[];
+  readonly analysis: Analysis;
+  readonly evidence: Evidence;
+  readonly startedAt: number;
+}
+
+/** An iteration, judged: the verdict but for the circuit, and what the state needs to settle. */
+export interface Judgement {
+  readonly verdict: Omit<Verdict, 'circuit'>;
+  /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a wrong key, a forgotten session. */
+  readonly neutral: boolean;
+  /** The provider failed, not the agent: no attempt at the task. */
+  readonly providerFailed: boolean;
+  readonly verification: LastIteration['verification'];
+  readonly claimsEverything: boolean;
+  readonly hints: readonly HintCode[];
+}
+
+/** Judges an iteration by its evidence; claims only count where nothing contradicts them. */
+export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
+  const { analysis, evidence } = facts;
+  const progress = evidence.before.tree !== evidence.after.tree;
+  const verification = verificationAfter(state, evidence);
+  const denials = judgeDenials(analysis.denials, progress, policy);
+  const discrepancies = discrepanciesOf(state, facts);
+  const taskDone =
+    claimsTask(analysis) && discrepancies.length === 0 && changedSinceStart(state, facts) && (!policy.verifies || verification === 'passed');
+  const vetoes = claimsEverything(analysis) ? vetoesOf(state, facts, { taskDone, verification }) : [];
+  const questionOnly =
+    (analysis.question || denials.askedOnly) && !progress && denials.counted === 0 && analysis.errors.length === 0 && analysis.agentError === null;
+
+  return {
+    verdict: {
+      progress,
+      taskDone,
+      testOnly: analysis.testOnly && evidence.files.every(isTestFile),
+      questionOnly,
+      discrepancies: discrepancies.map(({ sentence }) => sentence),
+      vetoes: vetoes.map(({ sentence }) => sentence),
+      advice: denials.advice,
+      countedDenials: denials.counted,
+    },
+    neutral: isNeutral(state, facts),
+    providerFailed: analysis.agentError !== null && ['auth', 'billing', 'model', 'server', 'rate-limit'].includes(analysis.agentError.kind),
+    verification,
+    claimsEverything: claimsEverything(analysis),
+    hints: hintsAfter(facts, { progress, questionOnly, verification, denials, claims: [...vetoes, ...discrepancies] }),
+  };
+}
+
+/** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
+export function needsVerification(state: LaneState, iteration: { readonly analysis: Analysis; readonly before: Evidence['before']; readonly after: Evidence['after'] }, policy: Policy): boolean {
+  if (!policy.verifies) return false;
+  if (iteration.before.tree !== iteration.after.tree) return true;
+  const claims = claimsTask(iteration.analysis) || claimsEverything(iteration.analysis);
+  return claims && inherited(state, iteration.after.tree) !== 'passed';
+}
+
+/** The agent's access is wrong (key, credit, model): the CLI's own words; null when it is not. */
+export function configurationProblem(analysis: Analysis): string | null {
+  const { agentError, usageLimit } = analysis;
+  if (agentError === null || usageLimit !== null) return null;
+  return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
+}
+
+interface Finding {
+  readonly hint: HintCode;
+  readonly sentence: string;
+}
+
+function claimsTask({ signal }: Analysis): boolean {
+  return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
+}
+
+function claimsEverything({ signal, completionIndicator }: Analysis): boolean {
+  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false);
+}
+
+function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
+  return evidence.after.tree !== (progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree);
+}
+
+function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
+  const { analysis: { signal }, evidence } = facts;
+  const { tasksCompleted, filesModified } = signal;
+  const found: Finding[] = [];
+  if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
+    found.push({ hint: 'discrepancy_tests', sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.' });
+  }
+  if (tasksCompleted !== null && tasksCompleted > 0 && !changedSinceStart(state, facts)) {
+    found.push({ hint: 'discrepancy_no_change', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.` });
+  }
+  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree) {
+    found.push({ hint: 'discrepancy_no_change', sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.` });
+  }
+  return found;
+}
+
+function vetoesOf(state: LaneState, { task, tasks }: IterationFacts, judged: { readonly taskDone: boolean; readonly verification: LastIteration['verification'] }): readonly Finding[] {
+  const { requiredOpen } = countTasks(judged.taskDone ? tasks.filter(({ id }) => id !== task.id) : tasks, state.tasks);
+  const found: Finding[] = [];
+  if (requiredOpen > 0) found.push({ hint: 'veto_open_tasks', sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.` });
+  if (judged.verification === 'failed') found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
+  return found;
+}
+
+/** The verification of the content at the end: this iteration's, or the one that unchanged content already had. */
+function verificationAfter(state: LaneState, evidence: Evidence): LastIteration['verification'] {
+  if (evidence.verification.kind !== 'not-run') return evidence.verification.kind;
+  return inherited(state, evidence.after.tree);
+}
+
+function inherited(state: LaneState, tree: string): LastIteration['verification'] {
+  return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
+}
+
+function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationFacts): boolean {
+  return (
+    analysis.usageLimit !== null ||
+    end.kind === 'cancelled' ||
+    (end.kind === 'timeout' && end.of === 'run') ||
+    configurationProblem(analysis) !== null ||
+    (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
+  );
+}
+
+/** Paths by which test runners find their files. */
+const testPath = /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
+
+function isTestFile(path: string): boolean {
+  return testPath.test(path);
+}
+
+interface HintFacts {
+  readonly progress: boolean;
+  readonly questionOnly: boolean;
+  readonly verification: LastIteration['verification'];
+  readonly denials: ReturnType<typeof judgeDenials>;
+  readonly claims: readonly Finding[];
+}
+
+function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
+  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
+  const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
+  if (judged.verification === 'failed') hints.push('verify_failed');
+  if (evidence.end.kind === 'timeout') hints.push('timeout');
+  if (judged.questionOnly) hints.push('question');
+  if (judged.denials.counted > 0) hints.push('denied');
+  if (judged.denials.advice.length > 0) hints.push('compound');
+  if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
+  if (spoke && analysis.signal.from !== 'block') hints.push('no_block');
+  if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
+  return [...new Set(hints)];
+}

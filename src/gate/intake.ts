@@ -1,0 +1,31 @@
+import type { Outcome } from '../core/outcome.ts';
+import type { LaneId, LaneState } from '../core/state.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { LaneStart, OpenedLane, PullRequest } from '../ports.ts';
+
+/** What the gate hands to the loop, or the end of the run that it decided. Plain data. */
+export type Intake =
+  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes }
+  | { readonly kind: 'end'; readonly outcome: Outcome; readonly lane: Lane | null; readonly tasks: readonly Task[]; readonly state: LaneState | null; readonly answer: Answer | null; readonly notes: Notes };
+
+/** A lane as this run found it. */
+export interface Lane {
+  readonly id: LaneId;
+  readonly branch: string;
+  readonly baseBranch: string;
+  readonly start: LaneStart;
+  readonly pullRequest: PullRequest | null;
+}
+
+/** A comment that a command wants answered, in the thread where it was given. */
+export interface Answer {
+  readonly thread: number;
+  readonly text: { readonly kind: 'status' } | { readonly kind: 'help'; readonly word: string } | { readonly kind: 'refusal'; readonly why: string };
+}
+
+/** What people must hear of how the run began. */
+export interface Notes {
+  /** `restored #40 (cache)`, or why there is none. */
+  readonly restored: string;
+  readonly warnings: readonly string[];
+}

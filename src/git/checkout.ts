@@ -1,0 +1,130 @@
+import { isAbsolute } from 'node:path';
+import type { Snapshot } from '../core/evidence.ts';
+import type { Repository, TreeChange } from '../ports.ts';
+import { UserError } from '../user-error.ts';
+import { commitIteration, type Committer, type Identity } from './commit.ts';
+import { hideCredentials } from './credentials.ts';
+import { authorization, basicCredentials, type Git } from './git.ts';
+import { createInspection, type PublishingRules } from './inspection.ts';
+import { openLane, place, type Lane } from './lane.ts';
+import { changesBetween } from './objects.ts';
+import { createPrivateRepository, type PrivateRepository } from './private-repository.ts';
+import { problemsOf } from './problems.ts';
+import { createWorkspaceRepair } from './repair.ts';
+import { readWorkTree } from './work-tree.ts';
+import { findWorkspace, headOf, type Workspace } from './workspace.ts';
+
+export interface RepositoryOptions {
+  /** A folder of the checkout. */
+  readonly folder: string;
+  /** Where branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
+  readonly remote: { readonly url: string; readonly token: string };
+  /** A folder outside of the checkout for this program's own files; the same one in `post`. */
+  readonly workFolder: string;
+  readonly rules: PublishingRules;
+  /** Author of the loop's commits. */
+  readonly identity: Identity;
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The checkout behind the port Repository. Nothing is read or written before the first call. */
+export function createRepository(options: RepositoryOptions): Repository {
+  if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
+  const opened = once(() => open(options));
+  let lane: Lane | null = null;
+
+  async function needOpened(): Promise<Opened> {
+    const found = await opened();
+    if ('why' in found) throw new UserError('infrastructure', notAWorkTree(options.folder, found.why));
+    return found;
+  }
+
+  async function snapshot(): Promise<Snapshot> {
+    const { workspace, repository } = await needOpened();
+    const [head, { tree }] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    const known = head ?? lane?.tip;
+    if (known === undefined) throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
+    return { head: known, tree };
+  }
+
+  return {
+    async problems() {
+      const found = await opened();
+      return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found.repository);
+    },
+
+    async openLane(wanted) {
+      const { workspace, repository } = await needOpened();
+      const { url, token } = options.remote;
+      const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
+      const { lane: started, answer } = await openLane(source, wanted);
+      lane = started;
+      return answer;
+    },
+
+    snapshot,
+
+    async compare(before, after) {
+      const { repository } = await needOpened();
+      await repository.seal();
+      return await compare(repository.git, before, after);
+    },
+
+    async commit(iteration) {
+      if (!lane) throw new Error('commit() before openLane()');
+      const { workspace, repository, committer, repair } = await needOpened();
+      await repair();
+      const head = await headOf(workspace);
+      const now = await readWorkTree(repository, workspace);
+      const committed = await commitIteration(committer, { tip: lane.tip, head, now, iteration });
+      await place(workspace, repository, { branch: lane.branch, tip: committed.head });
+      lane = { ...lane, tip: committed.head };
+      return committed;
+    },
+
+    async hideCredentials() {
+      const { workspace } = await needOpened();
+      return await hideCredentials(workspace, options);
+    },
+  };
+}
+
+interface Opened {
+  readonly workspace: Workspace;
+  readonly repository: PrivateRepository;
+  readonly committer: Committer;
+  /** Puts back what git cannot do without, should the agent have broken it. */
+  readonly repair: () => Promise<void>;
+}
+
+async function open({ folder, workFolder, rules, identity, env, remote }: RepositoryOptions): Promise<Opened | { readonly why: string }> {
+  const workspace = await findWorkspace(folder, env);
+  if ('why' in workspace) return workspace;
+  const repository = await createPrivateRepository(workspace, { workFolder, env, hide: [remote.token, basicCredentials(remote.token)] });
+  const inspection = createInspection(repository.git, { ...rules, secretValues: [...rules.secretValues, remote.token] });
+  return { workspace, repository, committer: { repository, inspection, identity }, repair: await createWorkspaceRepair(workspace) };
+}
+
+function notAWorkTree(folder: string, why: string): string {
+  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action, and let working-directory point into that checkout.`;
+}
+
+const mostFilesNamed = 200;
+
+async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<TreeChange> {
+  const changes = await changesBetween(git, before.tree, after.tree);
+  const count = before.head === after.head ? '0' : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
+  return {
+    files: changes.slice(0, mostFilesNamed).map((change) => change.path),
+    fileCount: changes.length,
+    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
+    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
+    agentCommits: Number(count),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}

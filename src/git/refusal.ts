@@ -1,0 +1,29 @@
+/** What a server said about a push, as a sentence that names the cure. */
+export function explainRefusal(words: string): string {
+  const said = words.trim().slice(0, 1000);
+  const known = refusals.find(({ pattern }) => pattern.test(said));
+  return known ? `${known.meaning} (The server said: ${said})` : `The server refused the push: ${said}`;
+}
+
+const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
+  {
+    pattern: /refusing to allow .* to create or update workflow/is,
+    meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may. Use a token of a GitHub App or a person with the "workflows" permission, or keep these files out with allow-protected-paths.',
+  },
+  {
+    pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
+    meaning: 'A branch protection rule or ruleset of the repository forbids this push. Exempt the branches under branch-prefix from it, or the token\'s owner.',
+  },
+  {
+    pattern: /GH008|unknown Git LFS object/i,
+    meaning: 'The commits name git-lfs files that were never uploaded.',
+  },
+  {
+    pattern: /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref/i,
+    meaning: 'The branch changed while this run worked. Nothing was overwritten; the next run continues from there.',
+  },
+  {
+    pattern: /\b40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
+    meaning: 'The token may not push. The workflow needs "permissions: contents: write".',
+  },
+];

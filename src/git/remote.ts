@@ -1,0 +1,149 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectId } from '../core/evidence.ts';
+import type { Log, PushResult, Remote, RemoteProbe } from '../ports.ts';
+import { UserError } from '../user-error.ts';
+import { authorization, basicCredentials, createGit, lastWords, type Git } from './git.ts';
+import { explainRefusal } from './refusal.ts';
+
+export interface RemoteOptions {
+  /** HTTP(S) URL of the repository, without user name or password. */
+  readonly url: string;
+  readonly token: string;
+  /** Only branches that start with it are ever pushed. */
+  readonly branchPrefix: string;
+  /** A folder outside of the checkout. */
+  readonly workFolder: string;
+  /** The checkout's common git directory (`.git`), whose objects are pushed; null when there is no checkout (probe only). */
+  readonly sourceGitFolder: string | null;
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+}
+
+/** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
+export function createRemote(options: RemoteOptions): Remote {
+  return {
+    probe: (prefix) => withPushRepository(options, (git) => probe(git, options, prefix)),
+    push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
+  };
+}
+
+interface Push {
+  readonly branch: string;
+  readonly commit: ObjectId;
+  readonly start: Parameters<Remote['push']>[0]['start'];
+}
+
+const networkTimeoutMs = 2 * 60_000;
+
+async function probe(git: Git, { url, token, branchPrefix }: RemoteOptions, prefix: string): Promise<RemoteProbe> {
+  const network = { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
+  const branches = await readBranches(git, { url, pattern: `refs/heads/${prefix}*`, network });
+  // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
+  const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
+  const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
+  const tried = await git.answer(['push', '--dry-run', '--porcelain', '--no-verify', url, `${commit}:refs/heads/${branchPrefix}permission-check`], network);
+  // "fetch first" and the like are about branches, not about permission.
+  const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
+  return { branches, mayPush: refused ? { kind: 'no', why: explainRefusal(lastWords(tried.stderr)) } : { kind: 'yes' } };
+}
+
+async function publish(git: Git, options: RemoteOptions, push: Push): Promise<PushResult> {
+  const { url, token, branchPrefix, log } = options;
+  const { branch, commit, start } = push;
+  const ref = `refs/heads/${branch}`;
+  const network = { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix) return rejected(`"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`);
+  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return rejected(`"${branch}" cannot be the name of a branch.`);
+
+  const there = await readRemote(git, { url, ref, network });
+  if (there.defaultBranch === branch) return rejected(`"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`);
+  if (there.tip === commit) return { kind: 'pushed' };
+  if (!isExpected(there.tip, start)) return rejected(moved(branch, there.tip));
+  if (start.kind === 'continue' && (await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit])).exitCode !== 0) return rejected(`The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`);
+
+  if (start.kind === 'restart' && there.tip !== null) {
+    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it anew.`);
+    const removed = await git.answer(['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${start.mergedHead}`, url, `:${ref}`], network);
+    if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
+  }
+  const pushed = await git.answer(['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`], network);
+  if (pushed.exitCode !== 0) return rejected(explainRefusal(wordsOf(pushed)));
+  const after = await readRemote(git, { url, ref, network });
+  return after.tip === commit ? { kind: 'pushed' } : rejected(moved(branch, after.tip));
+}
+
+function rejected(why: string): PushResult {
+  return { kind: 'rejected', why };
+}
+
+function moved(branch: string, tip: ObjectId | null): string {
+  return `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there.`;
+}
+
+function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
+  switch (start.kind) {
+    case 'fresh':
+      return tip === null;
+    case 'continue':
+      return tip === start.remoteHead;
+    case 'restart':
+      return tip === null || tip === start.mergedHead;
+  }
+}
+
+/** The server's words: the reason of each ref and what it printed. */
+function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr: string }): string {
+  const reasons = stdout.toString().split('\n').filter((line) => line.startsWith('!')).map((line) => line.split('\t').at(-1) ?? '');
+  return [...reasons, lastWords(stderr)].join('\n');
+}
+
+interface Question {
+  readonly url: string;
+  readonly network: { readonly variables: Readonly<Record<string, string>>; readonly timeoutMs: number };
+}
+
+async function readBranches(git: Git, { url, pattern, network }: Question & { readonly pattern: string }): Promise<Readonly<Record<string, ObjectId>>> {
+  const listed = await git.answer(['ls-remote', '--quiet', url, pattern], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  return Object.fromEntries(parseRefs(listed.stdout).map(({ name, value }) => [name.replace('refs/heads/', ''), value]));
+}
+
+async function readRemote(git: Git, { url, ref, network }: Question & { readonly ref: string }): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
+  const listed = await git.answer(['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  const refs = parseRefs(listed.stdout);
+  const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
+  return { tip: refs.find(({ name }) => name === ref)?.value ?? null, defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null };
+}
+
+function parseRefs(stdout: Buffer): readonly { readonly name: string; readonly value: string }[] {
+  return stdout.toString().split('\n').filter((line) => line.includes('\t')).map((line) => {
+    const [value = '', name = ''] = line.split('\t');
+    return { name, value };
+  });
+}
+
+function unreadable(url: string, stderr: string): UserError {
+  const words = lastWords(stderr);
+  const advice = /40[134]|could not read Username|not found/i.test(words) ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").' : 'Check that the server can be reached.';
+  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${words}. ${advice}`);
+}
+
+const nobody = { GIT_AUTHOR_NAME: 'ralph', GIT_AUTHOR_EMAIL: 'ralph@localhost', GIT_COMMITTER_NAME: 'ralph', GIT_COMMITTER_EMAIL: 'ralph@localhost' };
+
+/** A bare repository that exists for one call and borrows the checkout's objects. Made by hand: `git init` would copy templates. */
+async function withPushRepository<T>({ workFolder, sourceGitFolder, token, env }: RemoteOptions, body: (git: Git) => Promise<T>): Promise<T> {
+  await mkdir(workFolder, { recursive: true });
+  const folder = await mkdtemp(join(workFolder, 'push-'));
+  try {
+    await Promise.all([mkdir(join(folder, 'objects', 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
+    await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n');
+    await writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
+    if (sourceGitFolder !== null) await writeFile(join(folder, 'objects', 'info', 'alternates'), `${join(sourceGitFolder, 'objects')}\n`);
+    return await body(createGit({ folder, env, variables: { GIT_DIR: folder }, hide: [token, basicCredentials(token)] }));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,10 @@
+/** GitHub refuses a longer body of an issue, a pull request or a comment (422 "body is too long"). */
+const maxBodyChars = 65_536;
+
+/** The last defence against a body that GitHub would refuse; what matters is kept short by who writes it. */
+export function fitBody(body: string): string {
+  if (body.length <= maxBodyChars) return body;
+  const ending = '\n\n(Cut here: GitHub takes no more.)';
+  // A pair of surrogates must not be cut in two.
+  return `${body.slice(0, maxBodyChars - ending.length).replace(/[\uD800-\uDBFF]$/, '')}${ending}`;
+}

@@ -1,0 +1,105 @@
+import type { getOctokitOptions, GitHub } from '@actions/github/lib/utils';
+import type { Log } from '../ports.ts';
+import { UserError } from '../user-error.ts';
+import { explain, type Purpose } from './errors.ts';
+
+export type Octokit = InstanceType<typeof GitHub>;
+export interface RepositoryName {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+export interface ForgeOptions {
+  readonly token: string;
+  /** Without a slash at the end; `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise server. */
+  readonly apiUrl: string;
+  readonly repository: RepositoryName;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Tests shorten what a person would wait for. */
+  readonly pace?: Pace;
+}
+
+/** `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. */
+export interface Pace {
+  readonly requestMs: number;
+  readonly secondMs: number;
+}
+
+/** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
+export interface Client {
+  ask<T>(purpose: Purpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
+  /** HTTP requests sent so far, retries included. */
+  requestCount(): number;
+}
+
+/** Loads Octokit at the first call: a run that needs no API does not pay for it. */
+export function createClient(options: ForgeOptions): Client {
+  let sent = 0;
+  let connected: Promise<Octokit> | undefined;
+  return {
+    async ask(purpose, call) {
+      try {
+        connected ??= connect(options, () => (sent += 1));
+        return await call(await connected, options.repository);
+      } catch (error) {
+        throw explain(error, purpose, options);
+      }
+    },
+    requestCount: () => sent,
+  };
+}
+
+/** Retries after a server error or a broken connection, 1 and 4 seconds later. */
+const retries = 2;
+/** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
+const longestPauseSeconds = 60;
+
+async function connect({ token, apiUrl, log, pace = { requestMs: 30_000, secondMs: 1000 } }: ForgeOptions, onRequest: () => void): Promise<Octokit> {
+  // A line break in a header value makes fetch fail with a message that quotes the token.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new UserError('configuration', 'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.');
+  }
+  const [utils, { retry }, { throttling }] = await Promise.all([import('@actions/github/lib/utils'), import('@octokit/plugin-retry'), import('@octokit/plugin-throttling')]);
+  const Patient = utils.GitHub.plugin(retry, throttling);
+  const configuration: Parameters<typeof getOctokitOptions>[1] = {
+    baseUrl: apiUrl,
+    userAgent: 'ralph-action',
+    log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
+    request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, onRequest) },
+    // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
+    retry: { retries, retryAfterBaseValue: pace.secondMs, doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451] },
+    throttle: {
+      ...unspaced,
+      retryAfterBaseValue: pace.secondMs,
+      fallbackSecondaryRateRetryAfter: longestPauseSeconds,
+      onRateLimit: () => false,
+      onSecondaryRateLimit: (...[retryAfter, , , retryCount]: readonly [number, unknown, unknown, number]) => {
+        const again = retryCount === 0 && retryAfter <= longestPauseSeconds;
+        if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (secondary rate limit).`);
+        return again;
+      },
+    },
+  };
+  return new Patient(utils.getOctokitOptions(token, configuration));
+}
+
+const silent = () => undefined;
+
+/** The plugin keeps 1 to 3 seconds between writes, for clients that write in bulk; a run writes a handful of times, one after another. Its queues do no more than this for us. */
+const queue = { key: () => ({ schedule: (_job: unknown, turn: () => unknown) => turn() }) };
+const unspaced = { write: queue, notifications: queue } as object;
+
+/**
+ * `send` with a time limit for the whole answer. An answer that is cut off, or is no JSON where it claims success
+ * (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty one.
+ */
+function bounded(send: typeof fetch, limitMs: number, onRequest: () => void): typeof fetch {
+  return async (input, init) => {
+    onRequest();
+    const response = await send(input, { ...init, signal: AbortSignal.timeout(limitMs) });
+    const body = await response.clone().text();
+    if (response.ok && response.status !== 204) JSON.parse(body);
+    return response;
+  };
+}

@@ -1,0 +1,135 @@
+import { UserError } from '../user-error.ts';
+
+/** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
+export interface Purpose {
+  readonly doing: string;
+  readonly needs: readonly string[];
+}
+
+/** What an explanation may need to know besides the error. */
+export interface Situation {
+  readonly token: string;
+  readonly apiUrl: string;
+  readonly repository: { readonly owner: string; readonly repo: string };
+  readonly now: () => number;
+}
+
+/**
+ * The UserError for a failed request: what happened, with which value, and what to do. It carries no cause, since that
+ * would hold the request with its headers. What is no failed request, a bug for one, comes back as it is.
+ */
+export function explain(error: unknown, purpose: Purpose, situation: Situation): unknown {
+  const refused = refusalOf(error);
+  const explanation = refused !== null ? refusal(refused, purpose, situation) : isBrokenConnection(error) ? unreachable(error, purpose, situation) : null;
+  if (explanation === null) return error;
+  const [kind, message] = explanation;
+  return new UserError(kind, message.replaceAll(situation.token, '***'));
+}
+
+/** GitHub's HTTP status for a request that it refused; null when there was no answer. */
+export function statusOf(error: unknown): number | null {
+  return refusalOf(error)?.status ?? null;
+}
+
+/** Whether GitHub refused a value (422), for a reason that `reason` matches in its message or its list of errors. */
+export function isInvalid(error: unknown, reason: RegExp): boolean {
+  const refused = refusalOf(error);
+  return refused?.status === 422 && reason.test(`${refused.message} ${refused.details}`);
+}
+
+type Explanation = readonly ['configuration' | 'infrastructure', string];
+
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+  /** GitHub's list of errors, as JSON text; '' when there is none. */
+  readonly details: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Explanation {
+  const { status, message, details, headers } = refused;
+  const name = `${situation.repository.owner}/${situation.repository.repo}`;
+  const failed = `GitHub did not let us ${purpose.doing} in ${name}`;
+  const said = `${String(status)} ${quote(message)}`;
+  const permissions = purpose.needs.map((need) => `\`${need}\``).join(' and ');
+  if (status === 401) {
+    return ['configuration', `GitHub does not accept the token (${said}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`];
+  }
+  const pause = rateLimit(refused, situation.now());
+  if (pause !== null) return ['infrastructure', `${failed}: ${pause}`];
+  if (/not permitted to create or approve pull requests/i.test(message)) {
+    return ['configuration', `${failed} (${said}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`];
+  }
+  if (/^Resource not accessible by/i.test(message)) {
+    return ['configuration', `${failed} (${said}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`];
+  }
+  if (status === 404) {
+    return ['configuration', `${failed}: it finds no such thing there for this token (${said}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`];
+  }
+  if (status === 410) return ['configuration', `${failed} (${said}). If issues are switched off, switch them on: Settings → General → Features → Issues.`];
+  if (status >= 500) return ['infrastructure', `${failed}: its API failed (${said}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`];
+  const hint = headers['x-github-sso'] === undefined ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.` : 'Authorise the token for the organisation (SAML single sign-on).';
+  return ['configuration', `${failed} (${said}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
+}
+
+/** Why and how long to wait; null when it is no rate limit. */
+function rateLimit({ status, message, headers }: Refusal, now: number): string | null {
+  if (status !== 403 && status !== 429) return null;
+  const reset = Number(headers['x-ratelimit-reset']) * 1000;
+  if (headers['x-ratelimit-remaining'] === '0' && Number.isFinite(reset)) {
+    const limit = typeof headers['x-ratelimit-limit'] === 'string' ? `${quote(headers['x-ratelimit-limit'])} requests an hour` : 'requests';
+    return `the rate limit of this token (${limit}) is used up until ${new Date(reset).toISOString()}, in ${String(Math.max(1, Math.ceil((reset - now) / 60_000)))} min. Run again then, or give the input \`github-token\` a token with a limit of its own.`;
+  }
+  if (status !== 429 && !/\bsecondary rate\b/i.test(message)) return null;
+  const seconds = Number(headers['retry-after']);
+  return `it was asked too much in a short time (secondary rate limit). Run again ${seconds > 0 ? `in ${String(seconds)} s` : 'in some minutes'}, and let fewer workflows use this token at the same time.`;
+}
+
+function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Explanation {
+  return ['infrastructure', `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${quote(error.message)}. Check the runner's network and proxy, and run again.`];
+}
+
+/** Octokit's name for a request that failed; without an answer of GitHub in it, the connection did. */
+function isBrokenConnection(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'HttpError';
+}
+
+/** What GitHub answered; null for a failure without an answer. */
+function refusalOf(error: unknown): Refusal | null {
+  const { response, data, errors, headers } = (error instanceof Error ? error : {}) as OctokitError;
+  const [graphqlError] = errors ?? (response?.status === 200 ? data?.errors : null) ?? [];
+  if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
+  if (response?.status === undefined) return null;
+  const answer = (typeof response.data === 'object' ? response.data : null) as { message?: unknown; errors?: unknown } | null;
+  return {
+    status: response.status,
+    message: typeof answer?.message === 'string' ? answer.message : '',
+    details: answer?.errors === undefined ? '' : JSON.stringify(answer.errors),
+    headers: response.headers ?? {},
+  };
+}
+
+/** Of a REST request: `response`. Of GraphQL: `errors` and `headers`; of its rate limit, `response` and `data`. */
+interface OctokitError {
+  readonly response?: { readonly status?: number; readonly data?: unknown; readonly headers?: Refusal['headers'] };
+  readonly data?: { readonly errors?: readonly GraphqlError[] };
+  readonly errors?: readonly GraphqlError[];
+  readonly headers?: Refusal['headers'];
+}
+
+interface GraphqlError {
+  readonly type?: string;
+  readonly message?: string;
+}
+
+/** GraphQL refuses with status 200, and has types of its own instead. */
+function graphqlRefusal({ type = '', message = '' }: GraphqlError, headers: Refusal['headers']): Refusal {
+  const status = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 }[type] ?? 422;
+  return { status, message, details: '', headers };
+}
+
+/** Text of a stranger on one line, at most 300 characters. */
+function quote(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim().slice(0, 300);
+}

@@ -1,0 +1,16 @@
+import type { Forge } from '../ports.ts';
+import { createClient, type ForgeOptions } from './client.ts';
+import { createComments } from './comments.ts';
+import { createIssues } from './issues.ts';
+import { createPullRequests } from './pull-requests.ts';
+
+/** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
+export function createForge(options: ForgeOptions): Forge {
+  const client = createClient(options);
+  return {
+    ...createIssues(client),
+    ...createComments(client),
+    ...createPullRequests(client, options.log),
+    requestCount: client.requestCount,
+  };
+}

@@ -1,0 +1,107 @@
+import type { Forge, Log, PullRequest } from '../ports.ts';
+import { fitBody } from './body.ts';
+import type { Client, Octokit, RepositoryName } from './client.ts';
+import { isInvalid, statusOf } from './errors.ts';
+
+type PullRequestMethods = Pick<Forge, 'pullRequestOf' | 'pullRequestHead' | 'checkMayOpenPullRequests' | 'openPullRequest' | 'updatePullRequest' | 'markReady'>;
+type Request = Parameters<Forge['openPullRequest']>[0];
+
+export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
+  /** GraphQL ids by number, of pull requests that were seen already. */
+  const nodeIds = new Map<number, string>();
+  const seen = (answer: PullAnswer): PullRequest => {
+    nodeIds.set(answer.number, answer.node_id);
+    return toPullRequest(answer);
+  };
+
+  return {
+    pullRequestOf: (branch) =>
+      ask({ doing: `look for the pull request of ${branch}`, needs: ['pull-requests: read'] }, async (octokit, at) => {
+        const found = await newestOf(octokit, at, branch);
+        return found === null ? null : seen(found);
+      }),
+
+    pullRequestHead: (number) =>
+      ask({ doing: `read pull request #${String(number)}`, needs: ['pull-requests: read'] }, async (octokit, at) => {
+        try {
+          const { data } = await octokit.rest.pulls.get({ ...at, pull_number: number });
+          return { branch: data.head.ref, fromFork: !isOwnBranch(data) };
+        } catch (error) {
+          if (statusOf(error) === 404) return null;
+          throw error;
+        }
+      }),
+
+    checkMayOpenPullRequests: (baseBranch) =>
+      ask({ doing: 'open pull requests', needs: ['pull-requests: write'] }, async (octokit, at) => {
+        try {
+          const { data } = await octokit.rest.pulls.create({ ...at, title: 'Permission check of ralph-action', head: absentBranch, base: baseBranch });
+          // No GitHub: it took a branch that does not exist. Nothing of the check may stay.
+          await octokit.rest.pulls.update({ ...at, pull_number: data.number, state: 'closed' });
+        } catch (error) {
+          if (!isInvalid(error, /"field":"head"/) || isInvalid(error, /"field":"base"/)) throw error;
+        }
+      }),
+
+    openPullRequest: (request) =>
+      ask({ doing: `open a pull request of ${request.head} into ${request.base}`, needs: ['pull-requests: write'] }, async (octokit, at) => seen(await open(octokit, at, { request, log }))),
+
+    updatePullRequest: (number, { title, body }) =>
+      ask({ doing: `update pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
+        await octokit.rest.pulls.update({ ...at, pull_number: number, title: fitTitle(title), body: fitBody(body) });
+      }),
+
+    markReady: (number) =>
+      ask({ doing: `mark pull request #${String(number)} as ready for review`, needs: ['pull-requests: write', 'contents: write'] }, async (octokit, at) => {
+        const id = nodeIds.get(number) ?? (await octokit.rest.pulls.get({ ...at, pull_number: number })).data.node_id;
+        await octokit.graphql('mutation ($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } } }', { id });
+      }),
+  };
+}
+
+/** GitHub checks the right to open a pull request first, and refuses this head afterwards. */
+const absentBranch = 'ralph-action-permission-check/does-not-exist';
+
+type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'>;
+
+async function newestOf(octokit: Octokit, at: RepositoryName, branch: string): Promise<PullAnswer | null> {
+  const { data } = await octokit.rest.pulls.list({ ...at, head: `${at.owner}:${branch}`, state: 'all', sort: 'created', direction: 'desc', per_page: 10 });
+  return data.find((pull) => pull.head.ref === branch && isOwnBranch(pull)) ?? null;
+}
+
+async function open(octokit: Octokit, at: RepositoryName, { request, log }: { readonly request: Request; readonly log: Log }): Promise<PullAnswer> {
+  try {
+    return (await octokit.rest.pulls.create({ ...at, ...request, title: fitTitle(request.title), body: fitBody(request.body) })).data as PullAnswer;
+  } catch (error) {
+    if (request.draft && isInvalid(error, /draft pull requests are not supported/i)) {
+      log.warning('This repository has no draft pull requests (they need a paid plan in a private repository): opening a normal one.');
+      return open(octokit, at, { request: { ...request, draft: false }, log });
+    }
+    // GitHub may have opened it although its answer was lost, and the request was sent again.
+    const existing = isInvalid(error, /pull request already exists/i) ? await newestOf(octokit, at, request.head) : null;
+    if (existing?.state !== 'open') throw error;
+    await octokit.rest.pulls.update({ ...at, pull_number: existing.number, title: fitTitle(request.title), body: fitBody(request.body) });
+    return { ...existing, body: request.body };
+  }
+}
+
+/** GitHub refuses a longer title. */
+function fitTitle(title: string): string {
+  return title.slice(0, 256).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+/** The description promises a head repository; a fork that was deleted has none. */
+function isOwnBranch({ head, base }: { readonly head: { readonly repo: { readonly id: number } | null }; readonly base: { readonly repo: { readonly id: number } } }): boolean {
+  return head.repo?.id === base.repo.id;
+}
+
+function toPullRequest(answer: PullAnswer): PullRequest {
+  return {
+    number: answer.number,
+    url: answer.html_url,
+    state: answer.merged_at !== null ? 'merged' : answer.state === 'open' ? 'open' : 'closed',
+    headSha: answer.head.sha,
+    draft: answer.draft ?? false,
+    body: answer.body ?? '',
+  };
+}

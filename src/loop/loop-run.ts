@@ -1,0 +1,28 @@
+import type { Config } from '../config/config.ts';
+import type { JournalEntry } from '../core/journal.ts';
+import type { Agent, Clock, Log, Repository, Verifier } from '../ports.ts';
+import type { Work } from './work.ts';
+
+/** What the loop needs of the world. */
+export interface LoopRun {
+  readonly config: Config;
+  readonly agent: Agent;
+  readonly agentName: { readonly name: string; readonly version: string };
+  readonly repository: Repository;
+  readonly verifier: Verifier;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborted when the run is cancelled. */
+  readonly signal: AbortSignal;
+  readonly runId: string;
+  /** The user's prompt, or the built-in one; read before the agent could change it. */
+  readonly promptTemplate: string;
+  /** The agent's notebook, as it is now; empty when there is none. */
+  readonly readLearnings: () => Promise<string>;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
+  /** Tells people of a finished iteration. */
+  readonly narrate: (entry: JournalEntry, work: Work) => void;
+  /** Puts the work on disk; called at every point after which it must not be lost. */
+  readonly record: (work: Work) => void;
+}

@@ -1,0 +1,64 @@
+import { nextStep, startRun, type RunSoFar } from '../core/decide.ts';
+import { resetSession } from '../core/session.ts';
+import type { LaneState } from '../core/state.ts';
+import type { Intake } from '../gate/intake.ts';
+import { iterate } from './iteration.ts';
+import type { LoopRun } from './loop-run.ts';
+import type { Work } from './work.ts';
+
+type WorkIntake = Extract<Intake, { kind: 'work' }>;
+
+/** Iterates until a bound, a decision or a person ends it: intake → work. */
+export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
+  let work = begin(run, intake, await admitTranscript(run, intake));
+  let soFar: RunSoFar = startRun(work.state, work.startedAt);
+  const giveBack = await run.repository.hideCredentials();
+  try {
+    for (;;) {
+      const now = run.clock.now();
+      const step = nextStep({ state: work.state, tasks: work.tasks, run: { ...soFar, cancelled: run.signal.aborted }, policy: run.config.policy, now });
+      if (step.kind === 'stop') {
+        work = { ...work, outcome: step.outcome, endedAt: now };
+        run.record(work);
+        return work;
+      }
+      ({ work, soFar } = await iterate(run, { work, soFar, step, opened: intake.opened }));
+    }
+  } finally {
+    await giveBack();
+  }
+}
+
+/** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
+async function admitTranscript({ agent, clock, log }: LoopRun, { state, sessionFolder }: WorkIntake): Promise<LaneState> {
+  if (state.session === null) return state;
+  if (sessionFolder !== null && (await agent.importSession(state.session.id, sessionFolder))) {
+    log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
+    return state;
+  }
+  log.info('session: its transcript is not here, so a new one begins');
+  return resetSession(state, 'unknown_session', clock.now());
+}
+
+function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
+  const now = run.clock.now();
+  const work: Work = {
+    lane: intake.lane,
+    tasks: intake.tasks,
+    notes: intake.notes,
+    stateBefore: intake.state,
+    state,
+    journal: [],
+    head: intake.opened.head,
+    hasNewCommits: false,
+    withheld: [],
+    warnings: [],
+    agent: run.agentName,
+    startedAt: now,
+    endedAt: now,
+    // What stands on disk while the loop runs: true if this process is killed.
+    outcome: { kind: 'cancelled', reason: 'killed' },
+  };
+  run.record(work);
+  return work;
+}

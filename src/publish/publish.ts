@@ -1,0 +1,136 @@
+import type { Outcome } from '../core/outcome.ts';
+import { endRun, recordPublished } from '../core/settle.ts';
+import { serializeState, type LaneState } from '../core/state.ts';
+import type { Work } from '../loop/work.ts';
+import type { Clock, Forge, Log, PullRequest, Remote, StateStore } from '../ports.ts';
+import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
+import type { RunReport, SavedReport } from '../report/run-report.ts';
+import { renderStatusComment, statusMarker } from '../report/status-comment.ts';
+import { UserError } from '../user-error.ts';
+import { reportOfWork, type ReportFrame } from './report-of.ts';
+
+/** What the publisher needs of the world. No code of the repository runs here. */
+export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
+  readonly forge: Forge;
+  readonly remote: Remote;
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
+  /** Copies the session's transcript to a folder that is stored with the state; null when there is none. */
+  readonly exportSession: (sessionId: string) => Promise<string | null>;
+}
+
+/** Work → pushed branch, pull request, comments, saved state, and the report of it all. Safe to repeat. */
+export async function publish(run: PublishRun, work: Work): Promise<RunReport> {
+  const branch = await publishBranch(run, work);
+  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead);
+  const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, lost: branch.kind === 'lost', published: branch.kind === 'published' && pull.kind === 'current' };
+  const saved = await saveState(run, work, end);
+  const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
+  const warnings = await publishComments(run, report);
+  return { ...report, warnings: [...report.warnings, ...warnings] };
+}
+
+/** `lost`: this run's commits did not reach the remote. `remoteHead` is null while the lane has no branch there. */
+interface PublishedBranch {
+  readonly kind: 'published' | 'lost';
+  readonly remoteHead: string | null;
+  readonly outcome: Outcome;
+}
+
+async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
+  const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
+  if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
+  const pushed = await run.remote.push({ branch: lane.branch, commit: head, start: lane.start });
+  if (pushed.kind === 'pushed') {
+    run.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
+    return { kind: 'published', remoteHead: head, outcome };
+  }
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${pushed.why}`;
+  run.log.error(message);
+  return { kind: 'lost', remoteHead: before, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+}
+
+interface PublishedPullRequest {
+  readonly kind: 'current' | 'behind';
+  readonly outcome: Outcome;
+  readonly pullRequest: PullRequest | null;
+}
+
+async function publishPullRequest(run: PublishRun, work: Work, remoteHead: string | null): Promise<PublishedPullRequest> {
+  const { lane, outcome } = work;
+  if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
+  const report = reportOfWork(frameOf(run), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
+  const text = { title: run.redact(renderPullRequestTitle(report)), body: run.redact(renderPullRequestBody(report)) };
+  try {
+    const pullRequest = await openOrUpdate(run, work, text);
+    if (outcome.kind === 'complete' && pullRequest.draft) await run.forge.markReady(pullRequest.number);
+    run.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
+    return { kind: 'current', outcome, pullRequest };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    run.log.error(error.message);
+    const failed: Outcome = { kind: 'failed', reason: error.kind, message: `The commits are on ${lane.branch}, but the pull request is not up to date: ${error.message}` };
+    return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: lane.pullRequest };
+  }
+}
+
+/** Looks again before it opens one: this may be `post`, after a main that was killed right behind that request. */
+async function openOrUpdate(run: PublishRun, { lane }: Work, text: { readonly title: string; readonly body: string }): Promise<PullRequest> {
+  const newest = lane.pullRequest ?? (await run.forge.pullRequestOf(lane.branch));
+  if (newest?.state !== 'open') return run.forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: run.config.draft });
+  await run.forge.updatePullRequest(newest.number, text);
+  return newest;
+}
+
+interface PublishedEnd {
+  readonly outcome: Outcome;
+  readonly remoteHead: string | null;
+  /** This run's commits are not on the remote. */
+  readonly lost: boolean;
+  /** Branch and pull request both say what this run did. */
+  readonly published: boolean;
+}
+
+/** Saves what is true of the remote: progress whose commits were not pushed is no progress, but its calls were made. */
+async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, lost, published }: PublishedEnd): Promise<SavedReport> {
+  if (run.config.stateStore === 'none') return { kind: 'not-saved', why: 'state-store is "none"' };
+  const { stateBefore } = work;
+  const now = run.clock.now();
+  const sequence = stateBefore.sequence + 1;
+  const held: LaneState = lost ? { ...work.state, tasks: stateBefore.tasks, currentTask: stateBefore.currentTask, session: null } : work.state;
+  const ended = endRun({ ...held, sequence, savedAt: now }, outcome, work.head, now);
+  const state = published && remoteHead !== null ? recordPublished(ended, remoteHead) : ended;
+  const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
+  const saved = await run.store.save(work.lane.id, sequence, run.redact(serializeState(state)), sessionFolder);
+  if (saved.kind === 'saved') {
+    run.log.info(`state: saved #${String(sequence)} (${saved.where})`);
+    return { ...saved, sequence };
+  }
+  run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins with one probe iteration.`);
+  return saved;
+}
+
+/** One sticky comment on each issue that was worked on, and on the pull request. What fails here is a warning: the work itself is safe. */
+async function publishComments(run: PublishRun, report: RunReport): Promise<string[]> {
+  const worked = new Set(report.iterations.map((entry) => entry.taskId));
+  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).map(({ task }) => ({ thread: task.source.number, taskId: task.id as string | null }));
+  const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
+  const warnings: string[] = [];
+  for (const { thread, taskId } of [...issues, ...pull]) {
+    try {
+      await run.forge.upsertComment(thread, statusMarker(report.lane ?? 'queue'), run.redact(renderStatusComment(report, taskId)));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      warnings.push(`The status comment on #${String(thread)} could not be written: ${error.message}`);
+      run.log.warning(warnings.at(-1) ?? '');
+    }
+  }
+  return warnings;
+}
+
+function frameOf({ config, context, clock }: PublishRun): ReportFrame {
+  return { config, context, now: clock.now() };
+}

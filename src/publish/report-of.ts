@@ -1,0 +1,85 @@
+import type { Config, RunContext } from '../config/config.ts';
+import { view } from '../core/circuit.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { LaneState } from '../core/state.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { callsRemaining } from '../core/windows.ts';
+import type { Intake } from '../gate/intake.ts';
+import type { Work } from '../loop/work.ts';
+import type { PullRequest } from '../ports.ts';
+import { reportWithoutLane, type RunReport, type SavedReport, type TaskReport } from '../report/run-report.ts';
+
+/** What every report is made with. */
+export interface ReportFrame {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly now: number;
+}
+
+/** The report of a run that worked, as far as it got. */
+export function reportOfWork(frame: ReportFrame, work: Work, published: { readonly pullRequest: PullRequest | null; readonly headSha: string | null; readonly saved: SavedReport | null }): RunReport {
+  const sum = (of: (entry: Work['journal'][number]) => number | null): number => work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
+  return {
+    ...reportOfLane(frame, work),
+    ...published,
+    lane: work.lane.id,
+    branch: work.lane.branch,
+    baseBranch: work.lane.baseBranch,
+    iterations: work.journal,
+    tokens: sum((entry) => entry.analysis.tokens),
+    costUsd: sum((entry) => entry.analysis.costUsd),
+    session: sessionWord(work),
+    withheld: work.withheld,
+    agent: work.agent,
+    startedAt: work.startedAt,
+    endedAt: work.endedAt,
+    warnings: [...work.notes.warnings, ...work.warnings],
+  };
+}
+
+/** The report of a run that the gate ended. */
+export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 'end' }>, startedAt: number): RunReport {
+  const { lane, state, tasks, notes, outcome } = intake;
+  const base = { ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }), warnings: notes.warnings, policy: frame.config.policy, taskLabel: frame.config.taskLabel };
+  if (state === null) return base;
+  return {
+    ...base,
+    ...reportOfLane(frame, { state, tasks, notes, outcome }),
+    lane: lane?.id ?? state.lane,
+    branch: lane?.branch ?? null,
+    baseBranch: lane?.baseBranch ?? null,
+    pullRequest: lane?.pullRequest ?? null,
+    headSha: state.lastRun?.publishedHead ?? null,
+  };
+}
+
+/** Tasks with how far the lane got with each. */
+export function tasksWithProgress(tasks: readonly Task[], state: LaneState): TaskReport[] {
+  return tasks.map((task) => ({ task, progress: progressOf(state.tasks, task.id) }));
+}
+
+function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick<Work, 'state' | 'tasks' | 'notes' | 'outcome'>): RunReport {
+  const { policy } = frame.config;
+  return {
+    ...reportWithoutLane(factsOf(frame, outcome)),
+    tasks: tasksWithProgress(tasks, state),
+    circuit: view(state.circuit, policy.circuit, frame.now).kind,
+    callsRemaining: callsRemaining(state.windows, policy, frame.now),
+    restored: notes.restored,
+    verifyCommands: frame.config.verify,
+    policy,
+    taskLabel: frame.config.taskLabel,
+    warnings: notes.warnings,
+  };
+}
+
+function factsOf({ context, now }: ReportFrame, outcome: Outcome): Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'> {
+  const { owner, repo } = context.repository;
+  return { outcome, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, runUrl: context.runUrl, startedAt: now, endedAt: now };
+}
+
+function sessionWord({ state, stateBefore, journal }: Work): string {
+  if (state.session === null) return journal.length === 0 ? 'none' : 'ended with this run';
+  return state.session.id === stateBefore.session?.id ? 'resumed from the last run' : 'new in this run';
+}

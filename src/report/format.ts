@@ -1,0 +1,40 @@
+/** `2026-11-21 17:00 UTC`. */
+export function formatInstant(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** `2026-11-21 17:00 UTC (in 42 min)`; without the bracket once the instant has passed. */
+export function formatInstantFrom(instant: number, now: number): string {
+  return instant > now ? `${formatInstant(instant)} (in ${formatWait(instant - now)})` : formatInstant(instant);
+}
+
+/** `42 min`, `3 h 5 min`: rounded up, so that nobody comes back too early. */
+function formatWait(ms: number): string {
+  const minutes = Math.ceil(ms / 60_000);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `8 s`, `1 min 5 s`, `10 min`, `2 h 3 min`. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** `$0.42`; four digits below ten cents, where two would hide the difference. */
+export function formatCost(costUsd: number): string {
+  return `$${costUsd.toFixed(costUsd > 0 && costUsd < 0.1 ? 4 : 2)}`;
+}
+
+/** `950`, `12.3k`, `1.2M`. */
+export function formatTokens(tokens: number): string {
+  if (tokens < 1000) return String(tokens);
+  return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
+}
+
+/** `1 file`, `2 files`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

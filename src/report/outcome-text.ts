@@ -1,0 +1,198 @@
+import type { CircuitReason, Outcome, ParkReason } from '../core/outcome.ts';
+import { count, formatCost, formatInstantFrom, formatTokens } from './format.ts';
+import { doneTasks, type RunReport } from './run-report.ts';
+
+/** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
+export interface OutcomeText {
+  readonly title: string;
+  readonly what: string;
+  readonly next: string;
+}
+
+/** One text per outcome kind and reason, with the run's numbers. */
+export function describeOutcome(report: RunReport): OutcomeText {
+  const { outcome } = report;
+  switch (outcome.kind) {
+    case 'complete':
+      return { title: 'Complete', what: completion(outcome.reason, report), next: 'Review the pull request and merge it.' };
+    case 'cancelled':
+      return cancelled(outcome.reason, report);
+    case 'halted':
+      return halted(outcome, report);
+    case 'blocked':
+      return {
+        title: 'Blocked',
+        what: `A person has to help: ${blockedTasks(report)}.`,
+        next: 'Read what the agent says of each task below, answer in the issue text, and put the label on again.',
+      };
+    case 'parked':
+      return parked(outcome, report);
+    case 'limit':
+      return limited(outcome.reason, report);
+    case 'idle':
+      return idle(outcome.reason, report);
+    case 'paused':
+      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: 'Nothing happens on this lane until a person resumes it.' };
+    case 'refused':
+      return outcome.reason === 'another_run'
+        ? { title: 'Refused: another run', what: outcome.message, next: 'Nothing to do: the other run goes on. Set `concurrency` in the workflow so that runs wait for each other.' }
+        : { title: 'Refused', what: outcome.message, next: 'Someone with write access to the repository can ask for it.' };
+    case 'failed':
+      return outcome.reason === 'configuration'
+        ? { title: 'Failed: configuration', what: outcome.message, next: 'Mend what is named above and run the workflow again. Nothing was changed on GitHub.' }
+        : { title: 'Failed: infrastructure', what: outcome.message, next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}` };
+  }
+}
+
+/** Why a circuit opened, with the input that sets the threshold. */
+export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
+  const policy = report.policy?.circuit;
+  const at = (input: string, value: number | undefined) => (value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`);
+  switch (reason) {
+    case 'no_progress':
+      return `iterations in a row changed nothing (${at('cb-no-progress', policy?.noProgress)})`;
+    case 'same_error':
+      return `the same error came back again and again (${at('cb-same-error', policy?.sameError)})`;
+    case 'permission_denied':
+      return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('cb-permission-denials', policy?.permissionDenials)})`;
+    case 'output_decline':
+      return `the agent's answers shrank without any progress (${at('cb-output-decline', policy?.outputDeclinePercent)})`;
+    case 'state_unreadable':
+      return 'the saved state could not be read and a probe made no progress';
+  }
+}
+
+function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], report: RunReport): string {
+  const done = `${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`;
+  switch (reason) {
+    case 'plan_complete':
+      return report.tasks.length === 1 ? 'The task is done.' : `All required tasks are done (${done}).`;
+    case 'project_complete':
+      return `The agent says that the work is finished and nothing contradicts it (${done}).`;
+    case 'completion_signals':
+      return `The agent said "done" ${report.policy?.completionSignals ?? 'several'} times in a row and nothing contradicts it (${done}).`;
+  }
+}
+
+function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
+  const after = `after ${count(report.iterations.length, 'finished iteration')}`;
+  return reason === 'signal'
+    ? { title: 'Cancelled', what: `The run was cancelled ${after}.`, next: `Run the workflow again to go on.${kept(report)}` }
+    : {
+        title: 'Killed',
+        what: `The job was killed ${after}; an iteration that was running is lost.`,
+        next: `The next run goes on from here.${kept(report)} If it was the job's own time limit, lower \`max-minutes\` or raise \`timeout-minutes\` of the job.`,
+      };
+}
+
+function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport): OutcomeText {
+  switch (outcome.reason) {
+    case 'permission_denied':
+      return {
+        title: 'Halted: permission denied',
+        what: `The agent was denied a tool: ${deniedTools(report)}.`,
+        next: 'Add it to `allowed-tools` if the agent may have it, or set `on-permission-denied: count` so that one denial does not stop the run.',
+      };
+    case 'test_saturation':
+      return {
+        title: 'Halted: only tests',
+        what: `${report.policy?.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
+        next: 'Say in the issue what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
+      };
+    case 'safety':
+      return {
+        title: 'Halted: claims without evidence',
+        what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
+        next: 'Look at the vetoes in the job summary, then mend the `verify` command or make the open task clearer.',
+      };
+    case 'circuit_open': {
+      const why = describeCircuitReason(outcome.circuitReason, report);
+      const until = formatInstantFrom(outcome.probeAt, report.endedAt);
+      const reset = 'To close it at once, mend the cause and run once with `cb-auto-reset: true`.';
+      return outcome.tripped === 'this-run'
+        ? { title: 'Halted: circuit open', what: `The circuit opened: ${why}.`, next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}` }
+        : { title: 'Waiting: circuit open', what: `No call was made: the circuit opened in an earlier run, because ${why}.`, next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}` };
+    }
+  }
+}
+
+function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
+  const input: Readonly<Record<ParkReason, string>> = {
+    calls_per_hour: ' To go faster, raise `max-calls-per-hour`.',
+    tokens_per_hour: ' To go faster, raise `max-tokens-per-hour`.',
+    cost_per_day: ' To go faster, raise `max-cost-usd-per-day`.',
+    usage_limit: ' This is a limit of your plan or key with the provider, not of this action.',
+  };
+  return {
+    title: 'Parked',
+    what: `${usedUp(outcome.reason, report)} Work goes on from ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
+  };
+}
+
+/** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */
+function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
+  if (report.lane === null || report.lane === 'queue') return `Nothing to do: the next scheduled run goes on ${when}.`;
+  return when === 'from here' ? 'Comment `/ralph run` on the issue to go on from here.' : 'Comment `/ralph run` on the issue after that to go on.';
+}
+
+function usedUp(reason: ParkReason, report: RunReport): string {
+  const { policy } = report;
+  switch (reason) {
+    case 'calls_per_hour':
+      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are used.`;
+    case 'tokens_per_hour':
+      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are used.`;
+    case 'cost_per_day':
+      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is used.`;
+    case 'usage_limit':
+      return "The provider's usage limit is reached.";
+  }
+}
+
+function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): OutcomeText {
+  const { policy, tasks } = report;
+  const done = `${doneTasks(report).length} of ${count(tasks.length, 'task')} done`;
+  const limits = {
+    iterations: { title: 'Iteration limit', value: count(policy?.maxIterations ?? report.iterations.length, 'iteration'), input: 'max-iterations' },
+    minutes: { title: 'Time limit', value: policy ? count(Math.round(policy.maxRunMs / 60_000), 'minute') : 'its time', input: 'max-minutes' },
+    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget', input: 'max-cost-usd' },
+  } as const;
+  const { title, value, input } = limits[reason];
+  return {
+    title,
+    what: `Stopped at the limit of ${value} for one run, with ${done}.`,
+    next: `${goesOn(report, 'from here')} To do more in one run, raise \`${input}\`.`,
+  };
+}
+
+function idle(reason: Extract<Outcome, { kind: 'idle' }>['reason'], report: RunReport): OutcomeText {
+  const label = report.taskLabel === null ? 'the task label' : `the label \`${report.taskLabel}\``;
+  switch (reason) {
+    case 'no_tasks':
+      return { title: 'Idle', what: `Nothing to do: no open issue has ${label}.`, next: `Put ${label} on an issue that an agent should work on.` };
+    case 'all_done':
+      return { title: 'Idle', what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`, next: `Merge the pull request, or put ${label} on another issue.` };
+    case 'not_for_us':
+      return { title: 'Not for Ralph', what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`, next: 'Nothing to do.' };
+    case 'answered':
+      return { title: 'Answered', what: 'The command was answered in a comment; no call was made.', next: 'Nothing to do.' };
+  }
+}
+
+function blockedTasks(report: RunReport): string {
+  const stuck = report.tasks.filter(({ progress }) => progress.state === 'blocked' || progress.state === 'failed');
+  return stuck.length === 0 ? 'the agent says twice in a row that it cannot go on' : `${count(stuck.length, 'task')} cannot go on without one`;
+}
+
+function deniedTools(report: RunReport): string {
+  const denials = report.iterations.findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
+  const shown = denials.slice(0, 3).map(({ tool, command }) => `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${command.slice(0, 80).replaceAll('`', "'")}`}\``);
+  return shown.length === 0 ? 'see the job log' : shown.join(', ');
+}
+
+/** Where finished work is; says nothing when there is none, or none that was published. */
+function kept(report: RunReport): string {
+  if (report.iterations.length === 0 || report.headSha === null || report.branch === null) return '';
+  return ` What is finished is on \`${report.branch}\`.`;
+}

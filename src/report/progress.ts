@@ -1,0 +1,69 @@
+import type { JournalEntry } from '../core/journal.ts';
+import type { Verification } from '../core/evidence.ts';
+import { count, formatCost, formatDuration, formatTokens } from './format.ts';
+import { cap, flatten } from './markdown.ts';
+import { describeOutcome } from './outcome-text.ts';
+import { doneTasks, type RunReport } from './run-report.ts';
+
+const BAR_CELLS = 6;
+
+/** `[████░░]`: full only when everything is done, empty only when nothing is. */
+export function progressBar(done: number, total: number): string {
+  const share = total === 0 ? 0 : (Math.min(done, total) / total) * BAR_CELLS;
+  const filled = done > 0 && done < total ? Math.min(BAR_CELLS - 1, Math.max(1, Math.round(share))) : Math.round(share);
+  return `[${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}]`;
+}
+
+/** `[████░░] 4/6 title`, a line of the job log. */
+export function renderProgressLine(progress: { readonly done: number; readonly total: number; readonly title: string }): string {
+  const { done, total, title } = progress;
+  return `${progressBar(done, total)} ${done}/${total} ${cap(flatten(title), 100)}`.trimEnd();
+}
+
+/** One line of the job log for a finished iteration. */
+export function renderIterationEnd(entry: JournalEntry): string {
+  const { evidence, analysis, verdict } = entry;
+  return [
+    `iteration ${entry.iteration}: ${iterationResult(entry)}`,
+    evidence.fileCount === 0 ? 'nothing changed' : `${count(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
+    ...(evidence.verification.kind === 'not-run' ? [] : [`verify ${evidence.verification.kind}${verifyDetail(evidence.verification)}`]),
+    formatDuration(entry.endedAt - entry.startedAt),
+    ...(analysis.tokens === null ? [] : [`${formatTokens(analysis.tokens)} tokens`]),
+    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+    ...(verdict.circuit === 'closed' ? [] : [`circuit ${verdict.circuit}`]),
+  ].join(' · ');
+}
+
+/** In two or three words, what became of an iteration. */
+export function iterationResult({ verdict, evidence, analysis }: JournalEntry): string {
+  if (verdict.taskDone) return 'task done';
+  if (evidence.end.kind === 'cancelled') return 'cancelled';
+  if (evidence.end.kind === 'timeout') return verdict.progress ? 'progress, then timed out' : 'timed out';
+  if (analysis.agentError !== null) return `agent error (${analysis.agentError.kind})`;
+  if (verdict.countedDenials > 0) return 'permission denied';
+  if (verdict.questionOnly) return 'only asked a question';
+  if (!verdict.progress) return 'no progress';
+  return verdict.testOnly ? 'progress, tests only' : 'progress';
+}
+
+/** The last block of the job log: outcome, numbers, where things are, what to do next. Plain lines. */
+export function renderClosingBlock(report: RunReport): string {
+  const { title, what, next } = describeOutcome(report);
+  const done = doneTasks(report).length;
+  const lines = [
+    `Ralph: ${title}`,
+    ...what.split('\n').map((line) => cap(flatten(line), 1000)),
+    ...(report.tasks.length === 0 ? [] : [`${progressBar(done, report.tasks.length)} ${done}/${report.tasks.length} tasks done`]),
+    ...(report.iterations.length === 0 ? [] : [`${count(report.iterations.length, 'iteration')} in ${formatDuration(report.endedAt - report.startedAt)}, ${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`]),
+    ...(report.pullRequest === null ? [] : [`pull request: ${report.pullRequest.url}`]),
+    ...(report.circuit === null ? [] : [`circuit: ${report.circuit}${report.callsRemaining === null ? '' : `, calls left: ${report.callsRemaining}`}`]),
+    ...(report.saved === null ? [] : [`state: ${report.saved.kind === 'saved' ? `saved #${report.saved.sequence} (${flatten(report.saved.where)})` : `NOT saved: ${flatten(report.saved.why)}`}`]),
+    `next: ${flatten(next)}`,
+  ];
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+function verifyDetail(verification: Verification): string {
+  if (verification.kind !== 'failed') return '';
+  return ` (${cap(flatten(verification.command), 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
+}

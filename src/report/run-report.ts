@@ -1,0 +1,131 @@
+import type { Verification } from '../core/evidence.ts';
+import type { JournalEntry } from '../core/journal.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Policy } from '../core/policy.ts';
+import type { LaneId } from '../core/state.ts';
+import type { Task, TaskProgress } from '../core/tasks/task.ts';
+
+/** Everything a reader may see of one run. Agent text in it is redacted; `null` means "the run ended before this was known". */
+export interface RunReport {
+  readonly outcome: Outcome;
+  readonly lane: LaneId | null;
+  readonly branch: string | null;
+  readonly baseBranch: string | null;
+  /** Tip of the branch on the remote. */
+  readonly headSha: string | null;
+  readonly pullRequest: { readonly number: number; readonly url: string } | null;
+  /** Every admitted task of the lane, in the order of work. */
+  readonly tasks: readonly TaskReport[];
+  /** Iterations of this run, oldest first. */
+  readonly iterations: readonly JournalEntry[];
+  readonly circuit: CircuitWord | null;
+  /** What is left of the repository's current window. */
+  readonly callsRemaining: number | null;
+  /** Of this run. */
+  readonly tokens: number;
+  readonly costUsd: number;
+  /** A sentence part for people, e.g. `resumed, 2 h old`. */
+  readonly session: string | null;
+  /** `restored #40 (cache)`, or why there is none. */
+  readonly restored: string | null;
+  readonly saved: SavedReport | null;
+  readonly withheld: readonly WithheldFile[];
+  readonly verifyCommands: readonly string[];
+  readonly policy: Policy | null;
+  readonly taskLabel: string | null;
+  readonly agent: { readonly name: string; readonly version: string } | null;
+  /** `https://github.com/owner/repo`, for links to commits. */
+  readonly repositoryUrl: string;
+  readonly runUrl: string;
+  /** Instants in ms. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly warnings: readonly string[];
+}
+
+export interface TaskReport {
+  readonly task: Task;
+  readonly progress: TaskProgress;
+}
+
+export type CircuitWord = 'closed' | 'half-open' | 'open';
+
+/** `where` is the store that holds the copy, e.g. `cache`. */
+export type SavedReport =
+  | { readonly kind: 'saved'; readonly sequence: number; readonly where: string }
+  | { readonly kind: 'not-saved'; readonly why: string };
+
+/** A changed file that was left out of the commits. */
+export interface WithheldFile {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** Facts that every run knows, however early it ends. */
+export type RunFacts = Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'>;
+
+/** The report of a run that ended before it had a lane: refused, failed at its inputs, not for us. */
+export function reportWithoutLane(facts: RunFacts): RunReport {
+  return {
+    ...facts,
+    lane: null,
+    branch: null,
+    baseBranch: null,
+    headSha: null,
+    pullRequest: null,
+    tasks: [],
+    iterations: [],
+    circuit: null,
+    callsRemaining: null,
+    tokens: 0,
+    costUsd: 0,
+    session: null,
+    restored: null,
+    saved: null,
+    withheld: [],
+    verifyCommands: [],
+    policy: null,
+    taskLabel: null,
+    agent: null,
+    warnings: [],
+  };
+}
+
+/** Tasks that are done, of the lane in all. */
+export function doneTasks(report: RunReport): readonly TaskReport[] {
+  return report.tasks.filter(({ progress }) => progress.state === 'done');
+}
+
+/** Tasks that were worked on or finished, in this run or before. */
+export function startedTasks(report: RunReport): readonly TaskReport[] {
+  return report.tasks.filter(({ progress }) => progress.state === 'done' || progress.attempts > 0);
+}
+
+/** Tasks that nobody has touched yet. */
+export function waitingTasks(report: RunReport): readonly TaskReport[] {
+  const started = new Set(startedTasks(report));
+  return report.tasks.filter((task) => !started.has(task));
+}
+
+/** This run's iterations on one task. */
+export function iterationsOn(report: RunReport, taskId: string): readonly JournalEntry[] {
+  return report.iterations.filter((entry) => entry.taskId === taskId);
+}
+
+/** The newest verification that really ran in this run. */
+export function lastVerification(report: RunReport): Verification {
+  const ran = report.iterations.map((entry) => entry.evidence.verification).filter(({ kind }) => kind !== 'not-run');
+  return ran.at(-1) ?? { kind: 'not-run' };
+}
+
+/** Claims that the evidence contradicted, each with its iteration. */
+export function discrepancies(report: RunReport): readonly string[] {
+  return report.iterations.flatMap((entry) => entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`));
+}
+
+/** The instant from which a later run goes on; null when nothing waits for a time. */
+export function resumeInstant(outcome: Outcome): number | null {
+  if (outcome.kind === 'parked') return outcome.resumeAt;
+  if (outcome.kind === 'halted' && outcome.reason === 'circuit_open') return outcome.probeAt;
+  return null;
+}

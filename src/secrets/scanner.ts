@@ -1,0 +1,35 @@
+/** Finds keys by their well-known patterns. */
+export interface SecretScanner {
+  /** The rules that `text` breaks, one entry per place, e.g. `github`; never what was found. */
+  scan(text: string): Promise<readonly string[]>;
+}
+
+/** A scanner with secretlint's recommended rules; the library is loaded at the first scan. */
+export function createSecretScanner(): SecretScanner {
+  let loading: ReturnType<typeof loadRules> | null = null;
+  return {
+    async scan(text) {
+      loading ??= loadRules();
+      const { lintSource, rules } = await loading;
+      const { messages } = await lintSource({
+        source: { filePath: 'text', content: text, contentType: 'text' },
+        options: { noPhysicFilePath: true, maskSecrets: true, config: { rules: [...rules] } },
+      });
+      const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
+      return found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
+    },
+  };
+}
+
+async function loadRules() {
+  const [{ lintSource }, { rules }] = await Promise.all([import('@secretlint/core'), import('@secretlint/secretlint-rule-preset-recommend')]);
+  // One rule lets the text itself switch the others off ("secretlint-disable"); the text is not to be asked.
+  const honest = rules.filter((rule) => rule.meta.id !== '@secretlint/secretlint-rule-filter-comments');
+  return { lintSource, rules: honest.map((rule) => ({ id: rule.meta.id, rule })) };
+}
+
+/** Keys that secretlint takes for placeholders: Ed25519 (one line), encrypted ones, those with header lines. */
+function shortPrivateKeys(text: string): readonly string[] {
+  const keys = text.match(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[A-Za-z-]+: [^\n]*\n)*[A-Za-z0-9+/=]{40}/g) ?? [];
+  return keys.map(() => 'privatekey');
+}

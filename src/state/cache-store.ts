@@ -1,0 +1,135 @@
+import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LaneId } from '../core/state.ts';
+import type { RestoredState, SavedState, StateStore } from '../ports.ts';
+import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
+import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
+import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
+import { readStateFolder, writeStateFolder } from './state-folder.ts';
+
+export interface CacheStoreOptions {
+  /** Program and arguments that start the cache worker. */
+  readonly workerCommand: readonly [string, ...string[]];
+  /** A private folder on this machine; restored session folders stay in it. */
+  readonly stagingFolder: string;
+  /** The run's environment; the worker gets only what the cache library needs of it. */
+  readonly environment: Environment;
+  readonly runId: string;
+  readonly runAttempt: string;
+  /** A healthy round trip takes under a second; 8 s leave room for two retries of the library. */
+  readonly restoreTimeoutMs: number;
+  /** Saving and reading back together. */
+  readonly saveTimeoutMs: number;
+  readonly now: () => number;
+  readonly log: { warning(text: string): void; debug(text: string): void };
+}
+
+/** So that a hanging cache costs a run at most 20 s in all. */
+export const cacheTimeouts = { restoreTimeoutMs: 8_000, saveTimeoutMs: 12_000 } as const;
+
+/** The Actions cache as a state store: a fresh entry per save, the newest of the lane at restore. */
+export function createCacheStore(options: CacheStoreOptions): StateStore {
+  // A cache that hung once is not asked the same again: each wait would cost the run its limit once more.
+  const hung = new Map<CacheRequest['kind'], string>();
+  return { restore, save };
+
+  async function restore(lane: LaneId): Promise<RestoredState> {
+    return within('restore', async ({ workFolder, ask }): Promise<RestoredState> => {
+      const end = await ask({ kind: 'restore', key: lanePrefix(lane) });
+      if (end.kind !== 'answered') return unavailable(end.why);
+      if (end.answer.kind === 'no-entry') return { kind: 'absent' };
+      if (end.answer.kind !== 'restored') return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
+      const { key } = end.answer;
+      const stray = (await readdir(workFolder)).find((name) => name !== stateFolderName);
+      if (stray !== undefined) return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
+      const read = await readStateFolder(join(workFolder, stateFolderName));
+      if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
+      if (read.copy.lane !== lane || !key.startsWith(sequencePrefix(lane, read.copy.sequence))) {
+        return unavailable(`the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`);
+      }
+      return { kind: 'found', document: read.copy.document, sessionFolder: read.copy.sessionFolder, origin: 'cache' };
+    }).catch((error: unknown) => unavailable(messageOf(error)));
+  }
+
+  async function save(...[lane, sequence, document, sessionFolder]: Parameters<StateStore['save']>): Promise<SavedState> {
+    return within('save', async ({ workFolder, ask }): Promise<SavedState> => {
+      await writeCopy(join(workFolder, stateFolderName), { lane, sequence, document, sessionFolder });
+      const key = `${sequencePrefix(lane, sequence)}${options.runId}-${options.runAttempt}-${String(options.now())}`;
+      const end = await ask({ kind: 'save', key });
+      if (end.kind !== 'answered') return notSaved(end.why);
+      if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
+      if (end.answer.kind === 'denied') return notSaved(`${readOnlyEvent} (the service: ${end.answer.why})`);
+      return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
+    }).catch((error: unknown) => notSaved(messageOf(error)));
+  }
+
+  interface Staging {
+    readonly workFolder: string;
+    readonly ask: (request: CacheRequest) => Promise<WorkerEnd>;
+  }
+
+  async function within<Result extends RestoredState | SavedState>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
+    const obstacle = cacheObstacle(kind, options.environment) ?? hung.get(kind);
+    if (obstacle !== undefined && obstacle !== null) throw new Error(obstacle);
+    await mkdir(options.stagingFolder, { recursive: true });
+    const folder = await mkdtemp(join(await realpath(options.stagingFolder), `${kind}-`));
+    const workFolder = join(folder, 'work');
+    const tempFolder = join(folder, 'temp');
+    let keepWork = false;
+    try {
+      await Promise.all([mkdir(workFolder), mkdir(tempFolder)]);
+      const result = await body({ workFolder, ask: (request) => ask(request, { workFolder, tempFolder }) });
+      keepWork = result.kind === 'found';
+      return result;
+    } finally {
+      await rm(keepWork ? tempFolder : folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+    }
+  }
+
+  async function ask(request: CacheRequest, folders: { readonly workFolder: string; readonly tempFolder: string }): Promise<WorkerEnd> {
+    const end = await callCacheWorker({
+      command: options.workerCommand,
+      request,
+      folder: folders.workFolder,
+      environment: workerEnvironment(options.environment, folders),
+      timeoutMs: request.kind === 'restore' ? options.restoreTimeoutMs : options.saveTimeoutMs,
+      debug: (line) => {
+        options.log.debug(line);
+      },
+    });
+    if (end.kind === 'hung') hung.set(request.kind, end.why);
+    return end;
+  }
+
+  /** The session is worth less than the document: when it cannot be kept, the document is kept without it. */
+  async function writeCopy(target: string, copy: Parameters<typeof writeStateFolder>[1]): Promise<void> {
+    try {
+      await writeStateFolder(target, copy);
+    } catch (error) {
+      if (copy.sessionFolder === null) throw error;
+      await writeStateFolder(target, { ...copy, sessionFolder: null });
+      options.log.warning(`The session is not kept, so the next run starts a new one: ${messageOf(error)}.`);
+    }
+  }
+}
+
+/** `/` ends the lane's name, and no encoded name holds one: the prefix of `queue` matches no key of `queue-2`. */
+function lanePrefix(lane: LaneId): string {
+  return `ralph-state-v1/${encodeURIComponent(lane)}/`;
+}
+
+function sequencePrefix(lane: LaneId, sequence: number): string {
+  return `${lanePrefix(lane)}${String(sequence)}/`;
+}
+
+function unavailable(why: string): RestoredState {
+  return { kind: 'unavailable', why };
+}
+
+function notSaved(why: string): SavedState {
+  return { kind: 'not-saved', why };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { LaneId } from '../core/state.ts';
+
+/** The spec's cap of the state document. */
+export const maxDocumentBytes = 64 * 1024;
+/** A transcript beyond this is not worth its transfer: the next run starts a new session. */
+export const maxSessionBytes = 10 * 1024 * 1024;
+
+/** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
+interface Manifest {
+  readonly version: 1;
+  readonly lane: LaneId;
+  readonly sequence: number;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export interface StateCopy {
+  readonly lane: LaneId;
+  readonly sequence: number;
+  readonly document: string;
+  readonly sessionFolder: string | null;
+}
+
+export type ReadCopy =
+  | { readonly kind: 'intact'; readonly copy: StateCopy }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
+export async function writeStateFolder(target: string, copy: StateCopy): Promise<void> {
+  if (Buffer.byteLength(copy.document) > maxDocumentBytes) throw new Error(`the state document is larger than ${String(maxDocumentBytes / 1024)} KiB`);
+  const contents = new Map<string, Buffer>([[documentName, Buffer.from(copy.document)]]);
+  if (copy.sessionFolder !== null) {
+    for (const [path, content] of await readFiles(copy.sessionFolder, maxSessionBytes)) contents.set(`${sessionName}/${path}`, content);
+  }
+  const files = Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)]));
+  const manifest: Manifest = { version: 1, lane: copy.lane, sequence: copy.sequence, files };
+  contents.set(manifestName, Buffer.from(JSON.stringify(manifest)));
+  for (const [path, content] of contents) {
+    await mkdir(dirname(join(target, path)), { recursive: true });
+    await writeFile(join(target, path), content);
+  }
+}
+
+/** Reads back what `writeStateFolder` wrote; anything missing, added, changed, linked or oversize refuses the whole. */
+export async function readStateFolder(source: string): Promise<ReadCopy> {
+  try {
+    const contents = await readFiles(source, maxDocumentBytes + maxManifestBytes + maxSessionBytes);
+    const manifest = parseManifest(contents.get(manifestName));
+    contents.delete(manifestName);
+    if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
+    const document = contents.get(documentName);
+    if (document === undefined || document.length > maxDocumentBytes) return { kind: 'refused', why: 'its state document is missing or oversize' };
+    for (const [path, content] of contents) {
+      if (manifest.files[path] !== sha256(content)) return { kind: 'refused', why: `its file ${path} differs from the manifest` };
+    }
+    const missing = Object.keys(manifest.files).find((path) => !contents.has(path));
+    if (missing !== undefined) return { kind: 'refused', why: 'a file of its manifest is missing' };
+    const hasSession = contents.size > 1;
+    const { lane, sequence } = manifest;
+    return { kind: 'intact', copy: { lane, sequence, document: document.toString('utf8'), sessionFolder: hasSession ? join(source, sessionName) : null } };
+  } catch (error) {
+    return { kind: 'refused', why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const documentName = 'state.json';
+const sessionName = 'session';
+const manifestName = 'manifest.json';
+const maxManifestBytes = 64 * 1024;
+const maxFiles = 200;
+
+/** All files below `root` by their `/` path; throws when there is anything but plain files with plain names, or too much. */
+async function readFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
+  const files = new Map<string, Buffer>();
+  let bytes = 0;
+  const visit = async (folder: string): Promise<void> => {
+    for (const name of await readdir(join(root, folder))) {
+      const path = folder === '' ? name : `${folder}/${name}`;
+      if (!plainName.test(name) || name.includes('..')) throw new Error('it holds a file with an unsafe name');
+      // lstat, not stat: a link is refused, never followed; a pipe is never opened.
+      const entry = await lstat(join(root, path));
+      if (entry.isDirectory()) {
+        await visit(path);
+        continue;
+      }
+      if (!entry.isFile() || entry.nlink > 1) throw new Error(`${path} is a link or a special file`);
+      bytes += entry.size;
+      if (bytes > maxBytes) throw new Error(`it is larger than ${String(Math.floor(maxBytes / (1024 * 1024)))} MiB`);
+      if (files.size === maxFiles) throw new Error(`it holds more than ${String(maxFiles)} files`);
+      files.set(path, await readFile(join(root, path)));
+    }
+  };
+  await visit('');
+  return files;
+}
+
+const plainName = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$/;
+
+function sha256(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function parseManifest(content: Buffer | undefined): Manifest | null {
+  if (content === undefined || content.length > maxManifestBytes) return null;
+  try {
+    const value = JSON.parse(content.toString('utf8')) as Partial<Manifest> | null;
+    const isManifest =
+      value?.version === 1 && typeof value.lane === 'string' && Number.isSafeInteger(value.sequence) && typeof value.files === 'object' && value.files !== null;
+    return isManifest ? (value as Manifest) : null;
+  } catch {
+    return null;
+  }
+}

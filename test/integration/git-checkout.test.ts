@@ -1,0 +1,225 @@
+import { chmod, chown, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { branch, iterate, openFresh, runGit, setScene, token } from './git-fixture.ts';
+
+describe('problems() names every reason why a checkout cannot be used', () => {
+  test('a clean clone has none', async () => {
+    await using scene = await setScene();
+    expect(await scene.repository.problems()).toEqual([]);
+  });
+
+  test('a folder that is no checkout', async () => {
+    await using scene = await setScene();
+    await rm(join(scene.folder, '.git'), { recursive: true });
+    const [problem, ...others] = await scene.repository.problems();
+    expect(problem).toMatch(/is not a git checkout .*not a git repository.*actions\/checkout/s);
+    expect(others).toEqual([]);
+  });
+
+  test('a repository without commits', async () => {
+    await using scene = await setScene();
+    await rm(join(scene.folder, '.git'), { recursive: true });
+    await scene.git('init', '--quiet');
+    expect(await scene.repository.problems()).toEqual([expect.stringContaining('has no commits yet')]);
+  });
+
+  test('detached, shallow and dirty at once, with what to do about each', async () => {
+    await using scene = await setScene();
+    const head = await scene.git('rev-parse', 'HEAD');
+    await scene.git('checkout', '--quiet', '--detach');
+    await writeFile(join(scene.folder, '.git', 'shallow'), `${head}\n`);
+    for (let i = 10; i < 22; i++) await scene.write(`new-${i}.txt`, 'x');
+    const problems = await scene.repository.problems();
+    expect(problems).toHaveLength(3);
+    expect(problems[0]).toContain('fetch-depth: 0');
+    expect(problems[1]).toContain(head.slice(0, 12));
+    expect(problems[1]).toContain('ref:');
+    expect(problems[2]).toMatch(/new-10\.txt, .*new-19\.txt and 2 more\. .*\.gitignore/);
+  });
+
+  test('a merge in progress', async () => {
+    await using scene = await setScene();
+    await writeFile(join(scene.folder, '.git', 'MERGE_HEAD'), await scene.git('rev-parse', 'HEAD'));
+    expect(await scene.repository.problems()).toEqual([expect.stringMatching(/A merge is in progress.*--abort/)]);
+  });
+
+  test('a partial clone', async () => {
+    await using scene = await setScene();
+    await scene.git('config', 'remote.origin.promisor', 'true');
+    expect(await scene.repository.problems()).toEqual([expect.stringContaining('Remove "filter:"')]);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('a checkout that belongs to another user is no problem (containers)', async () => {
+    await using scene = await setScene();
+    await chown(scene.folder, 12345, 12345);
+    await expect(scene.git('status')).rejects.toThrow('dubious ownership');
+    expect(await scene.repository.problems()).toEqual([]);
+  });
+
+  test('files that git-lfs put in place do not count as dirty', async () => {
+    await using scene = await setScene();
+    await scene.write('.gitattributes', '*.bin filter=lfs\n');
+    await scene.write('a.bin', 'pointer');
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'lfs');
+    await scene.write('a.bin', 'the large content');
+    expect(await scene.repository.problems()).toEqual([]);
+  });
+});
+
+describe('openLane()', () => {
+  test('a fresh lane begins at the base branch, on a branch of its own', async () => {
+    await using scene = await setScene();
+    const main = await scene.git('rev-parse', 'HEAD');
+    const opened = await openFresh(scene);
+    expect(opened).toEqual({ head: main, baseTree: await scene.git('rev-parse', 'HEAD^{tree}'), ahead: 0 });
+    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a lane is continued at its tip on the remote, with what the base branch lacks counted', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('src/new.js', '// new\n'));
+    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.git('checkout', '--quiet', 'main');
+    await scene.git('branch', '--quiet', '-D', branch);
+
+    const again = scene.reopen();
+    const opened = await again.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: committed.head } });
+    expect(opened).toMatchObject({ head: committed.head, ahead: 1 });
+    expect(await scene.read('src/new.js')).toBe('// new\n');
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('a remote tip that is not the expected one stops the run', async () => {
+    await using scene = await setScene();
+    await scene.serverGit('branch', branch, 'main');
+    await expect(scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: '1'.repeat(40) } })).rejects.toThrow(/moved from 1{40}.*concurrency/);
+  });
+
+  test('an unknown base branch is a configuration error that names it', async () => {
+    await using scene = await setScene();
+    await expect(scene.repository.openLane({ branch, baseBranch: 'trunk', start: { kind: 'fresh' } })).rejects.toMatchObject({ kind: 'configuration', message: expect.stringContaining('"trunk"') });
+  });
+
+  test.each(['--upload-pack=touch', 'a..b', 'a b', ''])('the branch name %j is refused before git sees it as an option', async (name) => {
+    await using scene = await setScene();
+    await expect(scene.repository.openLane({ branch: name, baseBranch: 'main', start: { kind: 'fresh' } })).rejects.toThrow(/cannot be the name of a branch/);
+  });
+
+  test('local commits that nobody else has stay reachable', async () => {
+    await using scene = await setScene();
+    await scene.git('checkout', '--quiet', '-b', branch);
+    await scene.git('commit', '--quiet', '--allow-empty', '-m', 'only here');
+    const only = await scene.git('rev-parse', 'HEAD');
+    await scene.git('checkout', '--quiet', 'main');
+    await openFresh(scene);
+    expect(await scene.git('rev-parse', `refs/ralph/backup/${only}`)).toBe(only);
+    expect(await scene.git('log', '--oneline', branch)).not.toContain('only here');
+  });
+
+  test('what one lane left withheld does not leak into the next lane of the run', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, async () => {
+      await scene.write('.github/workflows/evil.yml', 'on: push\n');
+      await scene.write('src/fine.js', '// fine\n');
+    });
+    await scene.repository.openLane({ branch: 'ralph/issue-7', baseBranch: 'main', start: { kind: 'fresh' } });
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    await expect(scene.read('src/fine.js')).rejects.toThrow('ENOENT');
+  });
+
+  test('the token goes to the remote as a header and is written to no config', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const basic = `basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    expect(scene.server.requests.map((request) => request.authorization?.replace('Basic', 'basic'))).toContain(basic);
+    expect(await scene.read('.git/config')).not.toContain('extraheader');
+  });
+});
+
+describe('snapshot() and compare() measure content', () => {
+  test('nothing changed: the tree of HEAD', async () => {
+    await using scene = await setScene();
+    const { head, tree } = await scene.repository.snapshot();
+    expect({ head, tree }).toEqual({ head: await scene.git('rev-parse', 'HEAD'), tree: await scene.git('rev-parse', 'HEAD^{tree}') });
+  });
+
+  test.each([
+    ['a touched file', false, async (folder: string) => utimes(join(folder, 'README.md'), 1, 1)],
+    ['an ignored file', false, async (folder: string) => writeFile(join(folder, 'x.log'), 'x')],
+    ['the state of the loop', false, async (folder: string) => {
+      await mkdir(join(folder, '.ralph', 'state'), { recursive: true });
+      await mkdir(join(folder, '.ralph', 'logs'));
+      for (const name of ['state/queue.json', 'logs/1.txt', 'status.json', 'journal-2.jsonl', 'progress.json']) await writeFile(join(folder, '.ralph', name), 'x');
+    }],
+    ['a user file of .ralph/', true, async (folder: string) => {
+      await mkdir(join(folder, '.ralph'));
+      await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [ ] x');
+    }],
+    ['an untracked file', true, async (folder: string) => writeFile(join(folder, 'new.txt'), 'x')],
+    ['a removed file', true, async (folder: string) => rm(join(folder, 'README.md'))],
+    ['a file of the same size and time', true, async (folder: string) => {
+      const path = join(folder, 'README.md');
+      await writeFile(path, (await readFile(path, 'utf8')).replace('few', 'FEW'));
+      await utimes(path, 1, 1);
+    }],
+    ['an executable bit', true, async (folder: string) => chmod(join(folder, 'src', 'sum.js'), 0o755)],
+    ['a file that becomes a folder', true, async (folder: string) => {
+      await rm(join(folder, 'README.md'));
+      await mkdir(join(folder, 'README.md'));
+      await writeFile(join(folder, 'README.md', 'en'), 'x');
+    }],
+    ['a folder that becomes a link', true, async (folder: string) => {
+      await rm(join(folder, 'src'), { recursive: true });
+      await symlink('test', join(folder, 'src'));
+    }],
+    ['an empty commit', false, async (folder: string) => runGit(folder, ['commit', '--quiet', '--allow-empty', '-m', 'nothing'])],
+    ['a nested repository', true, async (folder: string) => {
+      await runGit(folder, ['init', '--quiet', 'vendor/lib']);
+      await writeFile(join(folder, 'vendor', 'lib', 'a'), 'a');
+    }],
+  ])('%s: changed is %s', async (_, changed, agent) => {
+    await using scene = await setScene();
+    const before = await scene.repository.snapshot();
+    await agent(scene.folder);
+    const after = await scene.repository.snapshot();
+    expect(after.tree !== before.tree).toBe(changed);
+    expect((await scene.repository.compare(before, after)).fileCount > 0).toBe(changed);
+    expect((await scene.repository.snapshot()).tree).toBe(after.tree);
+  });
+
+  test('the index of the workspace is not touched', async () => {
+    await using scene = await setScene();
+    const index = await readFile(join(scene.folder, '.git', 'index'));
+    await scene.write('new.txt', 'x');
+    await scene.repository.snapshot();
+    expect((await readFile(join(scene.folder, '.git', 'index'))).equals(index)).toBe(true);
+  });
+
+  test('counts files, lines and the commits of the agent; names at most 200 files', async () => {
+    await using scene = await setScene();
+    const before = await scene.repository.snapshot();
+    for (let i = 100; i < 350; i++) await scene.write(`many/${i}.txt`, 'one\ntwo\n');
+    await scene.write('binary.dat', Buffer.from([0, 1, 2]));
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'one');
+    await scene.git('commit', '--quiet', '--allow-empty', '-m', 'two');
+    await rm(join(scene.folder, 'README.md'));
+    const change = await scene.repository.compare(before, await scene.repository.snapshot());
+    expect(change).toMatchObject({ fileCount: 252, insertions: 500, deletions: 3, agentCommits: 2 });
+    expect(change.files).toHaveLength(200);
+    expect(change.files).toEqual([...change.files].sort());
+  });
+
+  test('names of files are data: line feeds, quotes, dashes', async () => {
+    await using scene = await setScene();
+    const before = await scene.repository.snapshot();
+    for (const name of ['a\nb.txt', '--help', '"quoted"', 'ünï.txt', ':(top)x']) await scene.write(name, 'x');
+    const change = await scene.repository.compare(before, await scene.repository.snapshot());
+    expect(new Set(change.files)).toEqual(new Set(['a\nb.txt', '--help', '"quoted"', 'ünï.txt', ':(top)x']));
+  });
+});

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { createSampleProject, startGitRemote, type GitRemote } from '../../sandbox/git-remote.ts';
+import { createRepository } from '../../src/git/checkout.ts';
+import type { PublishingRules } from '../../src/git/inspection.ts';
+import { createRemote } from '../../src/git/remote.ts';
+import type { IterationCommit, Log, Remote, Repository } from '../../src/ports.ts';
+import { createSecretScanner } from '../../src/secrets/scanner.ts';
+
+export const token = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
+export const readOnlyToken = 'read-only-token';
+export const branch = 'ralph/queue';
+
+/** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
+export interface Scene {
+  readonly server: GitRemote;
+  readonly folder: string;
+  readonly workFolder: string;
+  readonly repository: Repository;
+  remote(change?: { token?: string; branchPrefix?: string }): Remote;
+  /** Another Repository on the same checkout, as a new process would have it. */
+  reopen(rules?: Partial<PublishingRules>): Repository;
+  /** The agent's git, in the workspace. */
+  git(...args: string[]): Promise<string>;
+  /** Git in the server's bare repository. */
+  serverGit(...args: string[]): Promise<string>;
+  write(path: string, content: string | Buffer): Promise<void>;
+  read(path: string): Promise<string>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
+  const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
+  const server = await startGitRemote({ folder: join(root, 'server'), token, readOnlyToken });
+  const seed = join(root, 'seed');
+  await mkdir(seed);
+  await createSampleProject(seed);
+  await server.importFrom(seed);
+  const folder = join(root, 'workspace');
+  const workFolder = join(root, 'runner-temp');
+  await runGit(root, ['clone', '--quiet', server.repositoryFolder, folder]);
+  await runGit(folder, ['remote', 'set-url', 'origin', server.url]);
+
+  const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
+    createRepository({
+      folder,
+      remote: { url: server.url, token },
+      workFolder,
+      rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [], scanner: createSecretScanner(), ...rules, ...changed },
+      identity: { name: 'ralph', email: 'ralph@example.com' },
+      env: { PATH: process.env['PATH'], HOME: root },
+    });
+
+  return {
+    server,
+    folder,
+    workFolder,
+    repository: reopen(),
+    remote: (change = {}) =>
+      createRemote({ url: server.url, token, branchPrefix: 'ralph/', workFolder, sourceGitFolder: join(folder, '.git'), env: { PATH: process.env['PATH'], HOME: root }, log: silent, ...change }),
+    reopen,
+    git: (...args) => runGit(folder, args),
+    serverGit: (...args) => runGit(server.repositoryFolder, args),
+    async write(path, content) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    },
+    read: (path) => readFile(join(folder, path), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Opens the lane, lets `agent` work, and commits. */
+export async function iterate(scene: Scene, agent: () => Promise<unknown>, repository = scene.repository) {
+  const before = await repository.snapshot();
+  await agent();
+  const after = await repository.snapshot();
+  const change = await repository.compare(before, after);
+  const committed = await repository.commit(messageFor(before));
+  return { before, after, change, committed };
+}
+
+export function messageFor(before: IterationCommit['before']): IterationCommit {
+  return { before, message: 'Add a feature', trailers: { 'Ralph-Iteration': '1' } };
+}
+
+export async function openFresh(scene: Scene, repository = scene.repository) {
+  return await repository.openLane({ branch, baseBranch: 'main', start: { kind: 'fresh' } });
+}
+
+export async function runGit(folder: string, args: readonly string[]): Promise<string> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'agent',
+    GIT_AUTHOR_EMAIL: 'agent@example.com',
+    GIT_COMMITTER_NAME: 'agent',
+    GIT_COMMITTER_EMAIL: 'agent@example.com',
+  };
+  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env, maxBuffer: 2 ** 26 });
+  return stdout.trimEnd();
+}
+
+const silent: Log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_, body) => body() };

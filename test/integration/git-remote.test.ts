@@ -1,0 +1,189 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startGitRemote } from '../../sandbox/git-remote.ts';
+import { branch, iterate, openFresh, readOnlyToken, setScene, token, type Scene } from './git-fixture.ts';
+
+/** One commit on the lane; returns it. */
+async function work(scene: Scene, path = 'a.txt'): Promise<string> {
+  await openFresh(scene);
+  return (await iterate(scene, () => scene.write(path, 'a'))).committed.head;
+}
+
+function tipOf(scene: Scene, name: string): Promise<string> {
+  return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
+}
+
+describe('probe()', () => {
+  test('lists the branches under the prefix; a token that may push is told so, and nothing is left behind', async () => {
+    await using scene = await setScene();
+    for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature']) await scene.serverGit('branch', name, 'main');
+    const main = await tipOf(scene, 'main');
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().probe('ralph/')).toEqual({ branches: { 'ralph/queue': main, 'ralph/issue-1': main }, mayPush: { kind: 'yes' } });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+    expect(scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack'))).toEqual([]);
+    expect(await readdir(scene.workFolder)).toEqual([]);
+  });
+
+  test('a token that may only read is told which permission is missing', async () => {
+    await using scene = await setScene();
+    const { mayPush } = await scene.remote({ token: readOnlyToken }).probe('ralph/');
+    expect(mayPush).toEqual({ kind: 'no', why: expect.stringContaining('contents: write') });
+  });
+
+  test.each(['wrong-token-0123', ''])('the token %j may not even read: an error names the permission and not the token', async (wrong) => {
+    await using scene = await setScene();
+    const failure = await scene.remote({ token: wrong }).probe('ralph/').catch((error: unknown) => error as Error);
+    expect(failure).toMatchObject({ name: 'UserError', message: expect.stringMatching(/cannot be read.*contents: read/s) });
+    expect(String((failure as Error).stack)).not.toContain('wrong-token');
+  });
+});
+
+describe('push()', () => {
+  test('fresh: creates the branch, with the token as a header of this command only', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(commit);
+    const basic = `basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    expect(new Set(scene.server.requests.map((request) => request.authorization))).toEqual(new Set([basic]));
+    expect(await readdir(scene.workFolder)).toEqual([expect.stringMatching(/^repository-/)]);
+  });
+
+  test('again with the same commit: already pushed', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+  });
+
+  test('fresh, but the branch exists by now: rejected, nothing overwritten', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.serverGit('branch', branch, 'main');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining('Nothing was overwritten') });
+    expect(await tipOf(scene, branch)).toBe(await tipOf(scene, 'main'));
+  });
+
+  test('continue: fast-forwards from the tip that the lane started from', async () => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    expect(await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(second);
+  });
+
+  test.each(['a person pushed meanwhile', 'the commit does not build on it'])('continue: %s', async (what) => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    const main = await tipOf(scene, 'main');
+    const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
+    await scene.serverGit('branch', branch, theirs);
+    const remoteHead = what.includes('person') ? main : theirs;
+    expect(await scene.remote().push({ branch, commit: first, start: { kind: 'continue', remoteHead } })).toMatchObject({ kind: 'rejected' });
+    expect(await tipOf(scene, branch)).toBe(theirs);
+  });
+
+  test.each([
+    ['the branch is still there', 'merged', 'pushed'],
+    ['GitHub removed the branch', 'gone', 'pushed'],
+    ['the branch has something new', 'moved', 'rejected'],
+  ])('restart: %s', async (_, state, kind) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const merged = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'merged');
+    const moved = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', merged, '-m', 'moved');
+    if (state !== 'gone') await scene.serverGit('branch', branch, state === 'merged' ? merged : moved);
+    await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'restart', mergedHead: merged } });
+    const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
+    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'restart', mergedHead: merged } })).toMatchObject({ kind });
+    expect(await tipOf(scene, branch)).toBe(kind === 'pushed' ? committed.head : moved);
+  });
+
+  test.each([
+    ['main', 'ralph/', 'does not start with'],
+    ['ralph/', 'ralph/', 'does not start with'],
+    ['ralph', 'ralph/', 'does not start with'],
+    ['main', 'ma', 'is the default branch'],
+    ['main', '', 'does not start with'],
+    ['ralph/a b', 'ralph/', 'cannot be the name'],
+    ['ralph/../main', 'ralph/', 'cannot be the name'],
+    ['ralph/x:main', 'ralph/', 'cannot be the name'],
+  ])('the branch %j with the prefix %j: %s', async (name, branchPrefix, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote({ branchPrefix }).push({ branch: name, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining(why) });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+
+  test('a token that may only read', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining('contents: write') });
+  });
+
+  test('workflow files: GitHub\'s words, and what to do about it', async () => {
+    await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
+    const commit = await work(scene, '.github/workflows/x.yml');
+    await scene.server.setRule('no-workflow-files');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(/GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s),
+    });
+    expect(await tipOf(scene, branch)).toBe('none');
+  });
+
+  test('the rule about workflow files lets other pushes through', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('no-workflow-files');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+  });
+
+  test('a protected branch', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('protected-branch');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringMatching(/protection rule.*GH006/s) });
+  });
+});
+
+describe('a hostile checkout cannot send the push or the token elsewhere', () => {
+  test.each([
+    ['url.insteadOf', (scene: Scene, other: string) => scene.git('config', `url.${other}.insteadOf`, scene.server.url)],
+    ['url.pushInsteadOf', (scene: Scene, other: string) => scene.git('config', `url.${other}.pushInsteadOf`, scene.server.url)],
+    ['remote.origin.pushurl', (scene: Scene, other: string) => scene.git('config', 'remote.origin.pushurl', other)],
+    ['http.proxy', (scene: Scene, other: string) => scene.git('config', 'http.proxy', other)],
+    ['an include', async (scene: Scene, other: string) => {
+      await scene.write('.git/evil', `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
+      await scene.git('config', 'include.path', 'evil');
+    }],
+    ['global config of the agent\'s home', async (scene: Scene, other: string) => {
+      await writeFile(join(scene.folder, '..', '.gitconfig'), `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
+    }],
+  ])('%s', async (_, set) => {
+    await using scene = await setScene();
+    await using other = await startGitRemote({ token: 'other', repository: 'evil/twin' });
+    const commit = await work(scene);
+    await set(scene, other.url);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.repository.openLane({ branch: 'ralph/issue-3', baseBranch: 'main', start: { kind: 'fresh' } });
+    expect(other.requests).toEqual([]);
+  });
+
+  test.each([
+    ['an alternate that is not there', '/nowhere/objects\n'],
+    ['an alternate that is the server itself', ''],
+  ])('%s', async (_, alternates) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await writeFile(join(scene.folder, '.git', 'objects', 'info', 'alternates'), alternates || `${scene.server.repositoryFolder}/objects\n`);
+    const later = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    expect(await scene.remote().push({ branch, commit: later, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.serverGit('merge-base', '--is-ancestor', commit, branch);
+    await scene.serverGit('fsck', '--strict');
+  });
+});

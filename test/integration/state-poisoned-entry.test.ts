@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { cacheFixture } from './state-cache-fixture.ts';
+
+/** A member of a tar archive; `link` makes it a symbolic link (`hard`: a hard link) to that name. */
+interface Member {
+  readonly name: string;
+  readonly content?: string;
+  readonly link?: string;
+  readonly hard?: boolean;
+}
+
+const document = '{"version":1}';
+const state: Member = { name: 'ralph-state/state.json', content: document };
+
+describe.concurrent('an entry that someone else wrote', () => {
+  test('is taken when it is exactly what a save writes', async () => {
+    expect(await restoreOf([state, manifest({ 'state.json': document })])).toMatchObject({ kind: 'found', document });
+  });
+
+  test.each<[string, readonly Member[], RegExp]>([
+    ['without a manifest', [state], /manifest is missing/],
+    ['with a manifest that is no JSON', [state, { name: 'ralph-state/manifest.json', content: 'x' }], /manifest is missing or unreadable/],
+    ['with another content than the manifest says', [state, manifest({ 'state.json': 'other' })], /state\.json differs/],
+    ['with a file that the manifest lacks', [state, manifest({ 'state.json': document }), { name: 'ralph-state/session/x', content: '' }], /session\/x differs/],
+    ['without a file that the manifest has', [state, manifest({ 'state.json': document, 'session/x': '' })], /file of its manifest is missing/],
+    ['without a document', [manifest({})], /document is missing/],
+    ['with an oversize document', oversize('state.json', 64 * 1024 + 1), /document is missing or oversize/],
+    ['with an oversize session', [...oversize('session/big', 11 * 1024 * 1024), state], /larger than/],
+    ['of another lane', [state, manifest({ 'state.json': document }, { lane: 'issue-9' })], /it is lane "issue-9", number 1/],
+    ['with another sequence number than its key', [state, manifest({ 'state.json': document }, { sequence: 99 })], /number 99/],
+    ['with a symbolic link', [manifest({ 'state.json': document }), { name: 'ralph-state/state.json', link: '/etc/hostname' }], /link or a special file/],
+    ['with a hard link', [state, { name: 'ralph-state/session/h', hard: true, link: 'ralph-state/state.json' }, manifest({ 'state.json': document })], /cannot be unpacked/],
+    ['with a file beside its folder', [state, manifest({ 'state.json': document }), { name: 'other', content: '' }], /outside its folder/],
+    ['with hundreds of files', [state, ...Array.from({ length: 300 }, (_, i) => ({ name: `ralph-state/session/${String(i)}`, content: '' }))], /more than 200 files/],
+  ])('%s is refused', async (_title, members, why) => {
+    expect(await restoreOf(members)).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
+  });
+
+  test.each<[string, (outside: string) => readonly Member[]]>([
+    ['an absolute name', (outside) => [{ name: join(outside, 'escaped'), content: 'x' }]],
+    ['a name with ..', () => [{ name: '../../../outside/escaped', content: 'x' }, { name: 'ralph-state/../../../../outside/escaped', content: 'x' }]],
+    ['a link and a file behind it', (outside) => [{ name: 'ralph-state/link', link: outside }, { name: 'ralph-state/link/escaped', content: 'x' }]],
+    ['a relative link and a file behind it', () => [{ name: 'ralph-state/link', link: '../../../../outside' }, { name: 'ralph-state/link/escaped', content: 'x' }]],
+  ])('%s writes nothing outside and is refused', async (_title, members) => {
+    await using cache = await cacheFixture();
+    const outside = join(cache.folder, 'outside');
+    await mkdir(outside);
+    await cache.store().save('queue', 1, '{}', null);
+    poison(cache.service.entries[0], [...members(outside), state, manifest({ 'state.json': document })]);
+    // Members reach `outside` from <folder>/machine-N/restore-…/work.
+    expect(await cache.store().restore('queue')).toMatchObject({ kind: 'unavailable' });
+    expect(await readdir(outside)).toEqual([]);
+  });
+
+  test('a truncated archive is refused', async () => {
+    await using cache = await cacheFixture();
+    await cache.store().save('queue', 1, '{}', null);
+    const [entry] = cache.service.entries;
+    if (entry) entry.content = entry.content.subarray(0, entry.content.length - 20);
+    expect(await cache.store().restore('queue')).toEqual({ kind: 'unavailable', why: 'the downloaded archive cannot be unpacked' });
+  });
+});
+
+async function restoreOf(members: readonly Member[]): Promise<unknown> {
+  await using cache = await cacheFixture();
+  await cache.store().save('queue', 1, '{}', null);
+  poison(cache.service.entries[0], members);
+  return await cache.store().restore('queue');
+}
+
+/** Replaces the archive by one of the same compression. */
+function poison(entry: { content: Buffer } | undefined, members: readonly Member[]): void {
+  if (entry === undefined) throw new Error('nothing was saved');
+  const isZstd = entry.content.readUInt32LE(0) === 0xfd2fb528;
+  const archive = tar(members);
+  entry.content = isZstd ? zstdCompressSync(archive) : gzipSync(archive);
+}
+
+function manifest(files: Readonly<Record<string, string>>, change: { readonly lane?: string; readonly sequence?: number } = {}): Member {
+  const hashes = Object.fromEntries(Object.entries(files).map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]));
+  return { name: 'ralph-state/manifest.json', content: JSON.stringify({ version: 1, lane: 'queue', sequence: 1, files: hashes, ...change }) };
+}
+
+function oversize(path: string, bytes: number): readonly Member[] {
+  const content = 'x'.repeat(bytes);
+  return [{ name: `ralph-state/${path}`, content }, manifest({ [path]: content })];
+}
+
+function tar(members: readonly Member[]): Buffer {
+  const blocks = members.flatMap(({ name, content = '', link = '', hard = false }) => {
+    const data = Buffer.from(content);
+    const header = Buffer.alloc(512);
+    header.write(name, 0, 100);
+    header.write('0000644\0', 100);
+    header.write('0000000\0', 108);
+    header.write('0000000\0', 116);
+    header.write(`${data.length.toString(8).padStart(11, '0')}\0`, 124);
+    header.write('00000000000\0', 136);
+    header.write('        ', 148);
+    header.write(link === '' ? '0' : hard ? '1' : '2', 156);
+    header.write(link, 157, 100);
+    header.write('ustar\x0000', 257);
+    const checksum = header.reduce((sum, byte) => sum + byte, 0);
+    header.write(`${checksum.toString(8).padStart(6, '0')}\0 `, 148);
+    return [header, data, Buffer.alloc((512 - (data.length % 512)) % 512)];
+  });
+  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+}

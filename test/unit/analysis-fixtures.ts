@@ -1,0 +1,58 @@
+import { analyze } from '../../src/core/analysis/analyze.ts';
+import type { Analysis } from '../../src/core/analysis/analysis.ts';
+
+export const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
+  return analyze(output, now);
+}
+
+export function block(...fields: string[]): string {
+  return ['---RALPH_STATUS---', ...fields, '---END_RALPH_STATUS---'].join('\n');
+}
+
+type Fields = Record<string, unknown>;
+
+/** A result line of the CLI in the shape of its `--output-format json`. */
+export function resultLine(result: string, more: Fields = {}): string {
+  return JSON.stringify({ duration_api_ms: 7, session_id: 's-1', is_error: false, num_turns: 3, subtype: 'success', result, type: 'result', ...more });
+}
+
+export function failedLine(result: string, more: Fields = {}): string {
+  return resultLine(result, { is_error: true, ...more });
+}
+
+export const INIT = JSON.stringify({ type: 'system', subtype: 'init', session_id: 's-1', tools: ['Bash'] });
+
+export function assistantLine(text: string, more: Fields = {}): string {
+  return JSON.stringify({ type: 'assistant', message: { model: 'claude', content: [{ type: 'text', text }] }, parent_tool_use_id: null, session_id: 's-1', ...more });
+}
+
+export function toolUseLine(id: string, name: string, input: Fields): string {
+  return JSON.stringify({ type: 'assistant', message: { model: 'claude', content: [{ type: 'tool_use', id, name, input }] }, parent_tool_use_id: null, session_id: 's-1' });
+}
+
+export function toolResultLine(content: string): string {
+  return JSON.stringify({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] }, parent_tool_use_id: null, session_id: 's-1' });
+}
+
+export function syntheticLine(text: string, error: string): string {
+  return JSON.stringify({ type: 'assistant', message: { model: '<synthetic>', content: [{ type: 'text', text }] }, parent_tool_use_id: null, session_id: 's-1', error });
+}
+
+export function rateLimitLine(info: Fields): string {
+  return JSON.stringify({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's-1' });
+}
+
+export function jsonLines(...lines: string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The same message as plain text, as the CLI's JSON object and as the end of a stream. */
+export function inEveryFormat(message: string): readonly (readonly [string, string])[] {
+  return [
+    ['text', message],
+    ['json', resultLine(message)],
+    ['jsonl', jsonLines(INIT, assistantLine(message), resultLine(message))],
+  ];
+}

@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest';
+import { beginIteration, recordDoneCommit, settle } from '../../src/core/settle.ts';
+import { initialState, type LaneState } from '../../src/core/state.ts';
+import { needsVerification } from '../../src/core/verdict.ts';
+import { analysis, evidence, hour, idle, noon, play, policy, progress, task, type Play } from './core-fixtures.ts';
+
+const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
+const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+const verifies = { ...policy, verifies: true };
+
+describe('progress is a change of content', () => {
+  test.each<[string, Play, boolean]>([
+    ['the agent commits and leaves a clean tree', { to: 'b' }, true],
+    ['only new untracked files', { to: 'b', files: ['new.txt'] }, true],
+    ['a timeout with changed files', { to: 'b', end: { kind: 'timeout', of: 'call' } }, true],
+    ['a failed agent that changed files', { to: 'b', end: { kind: 'exited', code: 1 } }, true],
+    ['a tree that was dirty before, an empty commit, a commit and its revert', {}, false],
+    ['a claim without a change', { says: { signal: { filesModified: 3, tasksCompleted: 1 } } }, false],
+  ])('%s: %o', (_, iteration, expected) => {
+    expect(play([iteration]).verdicts[0]?.progress).toBe(expected);
+  });
+});
+
+describe('a task is done when an iteration says so, its content changed, nothing contradicts it, and verify passes', () => {
+  test.each<[string, readonly Play[], typeof policy, boolean]>([
+    ['STATUS COMPLETE', [progress({ says: finishes })], policy, true],
+    ['TASKS_COMPLETED 1', [progress({ says: { signal: { tasksCompleted: 1, exitSignal: false } } })], policy, true],
+    ['EXIT_SIGNAL true', [progress({ says: { signal: { exitSignal: true } } })], policy, true],
+    ['a change without a claim', [progress({ says: working })], policy, false],
+    ['TASKS_COMPLETED 0', [progress({ says: { signal: { tasksCompleted: 0 } } })], policy, false],
+    ['a phrase only', [progress({ says: { completionIndicator: true } })], policy, false],
+    ['a claim without any change', [{ says: finishes }], policy, false],
+    ['a claim after an earlier change', [progress({ says: working }), { says: finishes }], policy, true],
+    ['a change that was taken back before the claim', [{ to: 'x', says: working }, { to: 'start', says: finishes }], policy, false],
+    ['verify passing', [progress({ says: finishes, verification: 'passed' })], verifies, true],
+    ['verify failing', [progress({ says: finishes, verification: 'failed' })], verifies, false],
+    ['verify not run', [progress({ says: finishes })], verifies, false],
+    ['verify passed on this very content before', [progress({ says: working, verification: 'passed' }), { says: finishes }], verifies, true],
+    ['verify failed on this very content before', [progress({ says: working, verification: 'failed' }), { says: finishes }], verifies, false],
+    ['verify passed on other content before', [progress({ says: working, verification: 'passed' }), progress({ says: finishes })], verifies, false],
+    ['TESTS PASSING against a failing verification', [progress({ says: { signal: { status: 'COMPLETE', testsStatus: 'PASSING' } }, verification: 'failed' })], policy, false],
+    ['FILES_MODIFIED 2 without a change', [progress({ says: working }), { says: { signal: { status: 'COMPLETE', filesModified: 2 } } }], policy, false],
+    ['a block in an output that a timeout cut off', [progress({ says: finishes, end: { kind: 'timeout', of: 'run' } })], policy, true],
+  ])('%s: %o', (_, script, bounds, expected) => {
+    const { state, verdicts } = play(script, { policy: bounds });
+    expect(verdicts.at(-1)?.taskDone).toBe(expected);
+    expect(state.tasks['issue-1']?.state === 'done').toBe(expected);
+  });
+
+  test('what others changed in between is not its work', () => {
+    const first = play([idle]);
+    const { verdicts } = play([{ says: finishes }], { state: first.state, tree: 'merged' });
+    expect(verdicts[0]?.taskDone).toBe(false);
+  });
+
+  test('its commit is recorded', () => {
+    const { state } = play([progress({ says: finishes })]);
+    expect(recordDoneCommit(state, 'issue-1', 'abc').tasks['issue-1']).toMatchObject({ state: 'done', doneCommit: 'abc', attempts: 1 });
+  });
+});
+
+describe('claims against evidence', () => {
+  test.each<[string, Play, number, number]>([
+    ['TESTS PASSING, verification failed', progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }), 1, 0],
+    ['TASKS_COMPLETED 3, nothing changed', { says: { signal: { tasksCompleted: 3 } } }, 1, 0],
+    ['FILES_MODIFIED 3, nothing changed', { says: { signal: { filesModified: 3 } } }, 1, 0],
+    ['all three', { says: { signal: { tasksCompleted: 3, filesModified: 3, testsStatus: 'PASSING' } }, verification: 'failed' }, 3, 0],
+    ['EXIT_SIGNAL true, tasks open', { says: { signal: { exitSignal: true } } }, 0, 1],
+    ['EXIT_SIGNAL true, tasks open, verification failed', { says: { signal: { exitSignal: true } }, verification: 'failed' }, 0, 2],
+    ['a completion phrase, tasks open', { says: { completionIndicator: true } }, 0, 1],
+    ['the last task finished', progress({ says: { signal: { exitSignal: true } } }), 0, 0],
+    ['honest work', progress({ says: { signal: { status: 'IN_PROGRESS', exitSignal: false, filesModified: 1, tasksCompleted: 0 } } }), 0, 0],
+  ])('%s: %i discrepancies, %i vetoes', (_, iteration, discrepancies, vetoes) => {
+    const [verdict] = play([iteration]).verdicts;
+    expect(verdict?.discrepancies).toHaveLength(discrepancies);
+    expect(verdict?.vetoes).toHaveLength(vetoes);
+  });
+
+  test('they are told in the next prompt, and those of a task only for that task', () => {
+    const overruled = play([progress({ says: { signal: { exitSignal: true } }, verification: 'failed' })], { policy: verifies });
+    expect(overruled.step).toMatchObject({ kind: 'iterate', hints: ['veto_open_tasks', 'veto_verify', 'verify_failed'] });
+    const next = play([progress({ says: { signal: { exitSignal: true } } })], { tasks: [task(1), task(2)] });
+    expect(next.step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' }, hints: ['veto_open_tasks'] });
+  });
+});
+
+describe('questions', () => {
+  test.each<[string, Play, boolean]>([
+    ['a question and no change', { says: { question: true } }, true],
+    ['the question tool was refused', { says: { denials: [{ tool: 'AskUserQuestion', command: null }] } }, true],
+    ['a question and a change', progress({ says: { question: true } }), false],
+    ['a question and a real denial', { says: { question: true, denials: [{ tool: 'Bash', command: 'docker ps' }] } }, false],
+    ['a question and an error', { says: { question: true, errors: [{ text: 'Error: x', fingerprint: 'x' }] } }, false],
+  ])('%s: %o', (_, iteration, expected) => {
+    expect(play([iteration]).verdicts[0]?.questionOnly).toBe(expected);
+  });
+
+  test('the next prompt says that nobody can answer', () => {
+    expect(play([{ says: { question: true } }]).step).toMatchObject({ hints: ['question', 'no_block'] });
+  });
+});
+
+describe('what is not the agent’s doing', () => {
+  test.each<[string, Play]>([
+    ['a usage limit', { says: { usageLimit: { window: 'weekly', resumeAt: null } } }],
+    ["the run's own deadline", { end: { kind: 'timeout', of: 'run' } }],
+    ['a cancel', { end: { kind: 'cancelled' } }],
+    ['a wrong key', { says: { agentError: { kind: 'auth', text: 'x' } } }],
+  ])('%s leaves circuit, signals and attempts as they were', (_, iteration) => {
+    const before = play([idle, { says: { signal: { status: 'BLOCKED' } } }]);
+    const after = play([iteration], { state: before.state, tree: before.tree });
+    expect(after.state.circuit).toEqual(before.state.circuit);
+    expect(after.state.signals).toEqual(before.state.signals);
+    expect(after.state.tasks['issue-1']?.attempts).toBe(before.state.tasks['issue-1']?.attempts);
+  });
+
+  test('progress counts all the same', () => {
+    const before = play([idle, idle]);
+    const after = play([progress({ end: { kind: 'timeout', of: 'run' } })], { state: before.state, tree: before.tree });
+    expect(after.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
+  });
+
+  test('a server that fails costs the task no attempt, but feeds the circuit', () => {
+    const down: Play = { says: { agentError: { kind: 'server', text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
+    const { state, step } = play([down, down, down]);
+    expect(state.tasks['issue-1']?.attempts).toBe(0);
+    expect(step).toMatchObject({ outcome: { reason: 'circuit_open' } });
+  });
+});
+
+describe('beginning an iteration', () => {
+  const begun = beginIteration(initialState('queue', noon), { taskId: 'issue-1', tree: 'a' }, policy, noon);
+
+  test('charges the call at its start', () => {
+    expect(begun.windows.hour).toEqual({ openedAt: noon, calls: 1, tokens: 0 });
+    expect(begun.ledger).toEqual([{ day: '2026-11-21', calls: 1, tokens: 0, costUsd: 0, minutes: 0 }]);
+  });
+
+  test('puts the task in progress and remembers the tree that it started from', () => {
+    expect(begun.tasks['issue-1']).toEqual({ state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: null });
+    expect(begun.currentTask).toBe('issue-1');
+    const changed: LaneState = play([progress({ says: working })], { tree: 'a' }).state;
+    expect(beginIteration(changed, { taskId: 'issue-1', tree: 'b' }, policy, noon).tasks['issue-1']).toMatchObject({ attempts: 2, startedTree: 'a' });
+  });
+
+  test('ends a park', () => {
+    const parked: LaneState = { ...initialState('queue', noon), park: { reason: 'usage_limit', resumeAt: noon, taskId: null, branchHead: null } };
+    expect(beginIteration(parked, { taskId: 'issue-1', tree: 'a' }, policy, noon).park).toBeNull();
+  });
+});
+
+test('what a call used is charged when it ends', () => {
+  const { state } = play([progress({ minutes: 2, says: { tokens: 7, costUsd: 0.5 } })]);
+  expect(state.windows).toEqual({ hour: { openedAt: noon, calls: 1, tokens: 7 }, day: { openedAt: noon, costUsd: 0.5 } });
+  expect(state.ledger).toEqual([{ day: '2026-11-21', calls: 1, tokens: 7, costUsd: 0.5, minutes: 2 }]);
+});
+
+test.each<[string, LaneState, Play, boolean]>([
+  ['changed content', initialState('queue', noon), { to: 'b' }, true],
+  ['nothing changed, nothing claimed', initialState('queue', noon), {}, false],
+  ['a claim on content that was never verified', initialState('queue', noon), { says: finishes }, true],
+  ['a claim on content that passed', play([{ to: 'a', verification: 'passed' }], { policy: verifies }).state, { says: finishes }, false],
+  ['a claim on content that failed', play([{ to: 'a', verification: 'failed' }], { policy: verifies }).state, { says: finishes }, true],
+])('verify runs after %s: %o', (_, state, iteration, expected) => {
+  const { before, after } = evidence('a', iteration);
+  expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, verifies)).toBe(expected);
+  expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, policy)).toBe(false);
+});
+
+test('settle is a function: the same arguments, the same answer, nothing touched', () => {
+  const state = play([idle, progress({ says: working })]).state;
+  const facts = { task: task(1), tasks: [task(1)], analysis: analysis(finishes), evidence: evidence('a', { to: 'b' }), startedAt: noon };
+  const frozen = structuredClone({ state, facts });
+  expect(settle(state, facts, policy, noon + hour)).toEqual(settle(state, facts, policy, noon + hour));
+  expect({ state, facts }).toEqual(frozen);
+});

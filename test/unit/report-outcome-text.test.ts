@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/core/outcome.ts';
+import { describeOutcome } from '../../src/report/outcome-text.ts';
+import { reportWithoutLane, type RunReport } from '../../src/report/run-report.ts';
+import { END, entry, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+
+const inMinutes = (minutes: number) => END + minutes * 60_000;
+const onIssueLane: Partial<RunReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
+const denied = [entry(1, { analysis: { denials: [{ tool: 'Bash', command: 'docker ps' }, { tool: 'WebFetch', command: null }] } })];
+
+test.each<readonly [string, Outcome, Partial<RunReport>, string, string]>([
+  ['one task done', { kind: 'complete', reason: 'plan_complete' }, { tasks: [taskReport(12, { state: 'done' })] }, 'The task is done.', 'Review the pull request and merge it.'],
+  ['all tasks done', { kind: 'complete', reason: 'plan_complete' }, { tasks: [taskReport(12, { state: 'done' }), taskReport(13, { state: 'done' })] }, '2 of 2 tasks', 'Review the pull request and merge it.'],
+  ['done signals name how many', { kind: 'complete', reason: 'completion_signals' }, {}, '2 times in a row', 'Review'],
+  ['a cancelled run names what is kept', { kind: 'cancelled', reason: 'signal' }, {}, 'after 1 finished iteration', 'is on `ralph/queue`'],
+  ['a cancelled run with nothing published promises nothing', { kind: 'cancelled', reason: 'signal' }, { headSha: null }, 'cancelled', 'Run the workflow again to go on.'],
+  ['a killed run says what is lost', { kind: 'cancelled', reason: 'killed' }, {}, 'an iteration that was running is lost', 'lower `max-minutes` or raise `timeout-minutes`'],
+  ['a denial names the tools', { kind: 'halted', reason: 'permission_denied' }, { iterations: denied }, '`Bash: docker ps`, `WebFetch`', '`allowed-tools`'],
+  ['an open circuit: why, until when, how to reset', { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: inMinutes(30) }, {}, '`cb-no-progress` is 3', 'until 2026-11-21 16:48 UTC (in 30 min)'],
+  ['an open circuit can be closed at once', { kind: 'halted', reason: 'circuit_open', circuitReason: 'same_error', tripped: 'this-run', probeAt: inMinutes(30) }, {}, '`cb-same-error` is 5', '`cb-auto-reset: true`'],
+  ['a cooling circuit says that no call was made', { kind: 'halted', reason: 'circuit_open', circuitReason: 'permission_denied', tripped: 'earlier', probeAt: inMinutes(5) }, { iterations: [] }, 'No call was made', '(in 5 min)'],
+  ['a blocked run names how many tasks', { kind: 'blocked', reason: 'needs_human' }, { tasks: [taskReport(1, { state: 'blocked' }), taskReport(2, { state: 'failed' }), taskReport(3)] }, '2 tasks cannot go on', 'answer in the issue text'],
+  ['parked on calls: when and which input', { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) }, {}, 'All 100 calls of this hour are used. Work goes on from 2026-11-21 17:00 UTC (in 42 min).', '`max-calls-per-hour`'],
+  ['parked on cost: in hours', { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) }, {}, '$20.00', 'the next scheduled run goes on after that'],
+  ['parked by the provider', { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) }, {}, '2026-11-21 19:23 UTC (in 3 h 5 min)', 'not of this action'],
+  ['parked on an issue lane: no schedule takes it up', { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) }, onIssueLane, 'usage limit', 'Comment `/ralph run` on the issue after that'],
+  ['iteration limit', { kind: 'limit', reason: 'iterations' }, {}, 'limit of 10 iterations for one run, with 1 of 2 tasks done', '`max-iterations`'],
+  ['time limit', { kind: 'limit', reason: 'minutes' }, {}, '50 minutes', '`max-minutes`'],
+  ['cost limit', { kind: 'limit', reason: 'cost' }, {}, '$5.00', '`max-cost-usd`'],
+  ['a limit on an issue lane', { kind: 'limit', reason: 'iterations' }, onIssueLane, '10 iterations', 'Comment `/ralph run`'],
+  ['idle names the label', { kind: 'idle', reason: 'no_tasks' }, { tasks: [] }, 'no open issue has the label `ralph`', 'Put the label `ralph` on an issue'],
+  ['idle with all done', { kind: 'idle', reason: 'all_done' }, { tasks: [taskReport(1, { state: 'done' })] }, '1 of 1 task done already', 'Merge the pull request'],
+  ['an event that asks nothing', { kind: 'idle', reason: 'not_for_us' }, {}, 'neither the label `ralph`', 'Nothing to do.'],
+  ['paused names who', { kind: 'paused', reason: 'by_person', by: 'octocat' }, {}, 'by octocat', 'a person resumes it'],
+  ['refused says why', { kind: 'refused', reason: 'not_allowed', message: 'needs write permission' }, {}, 'needs write permission', 'write access'],
+  ['another run goes on', { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' }, {}, 'Another run is ahead.', '`concurrency`'],
+  ['failed repeats the message', { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' }, {}, '`max-iterations` is `ten`', 'Nothing was changed on GitHub'],
+  ['infrastructure: try again', { kind: 'failed', reason: 'infrastructure', message: 'GitHub said 502.' }, {}, 'GitHub said 502.', 'Run the workflow again'],
+])('%s', (_rule, ...[outcome, change, what, next]) => {
+  const told = describeOutcome(report(outcome, change));
+  expect(told.what).toContain(what);
+  expect(told.next).toContain(next);
+});
+
+describe('before anything is known', () => {
+  test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
+    const told = describeOutcome(reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }));
+    for (const sentence of [told.title, told.what, told.next]) {
+      expect(sentence).not.toBe('');
+      expect(sentence).not.toMatch(/undefined|null|NaN/);
+    }
+  });
+});

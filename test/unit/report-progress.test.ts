@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { formatCost, formatDuration, formatInstantFrom, formatTokens } from '../../src/report/format.ts';
+import { progressBar, renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../src/report/progress.ts';
+import { END, entry, OUTCOMES, report, type EntryChange } from './report-fixtures.ts';
+
+test.each([
+  [0, 0, '[░░░░░░]'],
+  [0, 100, '[░░░░░░]'],
+  [1, 100, '[█░░░░░]'],
+  [4, 6, '[████░░]'],
+  [99, 100, '[█████░]'],
+  [6, 6, '[██████]'],
+])('the bar for %i of %i is %s: full only when all is done', (done, total, bar) => {
+  expect(progressBar(done, total)).toBe(bar);
+});
+
+test('a progress line is one line', () => {
+  expect(renderProgressLine({ done: 4, total: 6, title: 'Ship\n::error::it' })).toBe('[████░░] 4/6 Ship ::error::it');
+});
+
+describe('one line per iteration', () => {
+  const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0 } as const;
+  test.each<readonly [string, EntryChange, string]>([
+    ['done', { verdict: { taskDone: true } }, 'iteration 1: task done · 1 file +20 −1 · verify passed · 2 min · 12.3k tokens · $0.12'],
+    ['progress', {}, 'iteration 1: progress · 1 file'],
+    ['tests only', { verdict: { testOnly: true } }, 'progress, tests only'],
+    ['nothing changed', { evidence: { ...nothing, verification: { kind: 'not-run' } }, verdict: { progress: false, circuit: 'half-open' } }, 'iteration 1: no progress · nothing changed · 2 min · 12.3k tokens · $0.12 · circuit half-open'],
+    ['a failing command', { verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } }, 'verify failed (npm test: 1)'],
+    ['a command that ran out of time', { verification: { kind: 'failed', command: 'npm test', code: null, tail: '', durationMs: 1 } }, 'verify failed (npm test: out of time)'],
+    ['a timeout with progress', { evidence: { end: { kind: 'timeout', of: 'call' } } }, 'progress, then timed out'],
+    ['a timeout without', { evidence: { ...nothing, end: { kind: 'timeout', of: 'call' } }, verdict: { progress: false } }, 'iteration 1: timed out'],
+    ['an agent error', { analysis: { agentError: { kind: 'auth', text: 'x' } }, verdict: { progress: false } }, 'agent error (auth)'],
+    ['a denial', { verdict: { progress: false, countedDenials: 1 } }, 'permission denied'],
+    ['a question', { verdict: { progress: false, questionOnly: true } }, 'only asked a question'],
+    ['unknown cost is left out', { analysis: { tokens: null, costUsd: null } }, 'verify passed · 2 min'],
+  ])('%s', (_rule, change, line) => {
+    expect(renderIterationEnd(entry(1, change))).toContain(line);
+    expect(renderIterationEnd(entry(1, change))).not.toContain('\n');
+  });
+});
+
+test('the log closes with outcome, numbers, places and what to do next', () => {
+  expect(renderClosingBlock(report({ kind: 'limit', reason: 'iterations' })).split('\n')).toEqual([
+    'Ralph: Iteration limit',
+    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+    '[███░░░] 1/2 tasks done',
+    '1 iteration in 10 min, $0.12, 12.3k tokens',
+    'pull request: https://github.com/acme/shop/pull/7',
+    'circuit: closed, calls left: 99',
+    'state: saved #41 (cache)',
+    'next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+  ]);
+});
+
+test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($reason)', (outcome) => {
+  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: NOT saved: the cache is read-only\nnext: [^\n]+$/);
+});
+
+test.each([
+  [formatDuration(8_000), '8 s'],
+  [formatDuration(65_000), '1 min 5 s'],
+  [formatDuration(600_000), '10 min'],
+  [formatDuration(7_380_000), '2 h 3 min'],
+  [formatCost(0), '$0.00'],
+  [formatCost(0.0123), '$0.0123'],
+  [formatCost(12.345), '$12.35'],
+  [formatTokens(950), '950'],
+  [formatTokens(12_345), '12.3k'],
+  [formatTokens(999_960), '1.0M'],
+  [formatInstantFrom(END + 1, END), '2026-11-21 16:18 UTC (in 1 min)'],
+  [formatInstantFrom(END, END), '2026-11-21 16:18 UTC'],
+])('%s is written as %s', (written, expected) => {
+  expect(written).toBe(expected);
+});

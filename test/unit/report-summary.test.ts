@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import { reportWithoutLane } from '../../src/report/run-report.ts';
+import { renderSummary } from '../../src/report/summary.ts';
+import { END, entry, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+
+const limit = { kind: 'limit', reason: 'iterations' } as const;
+
+test('begins with the outcome and what to do next', () => {
+  expect(renderSummary(report(limit)).split('\n').slice(0, 5)).toEqual([
+    '## Ralph: Iteration limit',
+    '',
+    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+    '',
+    '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+  ]);
+});
+
+test('shows every iteration, and a chart of cost and progress', () => {
+  const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0, verification: { kind: 'not-run' } } as const;
+  const summary = renderSummary(
+    report(limit, { iterations: [entry(1, { verdict: { taskDone: true } }), entry(2, { taskNumber: 13, commit: null, analysis: { costUsd: 0.06, tokens: null }, evidence: nothing, verdict: { progress: false } })] }),
+  );
+  expect(summary).toContain('| 1 | Task 12 | task done | 1 (+20 −1) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | passed (8 s) | 2 min | 12.3k | $0.12 |');
+  expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.0600 |');
+  expect(summary).toContain(['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░  $0.0600  ○ ✓', '```'].join('\n'));
+});
+
+test('shows vetoes and advice with their iteration', () => {
+  const summary = renderSummary(report(limit, { iterations: [entry(1, { verdict: { vetoes: ['1 task is open'], advice: ['`cd a && npm test`'] } })] }));
+  expect(summary).toContain('- Iteration 1: 1 task is open');
+  expect(summary).toContain('- Iteration 1: <code>cd a &#x26;&#x26; npm test</code>');
+});
+
+test('says when main was killed', () => {
+  expect(renderSummary(report({ kind: 'cancelled', reason: 'killed' }))).toContain('The job was killed after 1 finished iteration; an iteration that was running is lost.');
+});
+
+test('lists all problems of the configuration, and no table of nothing', () => {
+  const outcome = { kind: 'failed', reason: 'configuration', message: '2 problems:\n- `max-iterations` is `ten`\n- `verifi` is no input' } as const;
+  const summary = renderSummary(reportWithoutLane({ outcome, repositoryUrl: 'https://github.com/a/b', runUrl: 'https://github.com/a/b/actions/runs/1', startedAt: END, endedAt: END }));
+  expect(summary).toContain('- `max-iterations` is `ten`\n- `verifi` is no input');
+  expect(summary).not.toContain('RALPH_STATUS');
+});
+
+describe('for every outcome', () => {
+  test.each(OUTCOMES)('$kind ($reason) has a summary without holes', (outcome) => {
+    for (const some of [report(outcome), report(outcome, { iterations: [], tasks: [] })]) {
+      expect(renderSummary(some)).toMatch(/^## Ralph: \w/);
+      expect(renderSummary(some)).not.toMatch(/undefined|NaN|\n\n\n/);
+    }
+  });
+});
+
+test('stays far below 1 MiB for a run of a thousand iterations over a thousand tasks', () => {
+  const tasks = Array.from({ length: 1000 }, (_, index) => taskReport(index + 1, { title: '界<'.repeat(200) }));
+  const iterations = tasks.map(({ task }, index) => entry(index + 1, { taskNumber: task.source.number, taskTitle: task.title, verdict: { discrepancies: ['<'.repeat(1000)] } }));
+  const summary = renderSummary(report(limit, { tasks, iterations }));
+  expect(Buffer.byteLength(summary)).toBeLessThan(700_000);
+  expect(summary).toContain('The first 940 are not shown.');
+});
