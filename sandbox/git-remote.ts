@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
-export type PushRule = 'open' | 'no-workflow-files' | 'protected-branch';
+export type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
 
 export interface GitRequest {
   readonly method: string;
@@ -50,11 +50,12 @@ export async function startGitRemote({ folder, repository = 'octo/sample', token
   await git(repositoryFolder, ['config', 'http.receivepack', 'true']);
 
   const requests: GitRequest[] = [];
+  let readOnly = false;
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
     const authorization = request.headers.authorization ?? null;
     response.on('finish', () => requests.push({ method: request.method ?? '', path, authorization, status: response.statusCode }));
-    const refusal = refuse({ sent: tokenOf(authorization), token, readOnlyToken, isPush: path.includes('git-receive-pack'), repository });
+    const refusal = refuse({ sent: tokenOf(authorization), token, readOnlyToken, isPush: path.includes('git-receive-pack'), repository, readOnly });
     if (refusal) {
       request.resume();
       response.writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {}).end(refusal.text);
@@ -68,7 +69,10 @@ export async function startGitRemote({ folder, repository = 'octo/sample', token
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/${repository}.git`,
     repositoryFolder,
     requests,
-    setRule: (rule) => writeRule(repositoryFolder, rule),
+    setRule: async (rule) => {
+      readOnly = rule === 'read-only';
+      await writeRule(repositoryFolder, rule);
+    },
     importFrom: async (from) => {
       await git(from, ['push', '--quiet', repositoryFolder, 'refs/heads/*:refs/heads/*']);
     },
@@ -87,9 +91,9 @@ function tokenOf(authorization: string | null): string | null {
   return scheme.toLowerCase() === 'bearer' ? value : null;
 }
 
-function refuse({ sent, token, readOnlyToken, isPush, repository }: { sent: string | null; token: string; readOnlyToken: string | undefined; isPush: boolean; repository: string }): { status: number; text: string } | null {
-  if (sent === token) return null;
-  if (sent === null || sent !== readOnlyToken) return { status: 401, text: 'Bad credentials\n' };
+function refuse({ sent, token, readOnlyToken, isPush, repository, readOnly }: { sent: string | null; token: string; readOnlyToken: string | undefined; isPush: boolean; repository: string; readOnly: boolean }): { status: number; text: string } | null {
+  if (sent === token && !(isPush && readOnly)) return null;
+  if (sent === null || (sent !== token && sent !== readOnlyToken)) return { status: 401, text: 'Bad credentials\n' };
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
 }
 
@@ -139,6 +143,7 @@ async function writeRule(repositoryFolder: string, rule: PushRule): Promise<void
 
 const rules: Record<PushRule, string> = {
   open: 'exit 0',
+  'read-only': 'exit 1',
   'protected-branch': 'echo "error: GH006: Protected branch update failed for the branch. Changes must be made through a pull request." >&2; exit 1',
   'no-workflow-files': `while read -r old new ref; do
   case $new in *[!0]*) ;; *) continue ;; esac

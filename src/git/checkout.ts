@@ -8,7 +8,7 @@ import { authorization, basicCredentials, type Git } from './git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
 import { openLane, place, type Lane } from './lane.ts';
 import { changesBetween } from './objects.ts';
-import { createPrivateRepository, type PrivateRepository } from './private-repository.ts';
+import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createWorkspaceRepair } from './repair.ts';
 import { readWorkTree } from './work-tree.ts';
@@ -74,6 +74,8 @@ export function createRepository(options: RepositoryOptions): Repository {
     async commit(iteration) {
       if (!lane) throw new Error('commit() before openLane()');
       const { workspace, repository, committer, repair } = await needOpened();
+      await repository.seal();
+      if ((await repository.git.answer(['cat-file', '-e', lane.tip])).exitCode !== 0) throw lostObjects(workspace);
       await repair();
       const head = await headOf(workspace);
       const now = await readWorkTree(repository, workspace);

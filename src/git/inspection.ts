@@ -71,13 +71,10 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   async function judgeContents(changes: readonly Change[], withheld: Map<string, string>): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
-    const known = await sizesOf(git, [...new Set(changes.flatMap(({ oldId, newId, newMode }) => (newMode === '160000' ? [] : [oldId, newId])).filter((id) => id !== null))]);
-    const small = new Map([...known].filter(([, size]) => size <= largestSearchedBytes));
-    const keys = new Map<ObjectId, readonly string[]>();
     const byId = Map.groupBy(withContent, (change) => change.newId);
-    const findings = (id: ObjectId | null): readonly string[] => (id === null ? [] : (keys.get(id) ?? []));
-
-    await eachObject(git, small, async (id, content) => {
+    const searched = await searchable(withContent.map((change) => change.newId));
+    const keys = new Map<ObjectId | null, readonly string[]>();
+    await eachObject(git, searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
         if (holdsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
@@ -85,12 +82,23 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
       }
     });
-    for (const { path, oldId, newId } of withContent) {
-      const added = newSince(findings(oldId), findings(newId));
+    for (const { path, newId } of withContent) {
+      if (newId !== null && !searched.has(newId)) withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
+    }
+
+    const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
+    await eachObject(git, await searchable(suspects.map((change) => change.oldId)), async (id, content) => void keys.set(id, await keysIn(content)));
+    for (const { path, oldId, newId } of suspects) {
+      const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
       if (added.length > 0 && !withheld.has(path)) withheld.set(path, `it looks like it holds a key (${added.join(', ')})`);
-      if (newId !== null && !small.has(newId)) withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
     }
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
+  }
+
+  /** Sizes of those that are small enough to be searched. */
+  async function searchable(ids: readonly (ObjectId | null)[]): Promise<ReadonlyMap<ObjectId, number>> {
+    const sizes = await sizesOf(git, [...new Set(ids.filter((id) => id !== null))]);
+    return new Map([...sizes].filter(([, size]) => size <= largestSearchedBytes));
   }
 
   /** Beyond the limits, the folder with most changed files goes first (that is where generated files are), then the largest file. */

@@ -88,7 +88,7 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
 /** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. */
 export async function place(workspace: Workspace, repository: PrivateRepository, lane: Lane): Promise<void> {
   await repository.withIndex('copy', async (indexFile) => {
-    await repository.git.text(['read-tree', '-m', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
+    await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
     await placeBranch(workspace, lane.branch, { commit: lane.tip, indexFile });
   });
 }

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { UserError } from '../user-error.ts';
 import { createGit, type Git } from './git.ts';
-import { copyIndex, type Workspace } from './workspace.ts';
+import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
  * A git directory of our own over the workspace's files and objects. Everything that reads content goes through it,
@@ -41,6 +42,7 @@ export async function createPrivateRepository(workspace: Workspace, { workFolder
   });
 
   async function seal(): Promise<void> {
+    if (!(await stat(join(workspace.commonFolder, 'objects')).catch(() => null))) throw lostObjects(workspace);
     await Promise.all([
       writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeFile(join(folder, 'config'), config),
@@ -70,8 +72,17 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   const theirs = join(workspace.gitFolder, 'index');
   if (await stat(theirs).catch(() => null)) await copyIndex(theirs, indexFile);
   const refreshed = await git.answer(['update-index', '-q', '--unmerged', '--refresh']);
-  // 1 means "some files differ"; only more than that is an index that git cannot read.
-  if (refreshed.exitCode > 1 || refreshed.exitCode < 0) await rm(indexFile, { force: true });
+  // 1 means "some files differ"; anything else is an index that git cannot read.
+  if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
+  await rm(indexFile, { force: true });
+  const head = await headOf(workspace);
+  // Not simply empty: an ignored file that is tracked all the same is found by its entry only.
+  if (head !== null) await git.answer(['read-tree', head]);
+}
+
+/** The end of a run whose agent removed or replaced the git directory: what was not pushed cannot be saved. */
+export function lostObjects(workspace: Workspace): UserError {
+  return new UserError('infrastructure', `The commits of this run are no longer in ${workspace.gitFolder}: the agent removed or replaced the git directory. Work that earlier runs pushed is safe; run again.`);
 }
 
 /** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */

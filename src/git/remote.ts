@@ -39,7 +39,7 @@ const networkTimeoutMs = 2 * 60_000;
 
 async function probe(git: Git, { url, token, branchPrefix }: RemoteOptions, prefix: string): Promise<RemoteProbe> {
   const network = { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
-  const branches = await readBranches(git, { url, pattern: `refs/heads/${prefix}*`, network });
+  const branches = await readBranches(git, { url, start: `refs/heads/${prefix}`, network });
   // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
@@ -104,10 +104,10 @@ interface Question {
   readonly network: { readonly variables: Readonly<Record<string, string>>; readonly timeoutMs: number };
 }
 
-async function readBranches(git: Git, { url, pattern, network }: Question & { readonly pattern: string }): Promise<Readonly<Record<string, ObjectId>>> {
-  const listed = await git.answer(['ls-remote', '--quiet', url, pattern], network);
+async function readBranches(git: Git, { url, start, network }: Question & { readonly start: string }): Promise<Readonly<Record<string, ObjectId>>> {
+  const listed = await git.answer(['ls-remote', '--quiet', url, `${start}*`], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
-  return Object.fromEntries(parseRefs(listed.stdout).map(({ name, value }) => [name.replace('refs/heads/', ''), value]));
+  return Object.fromEntries(parseRefs(listed.stdout).filter(({ name }) => name.startsWith(start)).map(({ name, value }) => [name.slice('refs/heads/'.length), value]));
 }
 
 async function readRemote(git: Git, { url, ref, network }: Question & { readonly ref: string }): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {

@@ -192,6 +192,15 @@ describe('snapshot() and compare() measure content', () => {
     expect((await scene.repository.snapshot()).tree).toBe(after.tree);
   });
 
+  test('an unreadable index costs time, not files: tracked ones that are ignored are still there', async () => {
+    await using scene = await setScene();
+    await scene.write('kept.log', 'x');
+    await scene.git('add', '--force', 'kept.log');
+    await scene.git('commit', '--quiet', '-m', 'a tracked log');
+    await writeFile(join(scene.folder, '.git', 'index'), 'rubbish');
+    expect((await scene.repository.snapshot()).tree).toBe(await scene.git('rev-parse', 'HEAD^{tree}'));
+  });
+
   test('the index of the workspace is not touched', async () => {
     await using scene = await setScene();
     const index = await readFile(join(scene.folder, '.git', 'index'));

@@ -309,12 +309,14 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
 
-  test('a removed git directory is an error that says what is lost', async () => {
+  test.each(['removed', 'replaced'])('a %s git directory is an error that says what is lost', async (what) => {
     await using scene = await setScene();
     await openFresh(scene);
     const before = await scene.repository.snapshot();
+    await scene.write('a.txt', 'a');
     await rm(join(scene.folder, '.git'), { recursive: true });
-    await expect(scene.repository.commit(messageFor(before))).rejects.toThrow(/removed the git directory/);
+    if (what === 'replaced') await scene.git('init', '--quiet');
+    await expect(scene.repository.commit(messageFor(before))).rejects.toThrow(/the agent removed or replaced the git directory/);
   });
 });
 

@@ -125,6 +125,14 @@ describe('push()', () => {
     expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining('contents: write') });
   });
 
+  test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
+    await using scene = await setScene();
+    await scene.server.setRule('read-only');
+    expect((await scene.remote().probe('ralph/')).mayPush).toMatchObject({ kind: 'no' });
+    await scene.server.setRule('open');
+    expect((await scene.remote().probe('ralph/')).mayPush).toEqual({ kind: 'yes' });
+  });
+
   test('workflow files: GitHub\'s words, and what to do about it', async () => {
     await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
     const commit = await work(scene, '.github/workflows/x.yml');
