@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { JobResult } from './runner.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** Leaves log, summary and outputs of a job in `folder`. */
+export async function keepRun(folder: string, { main, post, summary, outputs }: JobResult): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  // The runner swallows these two; without it they would show what it hides.
+  const shown = `${main.log}${post.log}`.split('\n').filter((line) => !/^::(add-mask|debug)::/.test(line)).join('\n');
+  await writeFile(join(folder, 'log.txt'), shown);
+  await writeFile(join(folder, 'summary.md'), summary);
+  await writeFile(join(folder, 'outputs.json'), `${JSON.stringify(outputs, null, 2)}\n`);
+}
+
+/** Leaves every pull request and the comments of every thread in `folder`, as Markdown. */
+export async function keepGitHub({ github }: Sandbox, folder: string): Promise<void> {
+  const { issues, pulls, comments } = github.state;
+  for (const issue of issues) {
+    const pull = pulls.find(({ number }) => number === issue.number);
+    const name = `${pull === undefined ? 'issue' : 'pull-request'}-${String(issue.number)}`;
+    if (pull !== undefined) await writeFile(join(folder, `${name}.md`), `# ${issue.title}\n\n${pull.draft ? 'Draft' : 'Ready for review'}: ${pull.head} → ${pull.base}\n\n${issue.body}\n`);
+    const thread = comments.filter((comment) => comment.issue === issue.number);
+    if (thread.length > 0) await writeFile(join(folder, `${name}-comments.md`), thread.map(({ author, body }) => `**${author.login}** wrote:\n\n${body}\n`).join('\n---\n\n'));
+  }
+}
+
+/** Leaves each pushed branch in `folder`: a clone, and its history as text. */
+export async function keepBranches({ git, remote }: Sandbox, folder: string): Promise<void> {
+  const branches = (await git('for-each-ref', '--format=%(refname:short)', 'refs/heads/ralph/')).split('\n').filter(Boolean);
+  for (const branch of branches) {
+    const name = branch.replaceAll('/', '-');
+    await writeFile(join(folder, `${name}.txt`), `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`);
+    await promisify(execFile)('git', ['clone', '--quiet', '--branch', branch, remote.repositoryFolder, join(folder, name)]);
+  }
+}

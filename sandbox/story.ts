@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { keepBranches, keepGitHub, keepRun } from './keepsakes.ts';
+import { ACTION_FOLDER, events, startSandbox, type Sandbox, type SandboxJob } from './sandbox.ts';
+import { startScriptedModel } from './scripted-model.ts';
+import { workerScript } from './worker-script.ts';
+
+const usage = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+
+Plays three scheduled runs and one labelled issue against GitHub, cache and git stand-ins on this machine.
+  --agent scripted    a script in the place of the agent (default): no account, no key, no model
+  --agent claude      the real Claude Code CLI, installed from npm; needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN
+  --scripted-model    with --agent claude: the real CLI against a scripted model on loopback, without a key
+  --out FOLDER        where to leave what came of it (default: sandbox-output)`;
+
+/** One act of the story: a job, and the outcome that it must have. */
+interface Act {
+  readonly title: string;
+  readonly expected: string;
+  readonly job: SandboxJob;
+}
+
+const options = readOptions();
+const output = resolve(options.out);
+const temp = await mkdtemp(join(tmpdir(), 'ralph-sandbox-'));
+try {
+  await play();
+} finally {
+  await rm(temp, { recursive: true, force: true });
+}
+
+async function play(): Promise<void> {
+  await rm(output, { recursive: true, force: true });
+  await mkdir(output, { recursive: true });
+  await using model = options.scriptedModel ? await startScriptedModel({ script: workerScript() }) : null;
+  await using sandbox = await startSandbox(temp);
+  const agent = agentOf(model?.url ?? null);
+
+  say('The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the action is the committed bundle, started as the runner starts it.');
+  say(agent.notice);
+  const issues = [
+    sandbox.openIssue({ title: 'Add a farewell', body: 'There is `greet` in src/greet.js. Add a farewell beside it, with a test.' }),
+    sandbox.openIssue({ title: 'Add a product of numbers', body: 'Like `sum`, for multiplication.', labels: ['ralph', 'P1'] }),
+    sandbox.openIssue({ title: 'Say hello in German', body: 'An optional second argument `language`.' }),
+  ];
+  say(`Open issues with the label "ralph": ${issues.map(({ number, title }) => `#${String(number)} ${title}`).join(', ')}`);
+
+  const inputs = { ...agent.inputs, verify: 'npm test' };
+  const acts: Act[] = [
+    { title: 'Run 1: the schedule fires. At most 3 iterations', expected: 'limit', job: { event: events.schedule(), inputs: { ...inputs, 'max-iterations': '3' }, env: agent.env } },
+    { title: 'Run 2: the schedule fires again, on a new machine. State and session come back from the cache', expected: 'complete', job: { event: events.schedule(), inputs, env: agent.env } },
+    { title: 'Run 3: and again. There is nothing left to do', expected: 'idle', job: { event: events.schedule(), inputs, env: agent.env } },
+  ];
+  const results = [];
+  for (const act of acts) results.push(await perform(sandbox, act));
+
+  const urgent = sandbox.openIssue({ title: 'Greet several people at once', body: '`greet("Ada", "Bob")` should greet both.' });
+  results.push(await perform(sandbox, { title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a lane of its own`, expected: 'complete', job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } } }));
+
+  await keepGitHub(sandbox, output);
+  await keepBranches(sandbox, output);
+  const problems = [...results.filter((problem) => problem !== null), ...sandbox.github.violations.map(({ where, problem }) => `GitHub's OpenAPI description forbids: ${where}: ${problem}`)];
+  for (const problem of problems) console.error(`NOT AS EXPECTED: ${problem}`);
+  say(`Look at it: ${relative(process.cwd(), output) || output}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
+  if (problems.length > 0) process.exitCode = 1;
+}
+
+async function perform(sandbox: Sandbox, { title, expected, job }: Act): Promise<string | null> {
+  console.log(`\n${title}`);
+  const tell = narrator();
+  const requestsBefore = sandbox.github.requests.length;
+  const result = await sandbox.run({ ...job, onOutput: tell });
+  await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
+  const { outcome = 'none', reason = 'none' } = result.outputs;
+  console.log(`  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`);
+  return outcome === expected && result.main.exitCode === 0 ? null : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
+}
+
+/** Prints the lines of a log that tell the story. */
+function narrator(): (text: string) => void {
+  let rest = '';
+  return (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #)/.test(line)) console.log(`  ${line}`);
+  };
+}
+
+interface SandboxAgent {
+  readonly notice: string;
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function agentOf(modelUrl: string | null): SandboxAgent {
+  if (options.agent === 'scripted') return { notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.', inputs: {}, env: {} };
+  const install = { 'agent-path': '' };
+  const env = { RUNNER_TOOL_CACHE: join(ACTION_FOLDER, '.cache', 'tools') };
+  if (modelUrl !== null) return { notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.', inputs: install, env: { ...env, ANTHROPIC_BASE_URL: modelUrl } };
+  const keys = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'].flatMap((name) => (process.env[name] ? [[name, process.env[name]] as const] : []));
+  return { notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.', inputs: install, env: { ...env, ANTHROPIC_API_KEY: '', ...Object.fromEntries(keys) } };
+}
+
+function readOptions(): { readonly agent: 'scripted' | 'claude'; readonly scriptedModel: boolean; readonly out: string } {
+  try {
+    const { values } = parseArgs({ options: { agent: { type: 'string', default: 'scripted' }, 'scripted-model': { type: 'boolean', default: false }, out: { type: 'string', default: join(ACTION_FOLDER, 'sandbox-output') }, help: { type: 'boolean', default: false } } });
+    if (values.help) {
+      console.log(usage);
+      process.exit(0);
+    }
+    if (values.agent !== 'scripted' && values.agent !== 'claude') throw new Error(`--agent "${values.agent}" is neither scripted nor claude`);
+    if (values['scripted-model'] && values.agent !== 'claude') throw new Error('--scripted-model goes with --agent claude');
+    if (values.agent === 'claude' && !values['scripted-model'] && !process.env.ANTHROPIC_API_KEY && !process.env.CLAUDE_CODE_OAUTH_TOKEN) throw new Error('--agent claude needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in the environment, or --scripted-model');
+    return { agent: values.agent, scriptedModel: values['scripted-model'], out: values.out };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    process.exit(2);
+  }
+}
+
+function say(text: string): void {
+  console.log(text);
+}
