@@ -81,7 +81,7 @@ export const laneStateParts = {
   head: z.object({ version: z.number().int().min(1), lane: z.string(), circuit: z.unknown().optional(), windows: z.unknown().optional() }),
   body,
   circuit,
-  windows: z.object({ hour: z.unknown(), day: z.unknown() }),
+  windows: z.object({ hour: z.unknown().optional(), day: z.unknown().optional() }),
   hour,
   day,
   opened: z.object({ openedAt: instant }),

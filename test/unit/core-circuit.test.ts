@@ -20,7 +20,7 @@ const word = (circuit: Circuit, now = noon): string => {
 const after = (facts: readonly CircuitFacts[], circuit: Circuit = closedCircuit(0), now = noon): Circuit => facts.reduce((next, fact) => record(next, fact, bounds, now), circuit);
 const opened = (ago: number, more: Partial<Circuit & { kind: 'open' }> = {}): Circuit => ({ kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - ago, ...more });
 
-test.each<[string, readonly CircuitFacts[], string]>([
+const timelines: readonly (readonly [string, readonly CircuitFacts[], string])[] = [
   ['one idle iteration', [idle], 'closed'],
   ['threshold − 1 idle iterations', [idle, idle], 'half-open diagnosis'],
   ['two idle ones, then progress', [idle, idle, progress], 'closed'],
@@ -43,7 +43,8 @@ test.each<[string, readonly CircuitFacts[], string]>([
   ['neutral iterations neither raise', [idle, neutral, neutral, neutral], 'closed'],
   ['nor clear a counter', [idle, neutral, idle, neutral], 'half-open diagnosis'],
   ['nor an error streak', [error('a'), error('a'), neutral, error('a'), error('a'), error('a')], 'open same_error'],
-])('%s → %o', (_, facts, expected) => {
+];
+test.each(timelines.map(([name, facts, expected]) => ({ name, facts, expected })))('$name → $expected', ({ facts, expected }) => {
   expect(word(after(facts))).toBe(expected);
 });
 
@@ -52,14 +53,15 @@ test('progress in a diagnosis clears every counter', () => {
 });
 
 describe('an open circuit', () => {
-  test.each<[string, Circuit, string]>([
+  const ages: readonly (readonly [string, Circuit, string])[] = [
     ['29 minutes ago', opened(29 * minute), 'open no_progress'],
     ['30 minutes ago', opened(30 * minute), 'half-open probe'],
     ['31 minutes ago', opened(31 * minute), 'half-open probe'],
     ['opened in the future', opened(-1), 'open no_progress'],
     ['opened far in the future', opened(-40 * minute), 'open no_progress'],
     ['unreadable, so long ago', opened(noon, { reason: 'state_unreadable' }), 'half-open probe'],
-  ])('%s → %s', (_, circuit, expected) => {
+  ];
+  test.each(ages.map(([name, circuit, expected]) => ({ name, circuit, expected })))('$name → $expected', ({ circuit, expected }) => {
     expect(word(circuit)).toBe(expected);
   });
 

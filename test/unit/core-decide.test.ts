@@ -14,8 +14,14 @@ const denial: Play['says'] = { ...working, denials: [{ tool: 'Bash', command: 'd
 const limit = (resumeAt: string | null): Play['says'] => ({ usageLimit: { window: 'five-hour', resumeAt } });
 const failing = { ...policy, verifies: true };
 
+type Start = Parameters<typeof play>[1];
+/** Rows of a table: name, what is given, how the run starts, how it ends. */
+function named<Given>(rows: readonly (readonly [string, Given, Start, string])[]) {
+  return rows.map(([name, given, start, expected]) => ({ name, given, start, expected }));
+}
+
 describe('each end, by what led to it', () => {
-  test.each<[string, readonly Play[], Parameters<typeof play>[1], string]>([
+  test.each(named<readonly Play[]>([
     ['a denial with on-permission-denied: halt', [{ says: denial }], { policy: { ...policy, onPermissionDenied: 'halt' } }, 'halted (permission_denied)'],
     ['a denial, counted', [{ says: denial }], {}, 'iterate'],
     ['two denials in a row', [{ says: denial }, { says: denial }], {}, 'halted (circuit_open)'],
@@ -57,7 +63,7 @@ describe('each end, by what led to it', () => {
     ['eight iterations on one of two', Array.from({ length: 8 }, () => progress({ says: working })), { tasks: [task(1), task(2)] }, 'iterate'],
     ['a task that waits for one that failed', Array.from({ length: 8 }, () => progress({ says: working })), { tasks: [task(1), task(2, { dependsOn: ['issue-1'] })] }, 'blocked (needs_human)'],
     ['many iterations with max-iterations-per-task 0', Array.from({ length: 9 }, () => progress({ says: working })), { policy: { ...policy, maxIterationsPerTask: 0 } }, 'iterate'],
-  ])('%s → %s', (_, script, start, expected) => {
+  ]))('$name → $expected', ({ given: script, start, expected }) => {
     const { step } = play(script, start);
     expect(said(step)).toBe(expected);
   });
@@ -70,10 +76,10 @@ describe('project_complete and completion_signals, where no list of tasks decide
   const phrase: Play = progress({ says: { completionIndicator: true } });
   const busy = (): Play => progress({ says: working });
 
-  test.each<[string, readonly Play[], Parameters<typeof play>[1], string]>([
+  test.each(named<readonly Play[]>([
     ['EXIT_SIGNAL true twice in a row', [claim, claim], open, 'complete (project_complete)'],
     ['EXIT_SIGNAL true twice in the window', [claim, busy(), claim], open, 'complete (project_complete)'],
-    ['EXIT_SIGNAL true in iterations 1 and 6', [claim, busy(), busy(), busy(), busy(), claim], { ...open, policy: { ...policy, maxIterationsPerTask: 0 } }, 'iterate'],
+    ['EXIT_SIGNAL true in iterations 1 and 6', [claim, busy(), busy(), busy(), busy(), claim], { tasks: [...open.tasks, task(2, { optional: true })], policy: { ...policy, maxIterationsPerTask: 0 } }, 'iterate'],
     ['EXIT_SIGNAL true once', [claim], open, 'iterate'],
     ['two phrases in a row', [phrase, progress({ says: { completionIndicator: true } })], open, 'complete (completion_signals)'],
     ['two phrases, one with an explicit false', [phrase, progress({ says: { completionIndicator: true, signal: { exitSignal: false } } })], open, 'iterate'],
@@ -81,14 +87,14 @@ describe('project_complete and completion_signals, where no list of tasks decide
     ['the same with a required task open', [phrase, progress({ says: { completionIndicator: true } })], { tasks: [task(1)] }, 'iterate'],
     ['EXIT_SIGNAL true against a failing verification', [progress({ says: exit, verification: 'failed' }), progress({ says: exit, verification: 'failed' })], { ...open, policy: failing }, 'iterate'],
     ['a claim that the evidence contradicts', [{ says: { signal: { exitSignal: true, filesModified: 2 } } }, { says: { signal: { exitSignal: true, filesModified: 2 } } }], open, 'iterate'],
-  ])('%s → %s', (_, script, start, expected) => {
+  ]))('$name → $expected', ({ given: script, start, expected }) => {
     expect(said(play(script, start).step)).toBe(expected);
   });
 });
 
 describe('the order of the rules', () => {
   const last = { maxIterations: 1 };
-  test.each<[string, readonly Play[], Parameters<typeof play>[1], string]>([
+  test.each(named<readonly Play[]>([
     ['completion on the last allowed iteration is a completion', [progress({ says: finishes })], { policy: { ...policy, ...last } }, 'complete (plan_complete)'],
     ['on the last call of the hour as well', [progress({ says: finishes })], { policy: { ...policy, maxCallsPerHour: 1 } }, 'complete (plan_complete)'],
     ['and when the time is up', [progress({ says: finishes, minutes: 60 })], {}, 'complete (plan_complete)'],
@@ -97,7 +103,7 @@ describe('the order of the rules', () => {
     ['a circuit that opens on the last iteration is told', [idle, idle, idle], { policy: { ...policy, maxIterations: 3 } }, 'halted (circuit_open)'],
     ['a used up hour is told before the iterations', [progress()], { policy: { ...policy, ...last, maxCallsPerHour: 1 } }, 'parked (calls_per_hour)'],
     ['BLOCKED twice is told before an open circuit', [{}, { says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }], {}, 'blocked (needs_human)'],
-  ])('%s', (_, script, start, expected) => {
+  ]))('$name: $expected', ({ given: script, start, expected }) => {
     expect(said(play(script, start).step)).toBe(expected);
   });
 });
@@ -106,7 +112,7 @@ describe('before the first call', () => {
   const ask = (state: LaneState, change: Parameters<typeof play>[1] = {}): string => said(play([], { state, ...change }).step);
   const open = (openedAt: number): LaneState => ({ ...fresh, circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt } });
 
-  test.each<[string, LaneState, Parameters<typeof play>[1], string]>([
+  test.each(named<LaneState>([
     ['every task done', { ...fresh, tasks: { 'issue-1': done } }, {}, 'complete (plan_complete)'],
     ['no task', fresh, { tasks: [] }, 'idle (no_tasks)'],
     ['the only task failed', { ...fresh, tasks: { 'issue-1': { ...done, state: 'failed' } } }, {}, 'blocked (needs_human)'],
@@ -120,7 +126,7 @@ describe('before the first call', () => {
     ['calls used up', { ...fresh, windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null } }, {}, 'parked (calls_per_hour)'],
     ['no minute for a call', fresh, { policy: { ...policy, maxRunMs: 59_999 } }, 'limit (minutes)'],
     ['streaks that a killed run left', { ...fresh, signals: { ...fresh.signals, testOnlyInARow: 9, blockedInARow: 9, doneInARow: 9, vetoed: [true, true, true, true, true] } }, {}, 'iterate'],
-  ])('%s → %s', (_, state, start, expected) => {
+  ]))('$name → $expected', ({ given: state, start, expected }) => {
     expect(ask(state, start)).toBe(expected);
   });
 

@@ -9,15 +9,16 @@ const session = { id: 'abc-1', startedAt: noon - 30 * hour, lastUsedAt: noon, ta
 const state: LaneState = { ...initialState('queue', noon), session };
 const reasonOf = (next: LaneState): string | undefined => next.transitions.at(-1)?.reason;
 
-test.each([
+const uses: readonly (readonly [string, typeof policy, string, number, string])[] = [
   ['idle for 23 h 59 min', policy, 'issue-1', 24 * hour - minute, 'resumed'],
   ['idle for 24 h', policy, 'issue-1', 24 * hour, 'expired'],
   ['on another task', policy, 'issue-2', 0, 'resumed'],
-  ['on another task with session: task', { ...policy, session: 'task' as const }, 'issue-2', 0, 'task_changed'],
-  ['on the same task with session: task', { ...policy, session: 'task' as const }, 'issue-1', 0, 'resumed'],
-  ['with session: fresh', { ...policy, session: 'fresh' as const }, 'issue-1', 0, 'session_fresh'],
+  ['on another task with session: task', { ...policy, session: 'task' }, 'issue-2', 0, 'task_changed'],
+  ['on the same task with session: task', { ...policy, session: 'task' }, 'issue-1', 0, 'resumed'],
+  ['with session: fresh', { ...policy, session: 'fresh' }, 'issue-1', 0, 'session_fresh'],
   ['last used in the future', policy, 'issue-1', -5 * hour, 'resumed'],
-])('%s → %s', (_, bounds, taskId, later, expected) => {
+];
+test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds, taskId, later, expected })))('a session $name → $expected', ({ bounds, taskId, later, expected }) => {
   const next = admitSession(state, taskId, bounds, noon + later);
   expect(next.session === null ? reasonOf(next) : 'resumed').toBe(expected);
 });

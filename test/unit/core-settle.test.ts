@@ -8,21 +8,26 @@ const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false
 const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
 const verifies = { ...policy, verifies: true };
 
+/** Rows of a table: name, iteration, what is expected of it. */
+function named(rows: readonly (readonly [string, Play, boolean])[]) {
+  return rows.map(([name, iteration, expected]) => ({ name, iteration, expected }));
+}
+
 describe('progress is a change of content', () => {
-  test.each<[string, Play, boolean]>([
+  test.each(named([
     ['the agent commits and leaves a clean tree', { to: 'b' }, true],
     ['only new untracked files', { to: 'b', files: ['new.txt'] }, true],
     ['a timeout with changed files', { to: 'b', end: { kind: 'timeout', of: 'call' } }, true],
     ['a failed agent that changed files', { to: 'b', end: { kind: 'exited', code: 1 } }, true],
     ['a tree that was dirty before, an empty commit, a commit and its revert', {}, false],
     ['a claim without a change', { says: { signal: { filesModified: 3, tasksCompleted: 1 } } }, false],
-  ])('%s: %o', (_, iteration, expected) => {
+  ]))('$name: $expected', ({ iteration, expected }) => {
     expect(play([iteration]).verdicts[0]?.progress).toBe(expected);
   });
 });
 
 describe('a task is done when an iteration says so, its content changed, nothing contradicts it, and verify passes', () => {
-  test.each<[string, readonly Play[], typeof policy, boolean]>([
+  const rows: readonly (readonly [string, readonly Play[], typeof policy, boolean])[] = [
     ['STATUS COMPLETE', [progress({ says: finishes })], policy, true],
     ['TASKS_COMPLETED 1', [progress({ says: { signal: { tasksCompleted: 1, exitSignal: false } } })], policy, true],
     ['EXIT_SIGNAL true', [progress({ says: { signal: { exitSignal: true } } })], policy, true],
@@ -41,7 +46,8 @@ describe('a task is done when an iteration says so, its content changed, nothing
     ['TESTS PASSING against a failing verification', [progress({ says: { signal: { status: 'COMPLETE', testsStatus: 'PASSING' } }, verification: 'failed' })], policy, false],
     ['FILES_MODIFIED 2 without a change', [progress({ says: working }), { says: { signal: { status: 'COMPLETE', filesModified: 2 } } }], policy, false],
     ['a block in an output that a timeout cut off', [progress({ says: finishes, end: { kind: 'timeout', of: 'run' } })], policy, true],
-  ])('%s: %o', (_, script, bounds, expected) => {
+  ];
+  test.each(rows.map(([name, script, bounds, expected]) => ({ name, script, bounds, expected })))('$name: $expected', ({ script, bounds, expected }) => {
     const { state, verdicts } = play(script, { policy: bounds });
     expect(verdicts.at(-1)?.taskDone).toBe(expected);
     expect(state.tasks['issue-1']?.state === 'done').toBe(expected);
@@ -60,7 +66,7 @@ describe('a task is done when an iteration says so, its content changed, nothing
 });
 
 describe('claims against evidence', () => {
-  test.each<[string, Play, number, number]>([
+  const rows: readonly (readonly [string, Play, number, number])[] = [
     ['TESTS PASSING, verification failed', progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }), 1, 0],
     ['TASKS_COMPLETED 3, nothing changed', { says: { signal: { tasksCompleted: 3 } } }, 1, 0],
     ['FILES_MODIFIED 3, nothing changed', { says: { signal: { filesModified: 3 } } }, 1, 0],
@@ -70,7 +76,8 @@ describe('claims against evidence', () => {
     ['a completion phrase, tasks open', { says: { completionIndicator: true } }, 0, 1],
     ['the last task finished', progress({ says: { signal: { exitSignal: true } } }), 0, 0],
     ['honest work', progress({ says: { signal: { status: 'IN_PROGRESS', exitSignal: false, filesModified: 1, tasksCompleted: 0 } } }), 0, 0],
-  ])('%s: %i discrepancies, %i vetoes', (_, iteration, discrepancies, vetoes) => {
+  ];
+  test.each(rows.map(([name, iteration, discrepancies, vetoes]) => ({ name, iteration, discrepancies, vetoes })))('$name: $discrepancies discrepancies, $vetoes vetoes', ({ iteration, discrepancies, vetoes }) => {
     const [verdict] = play([iteration]).verdicts;
     expect(verdict?.discrepancies).toHaveLength(discrepancies);
     expect(verdict?.vetoes).toHaveLength(vetoes);
@@ -85,13 +92,13 @@ describe('claims against evidence', () => {
 });
 
 describe('questions', () => {
-  test.each<[string, Play, boolean]>([
+  test.each(named([
     ['a question and no change', { says: { question: true } }, true],
     ['the question tool was refused', { says: { denials: [{ tool: 'AskUserQuestion', command: null }] } }, true],
     ['a question and a change', progress({ says: { question: true } }), false],
     ['a question and a real denial', { says: { question: true, denials: [{ tool: 'Bash', command: 'docker ps' }] } }, false],
     ['a question and an error', { says: { question: true, errors: [{ text: 'Error: x', fingerprint: 'x' }] } }, false],
-  ])('%s: %o', (_, iteration, expected) => {
+  ]))('$name: $expected', ({ iteration, expected }) => {
     expect(play([iteration]).verdicts[0]?.questionOnly).toBe(expected);
   });
 
@@ -155,13 +162,13 @@ test('what a call used is charged when it ends', () => {
   expect(state.ledger).toEqual([{ day: '2026-11-21', calls: 1, tokens: 7, costUsd: 0.5, minutes: 2 }]);
 });
 
-test.each<[string, LaneState, Play, boolean]>([
-  ['changed content', initialState('queue', noon), { to: 'b' }, true],
-  ['nothing changed, nothing claimed', initialState('queue', noon), {}, false],
-  ['a claim on content that was never verified', initialState('queue', noon), { says: finishes }, true],
-  ['a claim on content that passed', play([{ to: 'a', verification: 'passed' }], { policy: verifies }).state, { says: finishes }, false],
-  ['a claim on content that failed', play([{ to: 'a', verification: 'failed' }], { policy: verifies }).state, { says: finishes }, true],
-])('verify runs after %s: %o', (_, state, iteration, expected) => {
+test.each<[string, boolean, LaneState, Play]>([
+  ['changed content', true, initialState('queue', noon), { to: 'b' }],
+  ['nothing changed, nothing claimed', false, initialState('queue', noon), {}],
+  ['a claim on content that was never verified', true, initialState('queue', noon), { says: finishes }],
+  ['a claim on content that passed', false, play([{ to: 'a', verification: 'passed' }], { policy: verifies }).state, { says: finishes }],
+  ['a claim on content that failed', true, play([{ to: 'a', verification: 'failed' }], { policy: verifies }).state, { says: finishes }],
+])('verify runs after %s: %o', (_, expected, state, iteration) => {
   const { before, after } = evidence('a', iteration);
   expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, verifies)).toBe(expected);
   expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, policy)).toBe(false);

@@ -28,7 +28,7 @@ describe('the next task', () => {
   });
 });
 
-test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, boolean]>([
+const plans: readonly (readonly [string, readonly Task[], Record<number, TaskProgress['state']>, boolean])[] = [
   ['no tasks', [], {}, false],
   ['nothing done', [task(1)], {}, false],
   ['all done', [task(1), task(2)], { 1: 'done', 2: 'done' }, true],
@@ -37,7 +37,8 @@ test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, boole
   ['only an optional one is done', [task(1), task(2, { optional: true })], { 2: 'done' }, false],
   ['there are only optional ones, not all done', [task(1, { optional: true }), task(2, { optional: true })], { 1: 'done' }, false],
   ['there are only optional ones, all done', [task(1, { optional: true })], { 1: 'done' }, true],
-])('the plan is complete when %s: %o', (_, tasks, states, expected) => {
+];
+test.each(plans.map(([name, tasks, states, expected]) => ({ name, tasks, states, expected })))('the plan is complete when $name: $expected', ({ tasks, states, expected }) => {
   expect(isPlanComplete(tasks, is(states))).toBe(expected);
 });
 
