@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
+import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
 import { addComment, addIssue, type StoredIssue } from './github/state.ts';
 import { runJob, type JobResult, type RunningMain } from './runner.ts';
@@ -35,6 +36,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly github: GitHub;
   readonly cache: CacheService;
   readonly remote: GitRemote;
+  /** What `permissions:` of the workflow give the token; for pushes there is `remote.setRule`. */
+  readonly permissions: Partial<Record<Area, 'read' | 'write'>>;
   /** Runs main and post on a new machine: fresh workspace, HOME and temp folder. */
   run(job: SandboxJob): Promise<JobResult & { readonly workspace: string; readonly machine: string }>;
   openIssue(issue: { readonly title: string; readonly body: string; readonly labels?: readonly string[] }): StoredIssue;
@@ -52,10 +55,11 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
   await rm(seed, { recursive: true, force: true });
 
   const cache = await startCacheService();
+  const permissions: Sandbox['permissions'] = { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write' };
   const github = await startGitHub({
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
-    tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions: { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write' } } },
+    tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
     now: () => Date.now(),
   });
   // The cache library speaks its current protocol only to github.com, *.ghe.com and *.localhost.
@@ -67,6 +71,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
     github,
     cache,
     remote,
+    permissions,
     async run(job) {
       machines += 1;
       const machine = join(folder, `machine-${String(machines)}`);

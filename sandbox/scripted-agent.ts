@@ -13,7 +13,7 @@ import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
 // keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
 //
 // RALPH_SCRIPT may name a JSON file with a list of behaviours, one for each call to come; the list gets shorter by one
-// with every call, and an empty one means honest work.
+// with every call, and an empty one means honest work. RALPH_PAUSE_MS is how long a call pretends to think (default 100).
 
 /** What a call does instead of honest work. */
 export type Behaviour =
@@ -22,6 +22,14 @@ export type Behaviour =
   | { readonly kind: 'hang'; readonly ignoreSigterm: boolean }
   /** Leaves a process behind in a session of its own and writes its id to `pidFile`; then works. */
   | { readonly kind: 'orphan'; readonly pidFile: string }
+  /** The same, and then ignores SIGTERM and hangs. */
+  | { readonly kind: 'hang-with-orphan'; readonly pidFile: string }
+  /** Works, and writes these files as well. */
+  | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
+  /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
+  | { readonly kind: 'look-around'; readonly file: string }
+  /** The provider does not take the key. */
+  | { readonly kind: 'wrong-key' }
   | { readonly kind: 'exit'; readonly code: number; readonly stderr: string }
   /** `resetsAt` in seconds since the epoch. */
   | { readonly kind: 'usage-limit'; readonly resetsAt: number }
@@ -64,9 +72,10 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
   session.record('user', prompt);
   switch (behaviour.kind) {
     case 'hang':
-      if (behaviour.ignoreSigterm) process.on('SIGTERM', () => undefined);
-      await new Promise(() => setInterval(() => undefined, 60_000));
-      return 0;
+      return hang(session, behaviour.ignoreSigterm);
+    case 'hang-with-orphan':
+      leaveOrphan(behaviour.pidFile);
+      return hang(session, true);
     case 'exit':
       console.error(behaviour.stderr);
       return behaviour.code;
@@ -75,10 +84,18 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
       return 0;
     case 'usage-limit':
       return reachLimit(session, behaviour.resetsAt);
+    case 'wrong-key':
+      return failToLogIn(session);
     case 'orphan':
       leaveOrphan(behaviour.pidFile);
+      break;
+    case 'work-and-write':
+      writeFiles(behaviour.files);
+      break;
+    case 'look-around':
+      lookAround(behaviour.file);
   }
-  await sleep(100);
+  await sleep(Number(process.env['RALPH_PAUSE_MS'] ?? 100));
   const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
   const final = behaviour.kind === 'idle' ? 'I looked around and changed nothing.' : work(session, prompt, behaviour.kind !== 'work-without-block');
   say(session, final);
@@ -118,6 +135,33 @@ function reachLimit(session: Session, resetsAt: number): number {
   emit({ ...assistant(session, { type: 'text', text }), error: 'rate_limit', is_api_error_message: true, api_error_status: 429, api_error: 'usage_limit_reached' });
   emit(result(session, { is_error: true, api_error_status: 429, terminal_reason: 'api_error', result: text }));
   return 1;
+}
+
+function failToLogIn(session: Session): number {
+  const text = 'Invalid API key · Fix external API key';
+  emit({ ...assistant(session, { type: 'text', text }), error: 'authentication_failed', is_api_error_message: true, api_error_status: 401 });
+  emit(result(session, { is_error: true, api_error_status: 401, terminal_reason: 'api_error', result: text }));
+  return 1;
+}
+
+async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
+  if (ignoreSigterm) process.on('SIGTERM', () => undefined);
+  say(session, 'I think for a very long time.');
+  await new Promise(() => setInterval(() => undefined, 60_000));
+  return 0;
+}
+
+function writeFiles(files: Readonly<Record<string, string>>): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+}
+
+function lookAround(file: string): void {
+  const config = spawnSync('git', ['config', '--list', '--show-origin'], { encoding: 'utf8' }).stdout;
+  const fetch = spawnSync('git', ['ls-remote', 'origin'], { encoding: 'utf8', env: { ...process.env, GIT_TERMINAL_PROMPT: '0' } }).status;
+  writeFileSync(file, JSON.stringify({ environment: process.env, config, fetch, localConfig: readFileSync('.git/config', 'utf8') }));
 }
 
 function leaveOrphan(pidFile: string): void {

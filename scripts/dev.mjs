@@ -25,6 +25,9 @@ const commands = {
   node: (args) => [['node', ...args]],
 };
 
+// npm's own limit for a request that hangs is five minutes.
+const npmOptions = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-timeout=60000', '--fetch-retries=4'];
+
 const [name = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(commands, name)) {
   console.error(`unknown command "${name}"; one of: ${Object.keys(commands).join(', ')}`);
@@ -39,7 +42,7 @@ for (const [, ...argv] of commands[name](args)) run(node, argv);
 function installNode() {
   const packaged = join(toolchain, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
   installOnce(toolchain, packaged, () => {
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', toolchain]);
+    run('npm', ['ci', ...npmOptions, '--prefix', toolchain]);
   });
   if (existsSync(packaged)) return packaged;
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
@@ -51,7 +54,7 @@ function installDependencies(nodePath) {
   const npm = join(toolchain, 'node_modules', 'npm', 'bin', 'npm-cli.js');
   installOnce(root, join(root, 'node_modules', '.bin', 'tsc'), () => {
     console.error('Installing dependencies (once) …');
-    run(nodePath, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
+    run(nodePath, [npm, 'ci', ...npmOptions]);
   });
 }
 

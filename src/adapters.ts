@@ -22,6 +22,9 @@ export interface World {
   readonly mark: string;
 }
 
+/** Author of the loop's commits, and of the agent's own where the checkout names none. */
+const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
+
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** Values that nothing may show, and the function that hides them. */
@@ -65,7 +68,7 @@ export async function openRepository(world: World): Promise<Repository> {
     remote: { url: remoteUrl(context), token: config.githubToken },
     workFolder: join(world.runFolder, 'git'),
     rules: { allowProtectedPaths: config.allowProtectedPaths, maxPatchFiles: config.maxPatchFiles, maxPatchKib: config.maxPatchKib, secretValues: world.secrets, scanner: createSecretScanner() },
-    identity: { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' },
+    identity: COMMIT_IDENTITY,
     env: world.environment as NodeJS.ProcessEnv,
   });
 }
@@ -94,7 +97,7 @@ export async function createAgent(world: World): Promise<Agent> {
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
-    environment: agentEnvironment(environment, config.agent.envNames),
+    environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames) },
     workFolder: context.workspace,
     configFolder: join(world.runFolder, 'agent'),
     mark: world.mark,
@@ -109,6 +112,12 @@ export async function createCommands(world: World): Promise<Verifier> {
   const { createVerifier } = await import('./agents/command.ts');
   const { config, context } = world;
   return createVerifier({ commands: config.verify, workFolder: context.workspace, environment: verifyEnvironment(world.environment, config.agent.envNames), mark: world.mark, log: world.log, now: systemClock.now });
+}
+
+/** Without these the agent's own `git commit` fails on a runner, which has no git user. */
+function gitIdentity(): Record<string, string> {
+  const { name, email } = COMMIT_IDENTITY;
+  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }
 
 function remoteUrl({ serverUrl, repository }: RunContext): string {

@@ -23,7 +23,7 @@ export function createRunFolder(temp: string): string {
 /** Writes the run's record, whole or not at all: a kill at any instant leaves the old one or the new one. */
 export function writeRunRecord(folder: string, record: RunRecord): void {
   const next = join(folder, `${FILE}.next`);
-  writeFileSync(next, JSON.stringify(record), { mode: 0o600, flush: true });
+  writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
   renameSync(next, join(folder, FILE));
 }
 

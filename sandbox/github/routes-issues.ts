@@ -7,7 +7,7 @@ export const issueRoutes: readonly Route[] = [
   { method: 'GET', path: '/issues/:number', needs: ['issues=read', 'pull_requests=read'], answer: withIssue((issue, { render }) => ({ status: 200, body: render.issue(issue) })) },
   { method: 'PATCH', path: '/issues/:number', needs: ['issues=write'], answer: withIssue(updateIssue) },
   { method: 'GET', path: '/issues/:number/comments', needs: ['issues=read', 'pull_requests=read'], answer: withIssue(listComments) },
-  { method: 'POST', path: '/issues/:number/comments', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(createComment) },
+  { method: 'POST', path: '/issues/:number/comments', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(writable(createComment)) },
   { method: 'GET', path: '/issues/comments/:id', needs: ['issues=read', 'pull_requests=read'], answer: withComment((comment, { render }) => ({ status: 200, body: render.comment(comment) })) },
   { method: 'PATCH', path: '/issues/comments/:id', needs: ['issues=write', 'pull_requests=write'], answer: withComment(updateComment) },
   { method: 'GET', path: '/labels', needs: ['issues=read'], answer: (call) => page(call, call.state.labels, call.render.label) },
@@ -16,7 +16,7 @@ export const issueRoutes: readonly Route[] = [
   { method: 'POST', path: '/issues/:number/labels', needs: ['issues=write'], answer: withIssue(addLabels) },
   { method: 'DELETE', path: '/issues/:number/labels/:name', needs: ['issues=write'], answer: withIssue(removeLabel) },
   { method: 'GET', path: '/issues/:number/reactions', needs: ['issues=read'], answer: withIssue((issue, call) => listReactions(call, { kind: 'issue', number: issue.number })) },
-  { method: 'POST', path: '/issues/:number/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withIssue((issue, call) => react(call, { kind: 'issue', number: issue.number })) },
+  { method: 'POST', path: '/issues/:number/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(writable((issue, call) => react(call, { kind: 'issue', number: issue.number }))) },
   { method: 'GET', path: '/issues/comments/:id/reactions', needs: ['issues=read'], answer: withComment((comment, call) => listReactions(call, { kind: 'comment', id: comment.id })) },
   { method: 'POST', path: '/issues/comments/:id/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withComment((comment, call) => react(call, { kind: 'comment', id: comment.id })) },
 ];
@@ -25,6 +25,14 @@ function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: C
   return (call) => {
     const issue = call.state.issues.find((candidate) => String(candidate.number) === call.parameters['number']);
     return issue === undefined ? notFound : answer(issue, call);
+  };
+}
+
+/** `pull-requests: write` alone is enough for pull requests, and for nothing else. */
+function writable(answer: (issue: StoredIssue, call: Call) => Answer): (issue: StoredIssue, call: Call) => Answer {
+  return (issue, call) => {
+    const isPull = call.state.pulls.some((pull) => pull.number === issue.number);
+    return isPull || call.token.permissions.issues === 'write' ? answer(issue, call) : refusal(403, `Resource not accessible by ${call.token.kind === 'app' ? 'integration' : 'personal access token'}`);
   };
 }
 

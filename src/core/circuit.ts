@@ -30,7 +30,7 @@ export function view(circuit: Circuit, policy: CircuitPolicy, now: number): Circ
   }
   if (policy.autoReset && circuit.reason !== 'state_unreadable') return { kind: 'closed' };
   const probeAt = circuit.openedAt + policy.cooldownMs;
-  return circuit.openedAt <= now && probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
+  return probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
 }
 
 /** The circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */

@@ -4,7 +4,7 @@ import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { admitSession, keepSession, resetSession } from './session.ts';
 import { outputDeclined, pushSignals } from './signals.ts';
-import { noSignals, noted, type LaneState } from './state.ts';
+import { noSignals, noted, type LaneState, type Published } from './state.ts';
 import { progressOf } from './tasks/queue.ts';
 import type { TaskId, TaskProgress } from './tasks/task.ts';
 import { judge, type IterationFacts, type Judgement } from './verdict.ts';
@@ -79,7 +79,7 @@ export function recordDoneCommit(state: LaneState, taskId: TaskId, commit: strin
 
 /** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
-  const ended: LaneState = { ...state, lastRun: { outcome: outcome.kind, reason: outcome.reason, at: now, publishedHead: state.lastRun?.publishedHead ?? null } };
+  const ended: LaneState = { ...state, lastRun: { outcome: outcome.kind, reason: outcome.reason, at: now, published: state.lastRun?.published ?? null } };
   switch (outcome.kind) {
     case 'complete':
       return resetSession({ ...ended, signals: noSignals, currentTask: null }, 'completed', now);
@@ -99,8 +99,8 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
 }
 
 /** The state that knows what is on the remote branch. */
-export function recordPublished(state: LaneState, head: string): LaneState {
-  return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, publishedHead: head } };
+export function recordPublished(state: LaneState, published: Published): LaneState {
+  return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 
 /** CLOSED by a person's command. */

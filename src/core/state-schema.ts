@@ -50,6 +50,8 @@ const task = z.object({
 });
 
 /** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
+const published = z.object({ head: objectId, pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable() });
+
 const body = z.object({
   version: z.literal(1),
   lane: z.string().max(120),
@@ -72,7 +74,7 @@ const body = z.object({
   transitions: z
     .array(z.object({ at: instant, subject: z.enum(['circuit', 'session', 'task', 'pause', 'park', 'state']), from: word, to: word, reason: word }))
     .max(50),
-  lastRun: z.object({ outcome: outcomeKind, reason: word, at: instant, publishedHead: objectId.nullable() }).nullable(),
+  lastRun: z.object({ outcome: outcomeKind, reason: word, at: instant, published: published.nullable() }).nullable(),
   lastIteration: lastIteration.nullable(),
 });
 

@@ -25,8 +25,8 @@ export interface LaneState {
   readonly ledger: readonly LedgerDay[];
   /** Newest last, at most 50. */
   readonly transitions: readonly Transition[];
-  /** How the last run that worked ended; `publishedHead` is what is on the remote branch. */
-  readonly lastRun: { readonly outcome: OutcomeKind; readonly reason: string; readonly at: number; readonly publishedHead: string | null } | null;
+  /** How the last run that worked ended. */
+  readonly lastRun: { readonly outcome: OutcomeKind; readonly reason: string; readonly at: number; readonly published: Published | null } | null;
   /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
   readonly lastIteration: LastIteration | null;
 }
@@ -70,6 +70,12 @@ export interface Session {
   readonly startedAt: number;
   readonly lastUsedAt: number;
   readonly taskId: TaskId | null;
+}
+
+/** What people can see of the lane on the remote: tip of its branch, and its pull request. */
+export interface Published {
+  readonly head: string;
+  readonly pullRequest: { readonly number: number; readonly url: string } | null;
 }
 
 export interface LedgerDay {

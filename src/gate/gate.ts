@@ -67,10 +67,17 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
   const branch = run.config.branchPrefix + id;
   return {
     ...answered({ kind: 'status' }),
+    tasks: await tasksNow(run, lane.issue),
     lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
     state: restored.state,
     notes: { restored: restored.note, warnings: restored.warnings },
   };
+}
+
+/** What a run of a lane would find to work on; `issue: null` is the queue. */
+async function tasksNow({ config, forge }: GateRun, issue: number | null): Promise<readonly Task[]> {
+  const issues = await forge.openIssuesWithLabel(config.taskLabel);
+  return tasksOfIssues(issue === null ? issues : issues.filter(({ number }) => number === issue)).tasks;
 }
 
 /** The lane that a comment's thread belongs to; `issue: null` is the queue. */
@@ -133,7 +140,7 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
   }
 
   const base = await baseBranch(run);
-  const found = await findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.publishedHead ?? null });
+  const found = await findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   const state = reopenProgress(restored.state, { tasks, workIsLost: found.workIsLost, requested: request.requested });
   if (found.closedBy !== null && request.requested === 'by-queue') {
@@ -163,7 +170,7 @@ async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; 
 
 /** Whether what the state says of the tasks is what the remote branch holds. */
 function isPublished(restored: RestoredLane, remoteHead: string | null): boolean {
-  const head = restored.state.lastRun?.publishedHead ?? null;
+  const head = restored.state.lastRun?.published?.head ?? null;
   return head !== null && head === remoteHead;
 }
 

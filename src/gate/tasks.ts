@@ -4,7 +4,7 @@ import type { Issue } from '../ports.ts';
 
 /** A priority that no label gives. */
 const MIDDLE_PRIORITY = 3;
-const NAMED_PRIORITIES: Readonly<Record<string, number>> = { critical: 1, urgent: 1, high: 2, medium: 3, normal: 3, low: 4 };
+const NAMED_PRIORITIES: ReadonlyMap<string, number> = new Map([['critical', 1], ['urgent', 1], ['high', 2], ['medium', 3], ['normal', 3], ['low', 4]]);
 
 /** An issue as a task: text cleaned and capped; `removed` counts the characters that cleaning took. */
 export function taskOfIssue(issue: Issue): { readonly task: Task; readonly removed: number } {
@@ -44,5 +44,5 @@ function priorityOfLabel(label: string): number | null {
   const level = /^p([0-3])$/i.exec(label)?.[1];
   if (level !== undefined) return Number(level) + 1;
   const named = /^priority[:/ ]\s*(\w+)$/i.exec(label)?.[1]?.toLowerCase();
-  return (named === undefined ? undefined : NAMED_PRIORITIES[named]) ?? null;
+  return NAMED_PRIORITIES.get(named ?? '') ?? null;
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
-import { execa } from 'execa';
 import { UserError } from '../user-error.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
@@ -41,6 +40,8 @@ export function createGit(place: GitPlace): Git {
   const base = { ...keep(place.env), ...fixedVariables, ...place.variables };
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+    // Loaded at the first command: a run that ends before one need not wait for it.
+    const { execa } = await import('execa');
     const result = await execa(program, [...fixedSettings, ...args], {
       cwd: place.folder,
       env: { ...base, ...options.variables },

@@ -4,7 +4,9 @@ import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import type { Policy } from '../core/policy.ts';
 import { composePrompt } from '../core/prompt.ts';
+import { resetSession } from '../core/session.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/settle.ts';
+import type { LaneState } from '../core/state.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { needsVerification } from '../core/verdict.ts';
@@ -34,10 +36,10 @@ export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ rea
     const before = await run.repository.snapshot();
     const begun = begin(run, iteration, before);
     run.record(begun);
-    const agentRun = await callAgent(run, { ...iteration, work: begun });
+    const { agentRun, state } = await callAgent(run, { ...iteration, work: begun });
     const after = await run.repository.snapshot();
     const committed = await run.repository.commit({ before, message: commitMessage(task), trailers: trailers(run, iteration) });
-    const worked: Work = { ...begun, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
+    const worked: Work = { ...begun, state, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
     run.record(worked);
     return conclude(run, { ...iteration, work: worked }, { startedAt, before, after, agentRun, committed });
   });
@@ -51,7 +53,8 @@ function begin(run: LoopRun, { work, step, opened }: Iteration, before: Snapshot
   return { ...work, state: beginIteration(work.state, { taskId: step.task.id, tree }, run.config.policy, run.clock.now()) };
 }
 
-async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promise<AgentRun> {
+/** Calls the agent; `state` has no session any more when the CLI did not know it. */
+async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promise<{ readonly agentRun: AgentRun; readonly state: LaneState }> {
   const { policy } = run.config;
   const leftMs = work.startedAt + policy.maxRunMs - run.clock.now();
   const call = {
@@ -74,10 +77,11 @@ async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promis
     signal: run.signal,
   } as const;
   const agentRun = await run.agent.call({ ...call, resume: work.state.session?.id ?? null });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return agentRun;
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return { agentRun, state: work.state };
   run.log.info('The agent does not know the session any more; calling it once more without.');
   // Not charged again: the CLI refused before it asked the provider for anything.
-  return run.agent.call({ ...call, resume: null });
+  const state = resetSession(work.state, 'unknown_session', run.clock.now());
+  return { agentRun: await run.agent.call({ ...call, resume: null }), state };
 }
 
 /** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */

@@ -1,6 +1,6 @@
 import type { Outcome } from '../core/outcome.ts';
 import { endRun, recordPublished } from '../core/settle.ts';
-import { serializeState, type LaneState } from '../core/state.ts';
+import { serializeState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
 import type { Clock, Forge, Log, PullRequest, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
@@ -23,10 +23,11 @@ export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
 }
 
 /** Work → pushed branch, pull request, comments, saved state, and the report of it all. Safe to repeat. */
-export async function publish(run: PublishRun, work: Work): Promise<RunReport> {
-  const branch = await publishBranch(run, work);
+export async function publish(run: PublishRun, finished: Work): Promise<RunReport> {
+  const branch = await publishBranch(run, finished);
+  const work = branch.kind === 'lost' ? withoutProgress(finished) : finished;
   const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead);
-  const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, lost: branch.kind === 'lost', published: branch.kind === 'published' && pull.kind === 'current' };
+  const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, pullRequest: pull.pullRequest, published: branch.kind === 'published' && pull.kind === 'current' };
   const saved = await saveState(run, work, end);
   const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
   const warnings = await publishComments(run, report);
@@ -88,21 +89,24 @@ async function openOrUpdate(run: PublishRun, { lane }: Work, text: { readonly ti
 interface PublishedEnd {
   readonly outcome: Outcome;
   readonly remoteHead: string | null;
-  /** This run's commits are not on the remote. */
-  readonly lost: boolean;
+  readonly pullRequest: PullRequest | null;
   /** Branch and pull request both say what this run did. */
   readonly published: boolean;
 }
 
-/** Saves what is true of the remote: progress whose commits were not pushed is no progress, but its calls were made. */
-async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, lost, published }: PublishedEnd): Promise<SavedReport> {
+/** Work whose commits did not reach the remote: nothing was done for the tasks and nobody may read that it was, but the calls were made. */
+function withoutProgress(work: Work): Work {
+  const { tasks, currentTask } = work.stateBefore;
+  return { ...work, state: { ...work.state, tasks, currentTask, session: null }, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
+}
+
+/** Saves what is true of the remote. */
+async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pullRequest, published }: PublishedEnd): Promise<SavedReport> {
   if (run.config.stateStore === 'none') return { kind: 'not-saved', why: 'state-store is "none"' };
-  const { stateBefore } = work;
   const now = run.clock.now();
-  const sequence = stateBefore.sequence + 1;
-  const held: LaneState = lost ? { ...work.state, tasks: stateBefore.tasks, currentTask: stateBefore.currentTask, session: null } : work.state;
-  const ended = endRun({ ...held, sequence, savedAt: now }, outcome, work.head, now);
-  const state = published && remoteHead !== null ? recordPublished(ended, remoteHead) : ended;
+  const sequence = work.stateBefore.sequence + 1;
+  const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
+  const state = published && remoteHead !== null ? recordPublished(ended, { head: remoteHead, pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url } }) : ended;
   const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
   const saved = await run.store.save(work.lane.id, sequence, run.redact(serializeState(state)), sessionFolder);
   if (saved.kind === 'saved') {

@@ -47,10 +47,10 @@ export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 
     ...base,
     ...reportOfLane(frame, { state, tasks, notes, outcome }),
     lane: lane?.id ?? state.lane,
-    branch: lane?.branch ?? null,
+    branch: lane?.branch ?? frame.config.branchPrefix + state.lane,
     baseBranch: lane?.baseBranch ?? null,
-    pullRequest: lane?.pullRequest ?? null,
-    headSha: state.lastRun?.publishedHead ?? null,
+    pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
+    headSha: state.lastRun?.published?.head ?? null,
   };
 }
 

@@ -39,7 +39,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
         : { title: 'Refused', what: outcome.message, next: 'Someone with write access to the repository can ask for it.' };
     case 'failed':
       return outcome.reason === 'configuration'
-        ? { title: 'Failed: configuration', what: outcome.message, next: 'Mend what is named above and run the workflow again. Nothing was changed on GitHub.' }
+        ? { title: 'Failed: configuration', what: outcome.message, next: `Mend what is named above and run the workflow again.${report.iterations.length === 0 ? ' Nothing was changed on GitHub.' : kept(report)}` }
         : { title: 'Failed: infrastructure', what: outcome.message, next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}` };
   }
 }
@@ -66,7 +66,7 @@ function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], re
   const done = `${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`;
   switch (reason) {
     case 'plan_complete':
-      return report.tasks.length === 1 ? 'The task is done.' : `All required tasks are done (${done}).`;
+      return report.tasks.length === 1 ? 'The task is done.' : `All required tasks are done (${doneTasks(report).length} of ${count(report.tasks.length, 'task')}).`;
     case 'project_complete':
       return `The agent says that the work is finished and nothing contradicts it (${done}).`;
     case 'completion_signals':

@@ -22,7 +22,7 @@ export function refusalMarker(lane: LaneId): string {
 export function renderStatusComment(report: RunReport, taskId: TaskId | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const where = [
-    ...(report.pullRequest === null ? [] : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
+    ...(report.pullRequest === null || taskId === null ? [] : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
     ...(report.branch === null ? [] : [`branch ${code(report.branch, 120)}`]),
     link('log of the run', report.runUrl),
   ];
@@ -32,7 +32,7 @@ export function renderStatusComment(report: RunReport, taskId: TaskId | null): s
     ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
-    ...(report.saved?.kind === 'not-saved' ? [`State was **not saved**: ${prose(report.saved.why, 300)}`] : []),
+    ...(report.saved?.kind === 'not-saved' ? [`State was **not saved**: ${prose(report.saved.why, 300)}. The next run of this lane does not know what this one used and did.`] : []),
     `<sub>${formatInstant(report.endedAt)}</sub>`,
   ].join('\n\n');
 }

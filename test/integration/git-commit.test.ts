@@ -325,37 +325,38 @@ describe('nothing of the repository is run by us', () => {
   async function trap(scene: Scene): Promise<{ program: string; sprung: () => Promise<boolean> }> {
     const program = join(scene.workFolder, 'trap');
     await mkdir(scene.workFolder, { recursive: true });
-    await writeFile(program, `#!/bin/sh\necho "$0 $*" >> ${program}.sprung\ncat\n`, { mode: 0o755 });
+    await writeFile(program, `#!/bin/sh\necho "$0 $*" >> ${program}.sprung\nexit 1\n`, { mode: 0o755 });
     return { program, sprung: () => readFile(`${program}.sprung`).then(() => true, () => false) };
   }
 
-  const traps: readonly [what: string, set: (scene: Scene, program: string) => Promise<unknown>][] = [
-    ['hooks', async (scene, program) => {
+  /** `proof`: a plain git command that does spring it. */
+  const traps: readonly [what: string, proof: string[], set: (scene: Scene, program: string) => Promise<unknown>][] = [
+    ['hooks', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
       for (const hook of ['pre-commit', 'post-commit', 'prepare-commit-msg', 'commit-msg', 'post-checkout', 'post-index-change', 'reference-transaction', 'pre-push', 'post-rewrite']) await symlink(program, join(scene.folder, '.git', 'hooks', hook));
     }],
-    ['core.hooksPath', async (scene, program) => {
+    ['core.hooksPath', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
       await mkdir(join(scene.workFolder, 'hooks'));
       await symlink(program, join(scene.workFolder, 'hooks', 'reference-transaction'));
       await scene.git('config', 'core.hooksPath', join(scene.workFolder, 'hooks'));
     }],
-    ['a file system monitor', (scene, program) => scene.git('config', 'core.fsmonitor', program)],
-    ['content filters', async (scene, program) => {
+    ['a file system monitor', ['status'], (scene, program) => scene.git('config', 'core.fsmonitor', program)],
+    ['content filters', ['add', '--renormalize', '.'], async (scene, program) => {
       await scene.write('.git/info/attributes', '* filter=evil\n');
       await scene.write('.gitattributes', '*.md filter=evil diff=evil merge=evil\n');
       for (const key of ['filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process', 'diff.evil.textconv', 'diff.evil.command', 'merge.evil.driver']) await scene.git('config', key, program);
     }],
-    ['an external diff, a pager, an editor, a signing program', async (scene, program) => {
+    ['an external diff, a pager, an editor, a signing program', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
       for (const key of ['diff.external', 'core.pager', 'core.editor', 'gpg.program', 'core.sshCommand', 'core.askPass', 'credential.helper', 'core.alternateRefsCommand', 'trailer.ralph.command']) await scene.git('config', key, program);
       await scene.git('config', 'commit.gpgSign', 'true');
     }],
-    ['a remote that git would fetch missing objects from', async (scene, program) => {
+    ['a remote that git would fetch missing objects from', ['cat-file', '-p', '2'.repeat(40)], async (scene, program) => {
       await scene.git('config', 'remote.origin.promisor', 'true');
       await scene.git('config', 'extensions.partialClone', 'origin');
       await scene.git('config', 'remote.origin.url', `ext::${program}`);
       await scene.git('config', 'protocol.ext.allow', 'always');
       await scene.write('.git/HEAD', '1'.repeat(40));
     }],
-    ['a nested repository with a monitor', async (scene, program) => {
+    ['a nested repository with a monitor', ['-C', 'nested', 'status'], async (scene, program) => {
       await scene.git('init', '--quiet', 'nested');
       await scene.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '-m', 'x');
       await scene.git('-C', 'nested', 'config', 'core.fsmonitor', program);
@@ -363,7 +364,7 @@ describe('nothing of the repository is run by us', () => {
     }],
   ];
 
-  test.each(traps)('%s', async (_, set) => {
+  test.each(traps)('%s', async (_, proof, set) => {
     await using scene = await setScene();
     await openFresh(scene);
     const { program, sprung } = await trap(scene);
@@ -378,6 +379,8 @@ describe('nothing of the repository is run by us', () => {
     expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
     await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
     expect(await sprung()).toBe(false);
+    await scene.git(...proof).catch(() => undefined);
+    expect(await sprung()).toBe(true);
   });
 
   test('a git that the agent put on PATH in the home folder is not the one that we run', async () => {

@@ -9,8 +9,8 @@ function random(length: number): string {
 }
 
 const pkcs8 = { privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } } as const;
-const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048, ...pkcs8 }).privateKey;
-const edKey = generateKeyPairSync('ed25519', pkcs8).privateKey;
+const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048, ...pkcs8 }).privateKey.toString();
+const edKey = generateKeyPairSync('ed25519', pkcs8).privateKey.toString();
 
 describe('the scanner knows keys by their pattern', () => {
   const scanner = createSecretScanner();

@@ -97,6 +97,14 @@ describe('the CLI’s own error', () => {
     expect(analyzeAt(output).agentError).toEqual({ kind: 'billing', text: 'Credit balance is too low' });
   });
 
+  test.each([
+    ['No conversation found with session ID: 6f1c', 'unknown-session'],
+    ["error: unknown option '--frobnicate'", 'other'],
+    ['--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons', 'other'],
+  ])('printed as text alone: %j is %s', (text, kind) => {
+    expect(analyzeAt(`${text}\n`).agentError).toEqual({ kind, text });
+  });
+
   test('is named by the synthetic message first', () => {
     expect(analyzeAt(jsonLines(INIT, syntheticLine('Hm.', 'authentication_failed'), failedLine('Hm.'))).agentError?.kind).toBe('auth');
   });

@@ -48,6 +48,7 @@ describe('format', () => {
     ['an object amid lines of prose', `This is what it printed:\n\n${failedLine('x')}\n\nI mended that.`],
     ['an object in a fence', `\`\`\`json\n${failedLine('x')}\n\`\`\``],
     ['a pretty-printed object in a fence', `\`\`\`\n${JSON.stringify(JSON.parse(failedLine('x')), null, 2)}\n\`\`\`\nSo I see.`],
+    ['an object in a fence behind an open brace', `It starts with\n{ and goes on.\n\`\`\`json\n${failedLine('x')}\n\`\`\``],
     ['an array in a fence', `~~~\n[${failedLine('x')}]\n~~~`],
   ])('text: %s is not the CLI’s', (_what, output) => {
     expect(analyzeAt(output)).toMatchObject({ format: 'text', agentError: null, sessionId: null, turns: null });

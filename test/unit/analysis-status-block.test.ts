@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { markLines } from '../../src/core/analysis/markdown-code.ts';
 import { findStatusBlock, renderStatusBlock } from '../../src/core/analysis/status-block.ts';
 import type { StatusBlock } from '../../src/core/analysis/status-block.ts';
 import { analyzeAt, block, inEveryFormat, resultLine } from './analysis-fixtures.ts';
@@ -86,6 +87,7 @@ describe('which block counts', () => {
     ['with markers in lower case and bold', '**---ralph_status---**\nEXIT_SIGNAL: true\n**---end_ralph_status---**', 'block', true],
     ['not the template', TEMPLATE, 'other', null],
     ['not the template of EXIT_SIGNAL alone', block('EXIT_SIGNAL: true | false'), 'other', null],
+    ['one with a single field left unfilled', block('EXIT_SIGNAL: false # or | true', 'TESTS_STATUS: PASSING | FAILING'), 'block', false],
     ['the filled one behind the template', `${TEMPLATE}\n${yes}`, 'block', true],
     ['the filled one before the template', `${yes}\n${TEMPLATE}`, 'block', true],
     ['not a fenced one', `\`\`\`\n${yes}\n\`\`\`\nnot there yet`, 'other', null],
@@ -110,7 +112,7 @@ test.each<[string, boolean]>([
   ['```\njust code\n```', false],
   [block('EXIT_SIGNAL: true'), false],
 ])('a fenced block is noted when it ends the message: %j', (message, expected) => {
-  expect(findStatusBlock(message).endsInFencedBlock).toBe(expected);
+  expect(findStatusBlock(markLines(message)).endsInFencedBlock).toBe(expected);
 });
 
 test('parse(render(block)) is the block', () => {
@@ -126,6 +128,6 @@ test('parse(render(block)) is the block', () => {
     unreadable: fc.constant([]),
   });
   fc.assert(fc.property(blocks, (expected) => {
-    expect(findStatusBlock(`Some words.\n\n${renderStatusBlock(expected)}`).block).toEqual(expected);
+    expect(findStatusBlock(markLines(`Some words.\n\n${renderStatusBlock(expected)}`)).block).toEqual(expected);
   }));
 });

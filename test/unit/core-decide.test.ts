@@ -213,7 +213,7 @@ describe('from run to run', () => {
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: Date.parse('2026-11-21T17:00:00Z') } });
     const ended = endRun(state, { kind: 'parked', reason: 'usage_limit', resumeAt: noon + 5 * hour }, 'abc', now);
     expect(ended.park).toEqual({ reason: 'usage_limit', resumeAt: noon + 5 * hour, taskId: 'issue-1', branchHead: 'abc' });
-    expect(recordPublished(ended, 'abc').lastRun).toMatchObject({ outcome: 'parked', reason: 'usage_limit', publishedHead: 'abc' });
+    expect(recordPublished(ended, { head: 'abc', pullRequest: null }).lastRun).toMatchObject({ outcome: 'parked', reason: 'usage_limit', published: { head: 'abc' } });
   });
 
   test.each([

@@ -18,7 +18,7 @@ test('what is stored is read back', () => {
 });
 
 describe('a circuit that cannot be read', () => {
-  test.each([[''], [{}], [null], [undefined], ['garbage'], [{ kind: 'closed' }], [{ kind: 'closed', ...closedCircuit(0), noProgress: -1 }], [{ kind: 'half-open' }], [[]]])('%j is reported, and one probe decides', (circuit) => {
+  test.each([[''], [{}], [null], [undefined], ['garbage'], [{ kind: 'closed' }], [{ ...closedCircuit(0), noProgress: -1 }], [{ kind: 'half-open' }], [[]]])('%j is reported, and one probe decides', (circuit) => {
     const parsed = parseState(tampered({ circuit }), lane);
     expect(parsed).toMatchObject({ kind: 'state', problems: [expect.stringContaining('circuit')], state: { circuit: { kind: 'open', reason: 'state_unreadable' } } });
     const { state: restored } = parsed as { state: LaneState };
@@ -48,7 +48,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
   });
 
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
-    const parsed = parseState(tampered({ windows }), lane) as { state: LaneState; problems: string[] };
+    const parsed = parseState(tampered({ windows }), lane) as { state: LaneState; problems: readonly string[] };
     expect(parsed.problems).toHaveLength(2);
     expect(said(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(usedUp(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason).toBe('cost_per_day');
@@ -107,7 +107,8 @@ const count = fc.nat();
 const amount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
 const text = fc.string({ maxLength: 30 });
 const id = fc.integer({ min: 1, max: 99 }).map((number) => `issue-${String(number)}`);
-const objectId = fc.option(fc.string({ maxLength: 40 }));
+const head = fc.string({ maxLength: 40 });
+const objectId = fc.option(head);
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
 
 const anyState: fc.Arbitrary<LaneState> = fc.record({
@@ -128,7 +129,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   pause: fc.option(fc.record({ by: text, at: instant })),
   ledger: fc.array(fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }), { maxLength: 31 }),
   transitions: fc.array(fc.record({ at: instant, subject: fc.constantFrom('circuit' as const, 'task' as const), from: text, to: text, reason: text }), { maxLength: 50 }),
-  lastRun: fc.option(fc.record({ outcome: fc.constantFrom('complete' as const, 'limit' as const), reason: text, at: instant, publishedHead: objectId })),
+  lastRun: fc.option(fc.record({ outcome: fc.constantFrom('complete' as const, 'limit' as const), reason: text, at: instant, published: fc.option(fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url: fc.webUrl().filter((url) => url.length <= 500) })) })) })),
   lastIteration: fc.option(fc.record({ taskId: fc.option(id), progress: fc.boolean(), fileCount: count, tree: fc.string({ maxLength: 40 }), verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const), hints: fc.uniqueArray(fc.constantFrom(...hintCodes)) })),
 });
 

@@ -25,7 +25,7 @@ describe('body', () => {
   test('says what was done, with evidence', () => {
     const body = shown(renderPullRequestBody(report(complete, { iterations: [entry(1, { recommendation: 'Try @octocat, fixes #99', verdict: { taskDone: true } })] })));
     for (const part of [
-      '**Complete.** All required tasks are done (1 of 2 tasks done).',
+      '**Complete.** All required tasks are done (1 of 2 tasks).',
       '**Next:** Review the pull request and merge it.',
       '**Greet people by name** ([#12](https://github.com/acme/shop/issues/12)): ✅ done',
       'Files: `src/greeting.ts`',

@@ -21,7 +21,7 @@ const state: LaneState = {
   pause: null,
   ledger: [],
   transitions: [],
-  lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, publishedHead: null },
+  lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, published: null },
   lastIteration: null,
 };
 
@@ -53,7 +53,11 @@ describe('status comment', () => {
 
   test('says when state was not saved', () => {
     const comment = renderStatusComment(report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'the cache is read-only for this event' } }), null);
-    expect(comment).toContain('State was **not saved**: the cache is read-only for this event');
+    expect(comment).toContain('State was **not saved**: the cache is read-only for this event. The next run of this lane does not know what this one used and did.');
+  });
+
+  test('on the pull request it does not point at that pull request', () => {
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toContain('Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)');
   });
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {

@@ -22,8 +22,8 @@ export interface JudgedOutput {
 /** Reads signal, errors and limits out of an output. */
 export function judgeOutput(output: Output, now: number): JudgedOutput {
   const { finalMessage, failure, rejected, denials, ...numbers } = output.format === 'text' ? summaryOfText(output.text) : output.summary;
-  const { block, endsInFencedBlock } = findStatusBlock(finalMessage);
-  const lines = markLines(finalMessage);
+  const lines = markLines(readablePart(finalMessage));
+  const { block, endsInFencedBlock } = findStatusBlock(lines);
   // With a block no phrase is read at all.
   const phrases = block === null ? readPhrases(proseOf(lines, 'prose')) : NO_PHRASES;
   const signal: Signal = block === null ? { ...NO_SIGNAL, from: phrases.found ? 'phrases' : 'none' } : { from: 'block', ...block };
@@ -42,6 +42,15 @@ export function judgeOutput(output: Output, now: number): JudgedOutput {
     ...numbers,
   };
   return { analysis, final: { chars: finalMessage.length, endsInFencedBlock } };
+}
+
+/** Longer than any message of a model; it bounds memory when something else was printed. */
+const MAX_HEAD_CHARS = 256 * 1024;
+const MAX_TAIL_CHARS = 1024 * 1024;
+
+function readablePart(message: string): string {
+  if (message.length <= MAX_HEAD_CHARS + MAX_TAIL_CHARS) return message;
+  return `${message.slice(0, MAX_HEAD_CHARS)}\n…\n${message.slice(-MAX_TAIL_CHARS)}`;
 }
 
 const NO_SIGNAL: Omit<Signal, 'from'> = {

@@ -19,26 +19,24 @@ const QUOTE = 0x22;
 const SPACE = 0x20;
 const LINE_FEED = Uint8Array.of(0x0a);
 
+/** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
+const MAX_FAILURES = 10_000;
+
 /** Finds objects in lines; a line that starts one and breaks it off is text, and does not take the next object with it. */
 export function createObjectFinder(sink: ObjectSink): (line: Kept) => void {
   const bytes = createCappedBytes();
   let open: JsonWalker | null = null;
+  let failures = 0;
 
   return (line) => {
-    // Inside a pretty-printed object nothing but another event starts in the first column with a key.
-    const isFresh = line.head[0] === OPEN_BRACE && line.head[1] === QUOTE;
-    if (open !== null && !isFresh) return goOn(open, line);
+    if (open !== null && mayContinue(line.head)) return goOn(open, line);
     open = null;
-    if (!sink.mayStart() || line.head[firstVisible(line.head)] !== OPEN_BRACE) return sink.text(line);
+    if (failures === MAX_FAILURES || !sink.mayStart() || line.head[firstVisible(line.head)] !== OPEN_BRACE) return sink.text(line);
     const object = endsObject(line) ? parseObject(line) : null;
-    if (object !== null) sink.object(object);
-    else start(line);
-  };
-
-  function start(line: Kept): void {
+    if (object !== null) return found(object);
     bytes.clear();
     goOn(createJsonWalker(), line);
-  }
+  };
 
   function goOn(walker: JsonWalker, line: Kept): void {
     const parts = [line.head, ...(line.tail === null ? [] : [line.tail]), LINE_FEED];
@@ -48,10 +46,25 @@ export function createObjectFinder(sink: ObjectSink): (line: Kept) => void {
     open = stillOpen ? walker : null;
     if (stillOpen) return;
     const object = line.tail === null ? parseObject(bytes.kept()) : null;
-    if (object === null) sink.text(line);
-    else sink.object(object);
+    if (object !== null) return found(object);
+    failures += 1;
+    sink.text(line);
+  }
+
+  function found(object: JsonObject): void {
+    failures = 0;
+    sink.object(object);
   }
 }
+
+/** Whether a pretty-printed object may go on in this line: not in prose, nor where another event starts in the first column. */
+function mayContinue(line: Uint8Array): boolean {
+  const isFresh = line[0] === OPEN_BRACE && line[1] === QUOTE;
+  return !isFresh && JSON_STARTS.has(line[firstVisible(line)] ?? 0);
+}
+
+/** First bytes of a line inside a printed object: keys, brackets, separators, and values in an array. */
+const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[],:-0123456789tfn'));
 
 /** The object that the bytes are; null when they are something else. */
 export function parseObject(bytes: Kept): JsonObject | null {

@@ -1,20 +1,18 @@
 import type { Signal } from './analysis.ts';
 import { capped } from './json.ts';
-import { markLines } from './markdown-code.ts';
 import type { MarkedLine } from './markdown-code.ts';
 
 /** What a status block says: a signal without its origin. */
 export type StatusBlock = Omit<Signal, 'from'>;
 
-/** The last well-formed block of a final message. `endsInFencedBlock`: the message ends in a block that does not count because it is code. */
+/** The last well-formed block of a message. `endsInFencedBlock`: the message ends in a block that does not count because it is code. */
 export interface FoundBlock {
   readonly block: StatusBlock | null;
   readonly endsInFencedBlock: boolean;
 }
 
 /** Finds the agent's self-report, outside code fences and quotes; the last one wins. */
-export function findStatusBlock(message: string): FoundBlock {
-  const lines = markLines(message);
+export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
   const block = bodiesIn(lines).map(readBlock).findLast((found) => found !== null) ?? null;
   return { block, endsInFencedBlock: endsInFencedBlock(lines) };
 }
@@ -114,8 +112,13 @@ function readBlock(body: readonly string[]): StatusBlock | null {
 
 /** The protocol's own text, echoed: it offers EXIT_SIGNAL's alternatives, or nothing but alternatives. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
-  const offersChoice = (values: readonly string[] | undefined): boolean => values?.some((value) => value.includes('|') || /^<.*>$/.test(plain(value))) ?? false;
-  return offersChoice(fields.get('EXIT_SIGNAL')) || [...fields].every(([name, values]) => name === 'RECOMMENDATION' || offersChoice(values)) && offersChoice(fields.get('STATUS'));
+  const offers = new Map([...fields].filter(([name]) => name !== 'RECOMMENDATION').map(([name, values]) => [name, values.some(offersChoice)]));
+  return offers.get('EXIT_SIGNAL') === true || (offers.size > 0 && [...offers.values()].every((offered) => offered));
+}
+
+/** `true | false` and `<number>`. */
+function offersChoice(value: string): boolean {
+  return plain(value).includes('|') || /^<.*>$/.test(plain(value));
 }
 
 function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | null {

@@ -1,0 +1,15 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ACTION_FOLDER } from '../sandbox/sandbox.ts';
+import type { Row } from './measure.ts';
+
+const GOAL_MB = 2.5;
+
+/** All files of dist/, licences included. */
+export async function measureBundleSize(): Promise<readonly Row[]> {
+  const folder = join(ACTION_FOLDER, 'dist');
+  const names = await readdir(folder, { recursive: true });
+  const files = (await Promise.all(names.map((name) => stat(join(folder, name))))).filter((found) => found.isFile());
+  const megabytes = files.reduce((sum, { size }) => sum + size, 0) / 1e6;
+  return [{ measure: 'bundle: all of dist/', value: `${megabytes.toFixed(2)} MB in ${String(files.length)} files`, goal: `≤ ${String(GOAL_MB)} MB`, isMet: megabytes <= GOAL_MB }];
+}

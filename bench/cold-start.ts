@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readInputDefaults } from '../sandbox/runner.ts';
+import { ACTION_FOLDER, events, REPOSITORY, TOKEN, type Sandbox } from '../sandbox/sandbox.ts';
+import { alternate, ratioRow, type Row } from './measure.ts';
+
+const GOAL = 4;
+const ROUNDS = 15;
+
+/** Start to end of main, for runs that end in the gate, against a Node that runs an empty file. */
+export async function measureColdStart(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
+  const empty = join(folder, 'empty.mjs');
+  await mkdir(folder, { recursive: true });
+  await writeFile(empty, '');
+  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo' } } };
+  const runs = { 'cold start: event that is not for us': otherLabel, 'cold start: idle run, one API request': events.schedule() };
+  const rows: Row[] = [];
+  for (const [measure, event] of Object.entries(runs)) {
+    const environment = await environmentOf(sandbox, event, folder);
+    const start = (script: string) => () => wallOf(script, environment, folder);
+    rows.push(ratioRow(measure, await alternate(ROUNDS, start(join(ACTION_FOLDER, 'dist', 'main.js')), start(empty)), GOAL));
+  }
+  return rows;
+}
+
+async function wallOf(script: string, environment: Readonly<Record<string, string>>, folder: string): Promise<number> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [script], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => void (said += text.toString()));
+  const code = await new Promise((resolve) => child.once('exit', resolve));
+  if (code !== 0) throw new Error(`${script} ended with ${String(code)}:\n${said}`);
+  return performance.now() - startedAt;
+}
+
+/** What the runner sets. */
+async function environmentOf(sandbox: Sandbox, event: { readonly name: string; readonly payload: unknown }, folder: string): Promise<Record<string, string>> {
+  const path = join(folder, `${event.name}.json`);
+  await writeFile(path, JSON.stringify(event.payload));
+  for (const name of ['output', 'state', 'summary']) await writeFile(join(folder, name), '');
+  const inputs = readInputDefaults(await readFile(join(ACTION_FOLDER, 'action.yml'), 'utf8'), TOKEN);
+  return {
+    PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
+    HOME: folder,
+    RUNNER_TEMP: folder,
+    GITHUB_WORKSPACE: folder,
+    GITHUB_REPOSITORY: `${REPOSITORY.owner}/${REPOSITORY.name}`,
+    GITHUB_RUN_ID: '1',
+    GITHUB_EVENT_NAME: event.name,
+    GITHUB_EVENT_PATH: path,
+    GITHUB_OUTPUT: join(folder, 'output'),
+    GITHUB_STATE: join(folder, 'state'),
+    GITHUB_STEP_SUMMARY: join(folder, 'summary'),
+    ...sandbox.cache.env,
+    GITHUB_SERVER_URL: `http://github.localhost:${new URL(sandbox.remote.url).port}`,
+    GITHUB_API_URL: sandbox.github.url,
+    ...Object.fromEntries(Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
+  };
+}

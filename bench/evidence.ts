@@ -1,0 +1,57 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { createRepository } from '../src/git/checkout.ts';
+import { alternate, costOf, ratioRow, type Row } from './measure.ts';
+
+const GOAL = 2;
+const FILES = 100_000;
+const FILES_PER_FOLDER = 100;
+const ROUNDS = 5;
+
+/** A snapshot of a large work tree, against `git status`. */
+export async function measureEvidence(folder: string): Promise<readonly Row[]> {
+  const workspace = join(folder, 'workspace');
+  await createLargeCheckout(workspace);
+  const repository = createRepository({
+    folder: workspace,
+    remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
+    workFolder: join(folder, 'own'),
+    rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [], scanner: { scan: () => Promise.resolve([]) } },
+    identity: { name: 'bench', email: 'bench@example.com' },
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
+  const snapshot = () => costOf(async () => void (await repository.snapshot()));
+  const status = () => costOf(() => git(workspace, ['status', '--porcelain']));
+  const pairs = await alternate(ROUNDS, snapshot, status);
+  return [ratioRow(`evidence: ${FILES.toLocaleString('en')} files, against git status`, pairs.map(([ours, theirs]) => [ours.wallMs, theirs.wallMs]), GOAL)];
+}
+
+async function createLargeCheckout(workspace: string): Promise<void> {
+  await mkdir(workspace, { recursive: true });
+  await git(workspace, ['init', '--quiet', '--initial-branch=main']);
+  const importer = spawn('git', ['fast-import', '--quiet'], { cwd: workspace, env: environment, stdio: ['pipe', 'ignore', 'inherit'] });
+  const ended = once(importer, 'exit');
+  await pipeline(Readable.from(commit()), importer.stdin);
+  await ended;
+  await git(workspace, ['reset', '--quiet', '--hard']);
+}
+
+function* commit(): Generator<string> {
+  yield 'commit refs/heads/main\ncommitter Bench <bench@example.com> 1700000000 +0000\ndata 5\nfiles\n';
+  for (let at = 0; at < FILES; at += 1) {
+    const text = `export const number${String(at)} = ${String(at)};\n`;
+    const folder = Math.floor(at / FILES_PER_FOLDER);
+    yield `M 100644 inline src/${String(folder % 40)}/${String(folder)}/file-${String(at)}.js\ndata ${String(text.length)}\n${text}\n`;
+  }
+}
+
+const environment = { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+
+async function git(folder: string, args: readonly string[]): Promise<void> {
+  await promisify(execFile)('git', args, { cwd: folder, env: environment, maxBuffer: 2 ** 26 });
+}

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createSampleProject, startGitRemote } from '../sandbox/git-remote.ts';
+import { readInputDefaults } from '../sandbox/runner.ts';
+import { ACTION_FOLDER, TOKEN } from '../sandbox/sandbox.ts';
+import { parseInputs } from '../src/config/inputs.ts';
+import { analyze } from '../src/core/analysis/analyze.ts';
+import { initialState } from '../src/core/state.ts';
+import type { Task } from '../src/core/tasks/task.ts';
+import { createRepository } from '../src/git/checkout.ts';
+import { loop } from '../src/loop/loop.ts';
+import type { Agent, Log, OpenedLane, Repository } from '../src/ports.ts';
+import { createRunFolder, writeRunRecord } from '../src/run-record.ts';
+import { createSecretScanner } from '../src/secrets/scanner.ts';
+import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
+
+const GOAL = 3;
+const ROUNDS = 7;
+const ITERATIONS = 8;
+
+/** The loop with an agent that only writes a file, against the git commands that a script would need for the same. */
+export async function measureOrchestration(folder: string): Promise<readonly Row[]> {
+  await using remote = await startGitRemote({ folder: join(folder, 'remote'), token: TOKEN });
+  const [ours, bare] = [join(folder, 'ours'), join(folder, 'bare')];
+  await mkdir(ours, { recursive: true });
+  await createSampleProject(ours);
+  await remote.importFrom(ours);
+  await git(folder, ['clone', '--quiet', remote.repositoryFolder, bare]);
+  const repository = createRepository({
+    folder: ours,
+    remote: { url: remote.url, token: TOKEN },
+    workFolder: join(folder, 'own'),
+    rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [TOKEN], scanner: createSecretScanner() },
+    identity: { name: 'bench', email: 'bench@example.com' },
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
+  const opened = await repository.openLane({ branch: LANE.branch, baseBranch: LANE.baseBranch, start: LANE.start });
+
+  const pairs = await alternate(ROUNDS, await loopOn(repository, { folder, workspace: ours, opened }), () => costOf(() => bareIterations(bare)));
+  const rows = [ratioRow(`orchestration: ${String(ITERATIONS)} iterations, wall`, pairs.map(([a, b]) => [a.wallMs, b.wallMs]), GOAL)];
+  const withCpu = pairs.flatMap(([a, b]) => (a.cpuMs === null || b.cpuMs === null ? [] : [[a.cpuMs, b.cpuMs] as const]));
+  return withCpu.length === 0 ? rows : [...rows, ratioRow(`orchestration: ${String(ITERATIONS)} iterations, CPU`, withCpu, GOAL)];
+}
+
+const LANE = { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null } as const;
+const TASK: Task = { id: 'issue-1', title: 'Write files', body: 'One after another.', source: { kind: 'issue', number: 1, url: 'https://example.com/1' }, priority: 3, dependsOn: [], optional: false };
+
+/** One call of the result runs the real loop over all iterations and tells what that cost. */
+async function loopOn(repository: Repository, at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane }): Promise<() => Promise<Cost>> {
+  const defaults = readInputDefaults(await readFile(join(ACTION_FOLDER, 'action.yml'), 'utf8'), TOKEN);
+  const config = parseInputs({ ...defaults, 'max-iterations': String(ITERATIONS), 'max-iterations-per-task': '0' });
+  const runFolder = createRunFolder(at.folder);
+  const startedAt = Date.now();
+  const run = {
+    config,
+    agent: writingAgent(at.workspace),
+    agentName: { name: 'none', version: '' },
+    repository,
+    verifier: { verify: () => Promise.resolve({ kind: 'not-run' } as const) },
+    clock: { now: () => Date.now() },
+    log: silent,
+    signal: new AbortController().signal,
+    runId: '1',
+    promptTemplate: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
+    readLearnings: () => Promise.resolve(''),
+    redact: (text: string) => text,
+    narrate: () => undefined,
+    record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, work }); },
+  };
+  return () => costOf(async () => {
+    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), notes: { restored: '', warnings: [] } });
+    if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null)) throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
+  });
+}
+
+function writingAgent(workspace: string): Agent {
+  const analysis = analyze('I wrote a file; more to come.', 0);
+  return {
+    prepare: () => Promise.resolve(''),
+    call: async () => {
+      await writeNextFile(workspace);
+      return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, durationMs: 0 };
+    },
+    exportSession: () => Promise.resolve(false),
+    importSession: () => Promise.resolve(false),
+    sweep: () => Promise.resolve(),
+  };
+}
+
+/** Content before, content after, what changed, the new texts to be searched for secrets, and the commit. */
+async function bareIterations(folder: string): Promise<void> {
+  for (let iteration = 0; iteration < ITERATIONS; iteration += 1) {
+    const before = await bareSnapshot(folder);
+    await writeNextFile(folder);
+    const after = await bareSnapshot(folder);
+    const changes = await git(folder, ['diff-tree', '-r', '--raw', '--numstat', before, after]);
+    await git(folder, ['cat-file', 'blob', changes.split(' ')[3] ?? '']);
+    await git(folder, ['commit', '--quiet', '--message', 'Write files\n\nRalph-Run: 1']);
+  }
+}
+
+async function bareSnapshot(folder: string): Promise<string> {
+  await git(folder, ['add', '--all']);
+  await git(folder, ['rev-parse', 'HEAD']);
+  return git(folder, ['write-tree']);
+}
+
+let written = 0;
+
+async function writeNextFile(folder: string): Promise<void> {
+  written += 1;
+  await writeFile(join(folder, `file-${String(written)}.js`), `export const number = ${String(written)};\n`);
+}
+
+const silent: Log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_, body) => body() };
+
+async function git(folder: string, args: readonly string[]): Promise<string> {
+  const identity = { GIT_AUTHOR_NAME: 'bench', GIT_AUTHOR_EMAIL: 'bench@example.com', GIT_COMMITTER_NAME: 'bench', GIT_COMMITTER_EMAIL: 'bench@example.com' };
+  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env: { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...identity } });
+  return stdout.trim();
+}

@@ -1,0 +1,49 @@
+import { events, type Sandbox } from '../sandbox/sandbox.ts';
+import type { Row } from './measure.ts';
+
+const IDLE_GOAL = 5;
+
+/** HTTP requests of whole runs, main and post: to the API, the cache and the git server. Counted, not timed. */
+export async function countRequests(sandbox: Sandbox): Promise<readonly Row[]> {
+  const idle = await requestsOf(sandbox, 'idle');
+  for (const title of ['Add a farewell', 'Add a product', 'Say hello in German']) sandbox.openIssue({ title, body: 'With a test.' });
+  const first = await requestsOf(sandbox, 'complete');
+  const again = await requestsOf(sandbox, 'idle');
+  return [
+    row('requests: idle run, no labelled issue', idle, IDLE_GOAL),
+    row('requests: first run over 3 issues', first, null),
+    row('requests: next run, all of them done', again, IDLE_GOAL),
+  ];
+}
+
+interface Requests {
+  readonly api: number;
+  readonly cache: number;
+  readonly git: number;
+}
+
+async function requestsOf(sandbox: Sandbox, expected: string): Promise<Requests> {
+  let before = requestsSoFar(sandbox);
+  const { outputs, main } = await sandbox.run({
+    event: events.schedule(),
+    // What the checkout step asked for is not ours.
+    prepare: async () => void (before = await Promise.resolve(requestsSoFar(sandbox))),
+  });
+  if (outputs['outcome'] !== expected) throw new Error(`the run ended as ${outputs['outcome'] ?? 'nothing'} instead of ${expected}:\n${main.log}`);
+  const after = requestsSoFar(sandbox);
+  return { api: after.api - before.api, cache: after.cache - before.cache, git: after.git - before.git };
+}
+
+function requestsSoFar({ github, cache, remote }: Sandbox): Requests {
+  return { api: github.requests.length, cache: cache.requests.length, git: remote.requests.length };
+}
+
+function row(measure: string, { api, cache, git }: Requests, goal: number | null): Row {
+  const all = api + cache + git;
+  return {
+    measure,
+    value: `${String(all)} (${String(api)} API, ${String(cache)} cache, ${String(git)} git)`,
+    goal: goal === null ? '' : `≤ ${String(goal)}`,
+    isMet: goal === null ? null : all <= goal,
+  };
+}

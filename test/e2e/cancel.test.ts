@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { isRunning } from '../integration/process-fixture.ts';
+import { createScene, type Run, type Scene } from './e2e-fixture.ts';
+
+const work: Behaviour = { kind: 'work' };
+const hang: Behaviour = { kind: 'hang', ignoreSigterm: false };
+const thinks = 'I think for a very long time.';
+
+test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
+  { name: 'an agent that hangs', behaviour: () => hang },
+  { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
+  { name: 'an agent with an orphan in a session of its own', behaviour: ({ sandbox }) => ({ kind: 'hang-with-orphan', pidFile: join(sandbox.folder, 'orphan.pid') }) },
+])('cancel with $name: main is gone within 7 s, finished work is published, the next run goes on', async ({ behaviour }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent: [work, behaviour(scene)], when: { text: thinks, act: (main) => { main.cancel(); } } });
+  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run.main.signal).toBeNull();
+  const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+  if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+  expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
+  expect(run.summary).toContain('Cancelled');
+  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
+  await expectToGoOn(scene);
+});
+
+test('a cancel that begins with SIGTERM is a cancel', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent: [work, hang], when: { text: thinks, act: (main) => { main.kill('SIGTERM'); } } });
+  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
+  expect(scene.pullOf('ralph/queue').status.outcome).toBe('cancelled');
+  await expectToGoOn(scene);
+});
+
+test.each([
+  { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: thinks },
+  { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
+])('SIGKILL $name: post ends what is left, publishes and saves; the next run goes on', async ({ agent, text }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent, when: { text, act: (main) => { main.kill('SIGKILL'); } } });
+  expect(run.main.signal).toBe('SIGKILL');
+  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(run.summary).toContain('Killed');
+  expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled', reason: 'killed' } });
+  await expectToGoOn(scene);
+});
+
+test.each([
+  { name: 'before the pull request is opened', fault: { kind: 'hang' } as const },
+  { name: 'after it was opened, before the answer', fault: { kind: 'lost' } as const },
+])('SIGKILL while publishing, $name: post makes it whole without a second pull request', async ({ fault }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const { faults } = scene.sandbox.github;
+  // The gate's permission check is the first such request.
+  faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: { kind: 'answer', status: 422, body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] } } });
+  faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: fault });
+  const run = await scene.run({ when: { text: 'pushed ', act: async (main) => {
+    await expect.poll(() => scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls')).length).toBe(2);
+    main.kill('SIGKILL');
+  } } });
+  expect(run.main.signal).toBe('SIGKILL');
+  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+});
+
+test('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 1, effect: { kind: 'hang' } });
+  const run = await killWhileTheGateWaits(scene, 'kill');
+  expect(run).toMatchObject({ calls: 0, main: { signal: 'SIGKILL' } });
+  expect(run.summary).toContain('Killed');
+  expect(scene.sandbox.github.state).toMatchObject({ pulls: [], comments: [], reactions: [] });
+  expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
+});
+
+test('a cancel while the gate waits for an API that hangs: main is gone within 7 s', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });
+  const run = await killWhileTheGateWaits(scene, 'cancel');
+  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run).toMatchObject({ calls: 0, main: { signal: null, exitCode: 1 } });
+  expect(run.summary).toContain('Cancelled');
+});
+
+function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Run> {
+  return scene.run({ when: { text: '::add-mask::', act: async (main) => {
+    await expect.poll(() => scene.sandbox.github.requests.length, { timeout: 5_000 }).toBeGreaterThan(0);
+    if (how === 'kill') main.kill('SIGKILL');
+    else main.cancel();
+  } } });
+}
+
+/** The next run finishes the task: no commit lost, no second pull request, no second comment. */
+async function expectToGoOn(scene: Scene): Promise<void> {
+  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', iterations: '1' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count']);
+  const { number } = scene.pullOf('ralph/queue');
+  expect(scene.sandbox.github.state.comments.map(({ issue }) => issue)).toEqual([1, number]);
+}

@@ -1,0 +1,118 @@
+import { readFile, realpath, rm, writeFile, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
+import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
+import { events, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
+import type { Behaviour } from '../../sandbox/scripted-agent.ts';
+import { parseHiddenStatus, type RalphStatus } from '../../src/report/status-json.ts';
+import { processesWith } from '../integration/process-fixture.ts';
+
+export const KEY = 'sk-ant-sandbox-key-that-opens-nothing';
+
+/** A job of a scene: a scheduled one on the scripted agent unless it says otherwise. */
+export interface SceneJob extends Partial<SandboxJob> {
+  /** What the agent does in its first calls; honest work after that. */
+  readonly agent?: readonly Behaviour[];
+  /** Does `act` as soon as the log of main holds `text`. */
+  readonly when?: { readonly text: string; readonly act: (main: RunningMain) => unknown };
+}
+
+export interface Run extends JobResult {
+  readonly workspace: string;
+  readonly machine: string;
+  /** Agent calls that were made. */
+  readonly calls: number;
+  /** From what `when` did to the end of main. */
+  readonly endedAfterMs: number;
+}
+
+/** A repository with its GitHub, over several jobs. */
+export interface Scene extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  /** Runs main and post; what must hold after every run whatever happened in it is checked here. */
+  run(job?: SceneJob): Promise<Run>;
+  openIssue(title: string, labels?: readonly string[]): StoredIssue;
+  commentsOn(number: number): readonly StoredComment[];
+  /** The one pull request of `branch`, with its text; fails when there are several. */
+  pullOf(branch: string): { readonly number: number; readonly draft: boolean; readonly body: string; readonly title: string; readonly status: RalphStatus };
+  /** Subjects of the commits that the remote's `branch` has and main lacks, oldest first. */
+  commitsOf(branch: string): Promise<string[]>;
+}
+
+/** More calls than any run makes: what is left of them tells how many were made. */
+const SCRIPT_LENGTH = 40;
+
+export async function createScene(): Promise<Scene> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-')));
+  const sandbox = await startSandbox(join(folder, 'sandbox'));
+  const { github } = sandbox;
+  let runs = 0;
+  return {
+    sandbox,
+    async run({ agent = [], when, event = events.schedule(), inputs, env, ...job } = {}) {
+      const script = join(folder, `script-${String((runs += 1))}.json`);
+      await writeFile(script, JSON.stringify([...agent, ...Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }))]));
+      const watch = when === undefined ? null : watchFor(when);
+      const result = await sandbox.run({
+        event,
+        inputs: { 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS', ...inputs },
+        env: { RALPH_SCRIPT: script, RALPH_PAUSE_MS: '0', ...env },
+        ...job,
+        ...watch?.hooks,
+      });
+      const left = JSON.parse(await readFile(script, 'utf8')) as unknown[];
+      await expectCleanEnd(result);
+      expect(github.violations).toEqual([]);
+      return { ...result, calls: SCRIPT_LENGTH - left.length, endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs() };
+    },
+    openIssue: (title, labels = ['ralph']) => sandbox.openIssue({ title, body: `Please: ${title}.`, labels }),
+    commentsOn: (number) => github.state.comments.filter(({ issue }) => issue === number),
+    pullOf(branch) {
+      const pulls = github.state.pulls.filter(({ head }) => head === branch);
+      expect(pulls).toHaveLength(1);
+      const number = pulls[0]?.number ?? 0;
+      const { body = '', title = '' } = github.state.issues.find((issue) => issue.number === number) ?? {};
+      const hidden = parseHiddenStatus(body);
+      if (hidden.kind !== 'found') throw new Error(`The pull request of ${branch} has no readable status: ${JSON.stringify(hidden)}`);
+      return { number, draft: pulls[0]?.draft ?? false, body, title, status: hidden.status };
+    },
+    commitsOf: async (branch) => (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
+    async [Symbol.asyncDispose]() {
+      await sandbox[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Nothing shows a secret, and no process of the run is left. */
+async function expectCleanEnd({ main, post, outputs, summary, machine }: JobResult & { readonly machine: string }): Promise<void> {
+  const shown = [main.log, post.log].join('\n').split('\n').filter((line) => !line.startsWith('::add-mask::'));
+  const everything = [...shown, summary, JSON.stringify(outputs)].join('\n');
+  for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')]) expect(everything).not.toContain(secret);
+  expect(post.exitCode).toBe(0);
+  await vi.waitFor(() => { expect(processesWith(machine)).toEqual([]); }, 2_000);
+}
+
+function watchFor({ text, act }: NonNullable<SceneJob['when']>): { readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>; readonly firedAfterMs: () => number } {
+  const startedAt = Date.now();
+  let log = '';
+  let main: RunningMain | null = null;
+  let firedAt = 0;
+  return {
+    hooks: {
+      onStart: (running) => { main = running; },
+      onOutput: (chunk) => {
+        log += chunk;
+        if (firedAt !== 0 || main === null || !log.includes(text)) return;
+        firedAt = Date.now();
+        act(main);
+      },
+    },
+    firedAfterMs: () => {
+      if (firedAt === 0) throw new Error(`The log never held "${text}":\n${log}`);
+      return firedAt - startedAt;
+    },
+  };
+}

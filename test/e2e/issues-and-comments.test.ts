@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { events } from '../../sandbox/sandbox.ts';
+import { createScene } from './e2e-fixture.ts';
+
+/** What the runner gives to jobs of label and comment events. */
+const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
+
+test('a labelled issue is worked on a lane of its own; the read-only cache is told; the queue leaves it alone', async () => {
+  await using scene = await createScene();
+  const { sandbox } = scene;
+  const issue = scene.openIssue('Greet several people');
+  sandbox.cache.setMode('read');
+
+  const run = await scene.run({ event: events.labeled(issue) });
+  expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'false' } });
+  expect(run.main.log).toContain('state: NOT saved: this event\'s cache is read-only');
+  expect(run.summary).toContain('read-only');
+  expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
+  expect(scene.pullOf('ralph/issue-1').body).toContain('Closes #1');
+  expect(sandbox.cache.entries).toEqual([]);
+  expect(sandbox.github.state.reactions).toMatchObject([{ content: 'eyes', on: { kind: 'issue', number: 1 } }]);
+
+  sandbox.cache.setMode('write');
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'no_tasks' } });
+  const other = scene.openIssue('Another one');
+  expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '1' } });
+  expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(other.number)}`);
+  expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
+});
+
+test.each([
+  { case: 'a label that is not the task label', event: 'label' },
+  { case: 'a comment that is no command', event: 'comment' },
+  { case: 'a comment of our own', event: 'own' },
+] as const)('$case: green, without a call or a request', async ({ event }) => {
+  await using scene = await createScene();
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('Something', ['ralph', 'bug']);
+  const body = event === 'own' ? '<!-- ralph-action:status:queue -->\n/ralph run' : 'I like /ralph run';
+  const run = await scene.run({ event: event === 'label' ? events.labeled(issue, 'bug') : events.comment(github, { issue, body }), env: readOnlyCache });
+  expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'not_for_us' } });
+  expect(github.requests).toEqual([]);
+});
+
+test('commands of a writer: status and unknown ones are answered in one sticky comment, run works the issue', async () => {
+  await using scene = await createScene();
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('Greet twice');
+  const say = (body: string, by = 'octo') => scene.run({ event: events.comment(github, { issue, body, by }), env: readOnlyCache });
+  const ours = () => scene.commentsOn(issue.number).filter(({ author }) => author.type === 'Bot');
+
+  expect(await say('/ralph status')).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'answered' } });
+  expect(ours()).toMatchObject([{ body: expect.stringContaining('Last run: none yet') as string }]);
+  expect(ours()[0]?.body).toContain('0 of 1 task done');
+
+  expect(await say('/ralph stats')).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { reason: 'answered' } });
+  expect(ours()).toMatchObject([{ body: expect.stringContaining('Did you mean `/ralph status`?') as string }]);
+
+  expect(await say('/ralph run')).toMatchObject({ calls: 2, main: { exitCode: 0 }, outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
+  expect(ours()).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
+  const reactions = github.state.reactions.filter(({ on }) => on.kind === 'comment');
+  expect(reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes', 'eyes']);
+});
+
+test.each(['/ralph run', '/ralph status', '/ralph nonsense'])('%s of a stranger gets one reaction and no comment', async (body) => {
+  await using scene = await createScene();
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('Greet twice');
+  const run = await scene.run({ event: events.comment(github, { issue, body, by: 'stranger' }) });
+  expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'refused', reason: 'not_allowed' } });
+  expect(github.state.reactions).toMatchObject([{ content: '-1', on: { kind: 'comment' } }]);
+  expect(github.state.comments).toHaveLength(1);
+  expect(run.main.log).toContain('stranger may not command Ralph');
+});
+
+test('a label that a stranger put on is refused', async () => {
+  await using scene = await createScene();
+  const issue = scene.openIssue('Greet twice');
+  expect(await scene.run({ event: events.labeled(issue, 'ralph', 'triager') })).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'refused' } });
+  expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+});
+
+test('a comment on Ralph\'s pull request is about its lane', async () => {
+  await using scene = await createScene();
+  const { github } = scene.sandbox;
+  scene.openIssue('First');
+  scene.openIssue('Second');
+  await scene.run({ inputs: { 'max-iterations': '2' } });
+  const { number } = scene.pullOf('ralph/queue');
+  const pull = github.state.issues.find((issue) => issue.number === number);
+  if (pull === undefined) throw new Error('no pull request');
+  const say = (body: string) => scene.run({ event: events.comment(github, { issue: pull, body }) });
+
+  expect(await say('/ralph status')).toMatchObject({ calls: 0, outputs: { reason: 'answered' } });
+  const status = scene.commentsOn(number).filter(({ author }) => author.type === 'Bot');
+  expect(status).toHaveLength(1);
+  expect(status[0]?.body).toContain('1 of 2 tasks done');
+  expect(status[0]?.body).toContain('Last run: `limit (iterations)`');
+
+  expect(await say('/ralph run')).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
+});
+
+test('status of an issue that the queue works tells how the queue stands', async () => {
+  await using scene = await createScene();
+  const { github } = scene.sandbox;
+  const issue = scene.openIssue('First');
+  scene.openIssue('Second');
+  await scene.run({ inputs: { 'max-iterations': '2' } });
+  await scene.run({ event: events.comment(github, { issue, body: '/ralph status' }) });
+  const ours = scene.commentsOn(issue.number).filter(({ author }) => author.type === 'Bot');
+  expect(ours).toHaveLength(1);
+  expect(ours[0]?.body).toContain('1 of 2 tasks done');
+});

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { closePull } from '../../sandbox/github/state.ts';
+import { createScene, type Scene } from './e2e-fixture.ts';
+
+test.each([{ branch: 'kept' }, { branch: 'deleted' }])('merged between runs, branch $branch: the next run begins the lane anew', async ({ branch }) => {
+  await using scene = await createScene();
+  const { github, git } = scene.sandbox;
+  const issue = scene.openIssue('First');
+  await scene.run();
+  closePull(github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
+  issue.state = 'closed';
+  await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+  if (branch === 'deleted') await git('branch', '-D', 'ralph/queue');
+
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
+  scene.openIssue('Second');
+  expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Second', 'Second']);
+  const second = github.state.pulls.at(-1);
+  expect(github.state.pulls).toHaveLength(2);
+  const body = github.state.issues.find(({ number }) => number === second?.number)?.body ?? '';
+  expect(body).toContain('Closes #3');
+  expect(body).not.toContain('Closes #1');
+});
+
+test('closed without merging: the lane is paused, and says by what', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  await scene.run({ inputs: { 'max-iterations': '1' } });
+  const { number } = scene.pullOf('ralph/queue');
+  closePull(scene.sandbox.github.state, number, { kind: 'closed', at: Date.now() });
+  const run = await scene.run();
+  expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'by_person' } });
+  expect(run.main.log).toContain(`pull request #${String(number)}, closed without merging`);
+  expect(scene.sandbox.github.state.pulls).toHaveLength(1);
+});
+
+test('a commit of a person on the branch between runs is built upon', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  await scene.run({ inputs: { 'max-iterations': '1' } });
+  await commitAsPerson(scene, 'ralph/queue', 'By hand');
+  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First']);
+});
+
+test('a commit of a person during the run: nothing is overwritten, the state does not claim what was lost, the next run does it again', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  await scene.run({ inputs: { 'max-iterations': '1' } });
+  const moved = await scene.run({ agent: [{ kind: 'work' }, { kind: 'work' }], when: { text: 'Iteration 1/', act: () => commitAsPerson(scene, 'ralph/queue', 'By hand') } });
+  expect(moved).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' } });
+  expect(moved.main.log).toContain('a person or another run changed it meanwhile');
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand']);
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
+  expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');
+  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete', 'tasks-done': '1' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand', 'First']);
+});
+
+test('a git server that goes down before the push: red, the calls are kept in the state, the next run does it again', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  const run = await scene.run({ inputs: { 'max-iterations': '1' }, when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') } });
+  expect(run).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', iterations: '1', 'calls-remaining': '99', 'state-saved': 'true' } });
+  await scene.sandbox.git('config', 'http.uploadpack', 'true');
+  expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'calls-remaining': '97' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
+});
+
+test('what may not be published is left out, the rest is published, and the pull request says so', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  const key = `ghp_${'16C7e42F292c6912E7710c838347Ae178B4a'}`;
+  const run = await scene.run({ agent: [{ kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n', 'src/key.js': `export const key = '${key}';\n` } }] });
+  expect(run.outputs).toMatchObject({ outcome: 'complete' });
+  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue')).split('\n')).toEqual(['.gitignore', 'README.md', 'package.json', 'src/greet.js', 'src/issue-1.mjs', 'src/sum.js', 'test/issue-1.test.mjs', 'test/sum.test.js']);
+  expect(scene.pullOf('ralph/queue').body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js/);
+  expect(scene.pullOf('ralph/queue').status.withheldFiles).toBe(2);
+  expect(`${run.main.log}${run.summary}${scene.pullOf('ralph/queue').body}`).not.toContain(key);
+});
+
+async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subject: string): Promise<void> {
+  const commit = await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit-tree', `${branch}^{tree}`, '-p', branch, '-m', subject);
+  await git('update-ref', `refs/heads/${branch}`, commit);
+}

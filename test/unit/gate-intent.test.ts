@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { OWN_COMMENT_MARKER, readIntent, type Command } from '../../src/gate/intent.ts';
+import { statusMarker } from '../../src/report/status-comment.ts';
+import { UserError } from '../../src/user-error.ts';
+import { commented, labeled } from '../loop/river.ts';
+
+describe('events', () => {
+  test.each([
+    ['schedule', { schedule: '0 * * * *' }],
+    ['workflow_dispatch', { inputs: {} }],
+    ['schedule', null],
+  ])('%s works the queue', (name, payload) => {
+    expect(readIntent({ name, payload }, 'ralph')).toEqual({ kind: 'work-queue' });
+  });
+
+  test.each([
+    ['the task label', labeled(4), 'ralph'],
+    ['the task label in other letters', labeled(4, 'ann', 'RALPH'), 'Ralph'],
+  ])('issues: labeled with %s works that issue', (_name, event, label) => {
+    expect(readIntent(event, label)).toEqual({ kind: 'work-issue', issue: 4, actor: 'ann' });
+  });
+
+  test.each([
+    ['another label', labeled(4, 'ann', 'bug')],
+    ['a label that only begins like it', labeled(4, 'ann', 'ralph-later')],
+    ['a pull request', { name: 'issues', payload: { ...(labeled(4).payload as object), issue: { number: 4, pull_request: { url: 'x' } } } }],
+  ])('issues: labeled with %s is not for us', (_name, event) => {
+    expect(readIntent(event, 'ralph').kind).toBe('not-for-us');
+  });
+
+  test.each(['push', 'pull_request', 'pull_request_target', 'issue', '', 'constructor'])('the event "%s" is refused by its name, with the list of supported ones', (name) => {
+    expect(() => readIntent({ name, payload: {} }, 'ralph')).toThrow(new RegExp(`The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, issues .*labeled.*issue_comment .*created`));
+  });
+
+  test.each([
+    ['issues', 'closed'],
+    ['issues', 'unlabeled'],
+    ['issue_comment', 'edited'],
+    ['issue_comment', 'deleted'],
+  ])('the type of %s: %s is refused by its name', (name, action) => {
+    expect(() => readIntent({ name, payload: { action } }, 'ralph')).toThrow(`The event "${name}" with the type "${action}" is not supported`);
+  });
+
+  const whole = (name: string) => (name === 'issues' ? labeled(4) : commented('/ralph run', { issue: 4 })).payload as Record<string, unknown>;
+  test.each([
+    ['issues', 'without an issue', { issue: undefined }],
+    ['issues', 'without a label', { label: null }],
+    ['issues', 'without a sender', { sender: {} }],
+    ['issues', 'with an issue number that is none', { issue: { number: '4' } }],
+    ['issues', 'with an issue number below one', { issue: { number: 0 } }],
+    ['issue_comment', 'without a comment', { comment: undefined }],
+    ['issue_comment', 'with a comment id that is none', { comment: { id: 1.5, body: '/ralph run' } }],
+    ['issue_comment', 'with a body that is no text', { comment: { id: 1, body: 7 } }],
+  ])('a payload of %s %s is an error that names the file', (name, _what, change) => {
+    expect(() => readIntent({ name, payload: { ...whole(name), ...change } }, 'ralph')).toThrow(/"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/);
+  });
+
+  test('no JSON makes it throw anything but a UserError', () => {
+    const near = fc.record({ action: fc.constantFrom<unknown>('labeled', 'created', 'x', 3, null), label: fc.jsonValue(), issue: fc.jsonValue(), comment: fc.jsonValue(), sender: fc.jsonValue() }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(fc.constantFrom('issues', 'issue_comment', 'schedule', 'workflow_dispatch', 'push'), fc.oneof(fc.jsonValue(), near), (name, payload) => {
+        try {
+          expect(['work-queue', 'work-issue', 'command', 'not-for-us']).toContain(readIntent({ name, payload }, 'ralph').kind);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('the type in an error cannot bring a workflow command or a line with it', () => {
+    expect(() => readIntent({ name: 'issues', payload: { action: 'closed\n::error::x' } }, 'ralph')).toThrow('the type "closederrorx"');
+  });
+});
+
+describe('comments', () => {
+  const unknown = (word: string): Command => ({ kind: 'unknown', word });
+  test.each<[string, Command]>([
+    ['/ralph run', { kind: 'run' }],
+    ['/ralph status', { kind: 'status' }],
+    ['/RALPH Status', { kind: 'status' }],
+    ['  \n/ralph \t run  \r\nthank you', { kind: 'run' }],
+    ['/ralph', unknown('')],
+    ['/ralph   ', unknown('')],
+    ['/ralph statsu', unknown('statsu')],
+    ['/ralph run now', unknown('run now')],
+    [`/ralph ${'x'.repeat(100)}`, unknown('x'.repeat(40))],
+    ['/ralph constructor', unknown('constructor')],
+  ])('%j is a command', (body, command) => {
+    expect(readIntent(commented(body, { issue: 4 }), 'ralph')).toEqual({ kind: 'command', command, commentId: 7, thread: { number: 4, isPullRequest: false }, actor: 'ann' });
+  });
+
+  test.each([
+    ['Please use /ralph run'],
+    ['/ralphrun'],
+    ['/ralph-run'],
+    ['> /ralph run'],
+    ['`/ralph run`'],
+    [''],
+  ])('%j is none', (body) => {
+    expect(readIntent(commented(body, { issue: 4 }), 'ralph').kind).toBe('not-for-us');
+  });
+
+  test('without a body is none', () => {
+    const event = commented('', { issue: 4 });
+    expect(readIntent({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, 'ralph').kind).toBe('not-for-us');
+  });
+
+  test('of our own are known by their marker, whoever wrote them', () => {
+    expect(statusMarker('queue').startsWith(OWN_COMMENT_MARKER)).toBe(true);
+    expect(readIntent(commented(`${statusMarker('queue')}\n/ralph run`, { issue: 4 }), 'ralph')).toEqual({ kind: 'not-for-us', why: 'The comment is one of our own.' });
+  });
+
+  test('on a pull request say so', () => {
+    expect(readIntent(commented('/ralph run', { issue: 4, isPullRequest: true }), 'ralph')).toMatchObject({ thread: { number: 4, isPullRequest: true } });
+  });
+});
