@@ -91,7 +91,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         runId: String(1000 + machines),
         // The scripted agent is a script of the Node that runs here.
         path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
-        env: { ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing', ...cache.env, GITHUB_SERVER_URL: serverUrl, GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql`, ...job.env },
+        env: { ...wayToRegistry(), ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing', ...cache.env, GITHUB_SERVER_URL: serverUrl, GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql`, ...job.env },
         ...(job.onOutput === undefined ? {} : { onOutput: job.onOutput }),
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
       });
@@ -103,6 +103,12 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
       await Promise.all([github[Symbol.asyncDispose](), cache[Symbol.asyncDispose](), remote[Symbol.asyncDispose]()]);
     },
   };
+}
+
+/** How this machine reaches the npm registry; a self-hosted runner has the same in its environment. */
+function wayToRegistry(): Record<string, string> {
+  const names = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|https_proxy|no_proxy|npm_config_(registry|cafile))$/i;
+  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => names.test(entry[0]) && entry[1] !== undefined));
 }
 
 const sender = (login: string): { login: string; type: string } => ({ login, type: 'User' });

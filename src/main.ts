@@ -6,7 +6,7 @@ import type { Config, RunContext } from './config/config.ts';
 import { parseInputs } from './config/inputs.ts';
 import { conclude, type Outcome } from './core/outcome.ts';
 import { countTasks } from './core/tasks/queue.ts';
-import { gate } from './gate/gate.ts';
+import { acknowledge, gate } from './gate/gate.ts';
 import { loop } from './loop/loop.ts';
 import type { Work } from './loop/work.ts';
 import { publishAnswer } from './publish/answer.ts';
@@ -46,8 +46,9 @@ export async function main(): Promise<void> {
   const runFolder = createRunFolder(context.temp);
   rememberForPost('run-folder', runFolder);
   const world: World = { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, log, debug: (text) => { debug(redact(text)); }, runFolder, mark: randomUUID() };
-  const report = await runRiver(world, startedAt);
-  finish(report, conclude(report.outcome, config.failOn));
+  const { report, cancelled } = startRiver(world, startedAt);
+  const end = await Promise.race([report, cancelled]);
+  finish(end, conclude(end.outcome, config.failOn));
 
   function finish(end: RunReport, conclusion: 'success' | 'failure'): void {
     setOutputs(mapValues(renderOutputs(end), redact));
@@ -104,6 +105,7 @@ async function runRiver(world: World, startedAt: number): Promise<RunReport> {
       }
       const agent = await createAgent(world);
       const agentName = nameOfAgent(await agent.prepare());
+      await acknowledge(forge, intake);
       work = await loop(
         {
           config, agent, agentName, repository, log, signal, promptTemplate,

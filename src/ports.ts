@@ -92,6 +92,8 @@ export interface TreeChange {
 
 export interface IterationCommit {
   readonly before: Snapshot;
+  /** What is committed: the content that was measured, whatever happened to the work tree since. */
+  readonly after: Snapshot;
   /** Subject and body, without trailers. */
   readonly message: string;
   readonly trailers: Readonly<Record<string, string>>;

@@ -6,6 +6,8 @@ const ALWAYS = [
   'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR',
   // The runner's own net: at the end of the job it kills what still carries this id.
   'RUNNER_TRACKING_ID', 'RUNNER_OS', 'RUNNER_ARCH', 'RUNNER_TOOL_CACHE', 'CI',
+  // Where packages come from: for the agent, and for installing it.
+  'npm_config_registry', 'npm_config_cafile', 'NPM_CONFIG_REGISTRY', 'NPM_CONFIG_CAFILE',
   'JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PYTHONPATH', 'pythonLocation', 'DOTNET_ROOT', 'ANDROID_HOME',
 ] as const;
 

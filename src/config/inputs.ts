@@ -59,8 +59,10 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   const trimmed = Object.fromEntries(INPUT_NAMES.map((name) => [name, texts[name]?.trim()]));
   const parsed = inputs.safeParse(trimmed);
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => describeProblem(String(issue.path[0]), trimmed[String(issue.path[0])], issue.message));
-    throw new UserError('configuration', `${problems.length === 1 ? 'An input is' : `${String(problems.length)} inputs are`} not usable:\n${[...new Set(problems)].join('\n')}`);
+    const names = parsed.error.issues.map((issue) => String(issue.path[0]));
+    const problems = parsed.error.issues.map((issue, index) => describeProblem(names[index] ?? '', trimmed[names[index] ?? ''], issue.message));
+    const count = new Set(names).size;
+    throw new UserError('configuration', `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(problems)].join('\n')}`);
   }
   const input = parsed.data;
   return {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Config, RunContext } from '../config/config.ts';
 import { nextStep, startRun } from '../core/decide.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { isPlanComplete } from '../core/tasks/queue.ts';
+import { isPlanComplete, nextTask } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Clock, Forge, Log, Remote, Repository, StateStore } from '../ports.ts';
 import { UserError } from '../user-error.ts';
@@ -40,6 +40,12 @@ export async function gate(run: GateRun): Promise<Intake> {
   }
 }
 
+/** Shows on the issue where work begins that it does. Comes last before the first call, and throws UserError when the token may not write to issues. */
+export async function acknowledge(forge: Forge, { tasks, state }: Extract<Intake, { kind: 'work' }>): Promise<void> {
+  const task = nextTask(tasks, state.tasks, state.currentTask);
+  if (task !== null) await forge.react({ kind: 'issue', number: task.source.number }, 'eyes');
+}
+
 async function workLabeledIssue(run: GateRun, intent: Extract<Intent, { kind: 'work-issue' }>): Promise<Intake> {
   if (!(await mayCommand(run, intent.actor))) {
     return end(notAllowed(intent.actor, `label an issue "${run.config.taskLabel}" for Ralph`));
@@ -55,29 +61,36 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
     return end(notAllowed(intent.actor, 'command Ralph'));
   }
   await forge.react(comment, 'eyes');
-  const answered = (text: Answer['text']): Intake => ({ ...end({ kind: 'idle', reason: 'answered' }), answer: { thread: intent.thread.number, text } });
-  if (intent.command.kind === 'unknown') return answered({ kind: 'help', word: intent.command.word });
-
+  const thread = intent.thread.number;
   const lane = await laneOfThread(run, intent.thread);
-  if (lane.kind === 'none') return answered({ kind: 'refusal', why: lane.why });
-  if (intent.command.kind === 'run') return lane.issue === null ? workQueue(run) : workIssue(run, lane.issue);
+  if (lane.kind === 'none') return { ...end({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why: lane.why } } };
+  switch (intent.command.kind) {
+    case 'run':
+      return lane.issue === null ? workQueue(run) : workIssue(run, lane.issue);
+    case 'status':
+      return tellStatus(run, lane.issue, { thread, text: { kind: 'status' } });
+    case 'unknown':
+      return tellStatus(run, lane.issue, { thread, text: { kind: 'help', word: intent.command.word } });
+  }
+}
 
-  const id = lane.issue === null ? 'queue' : `issue-${String(lane.issue)}`;
-  const restored = await restoreState({ lane: id, expected: false, config: run.config, store: run.store, now: run.clock.now() });
-  const branch = run.config.branchPrefix + id;
+/** An answer, with how the lane stands. An issue without a branch of its own belongs to the queue, as `issue: null` does. */
+async function tellStatus(run: GateRun, issue: number | null, answer: Answer): Promise<Intake> {
+  const { config, forge } = run;
+  const { branches } = await run.remote.probe(config.branchPrefix);
+  const hasOwnLane = issue !== null && branches[`${config.branchPrefix}issue-${String(issue)}`] !== undefined;
+  const id = hasOwnLane ? `issue-${String(issue)}` : 'queue';
+  const branch = config.branchPrefix + id;
+  const restored = await restoreState({ lane: id, expected: false, config, store: run.store, now: run.clock.now() });
+  const { tasks } = tasksOfIssues(await forge.openIssuesWithLabel(config.taskLabel));
   return {
-    ...answered({ kind: 'status' }),
-    tasks: await tasksNow(run, lane.issue),
+    ...end({ kind: 'idle', reason: 'answered' }),
+    answer,
     lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
+    tasks: hasOwnLane ? tasks.filter((task) => task.id === id) : withoutOwnLane(tasks, config, branches),
     state: restored.state,
     notes: { restored: restored.note, warnings: restored.warnings },
   };
-}
-
-/** What a run of a lane would find to work on; `issue: null` is the queue. */
-async function tasksNow({ config, forge }: GateRun, issue: number | null): Promise<readonly Task[]> {
-  const issues = await forge.openIssuesWithLabel(config.taskLabel);
-  return tasksOfIssues(issue === null ? issues : issues.filter(({ number }) => number === issue)).tasks;
 }
 
 /** The lane that a comment's thread belongs to; `issue: null` is the queue. */
@@ -126,8 +139,7 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
   const remote = await run.remote.probe(config.branchPrefix);
   const remoteHead = remote.branches[branch] ?? null;
 
-  // An issue that has its own lane is worked there, or it would be done twice.
-  const tasks = request.requested === 'by-name' ? request.tasks : request.tasks.filter((task) => remote.branches[config.branchPrefix + task.id] === undefined);
+  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, remote.branches);
   if (tasks.length === 0) return end({ kind: 'idle', reason: 'no_tasks' });
 
   const restored = await restoreState({ lane: request.id, expected: remoteHead !== null, config, store: run.store, now: clock.now() });
@@ -150,14 +162,14 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
   const step = nextStep({ state, tasks, run: startRun(state, clock.now()), policy: config.policy, now: clock.now() });
   if (step.kind === 'stop' && step.outcome.kind !== 'complete') return { ...end(step.outcome), lane, tasks, state, notes };
 
-  await checkBeforeSpending(run, { base, branch, remoteMayPush: remote.mayPush, hasPullRequest: found.pullRequest?.state === 'open' });
+  await checkBeforeSpending(run, { base, branch, remoteMayPush: remote.mayPush });
   const opened = await run.repository.openLane(lane);
-  if (step.kind === 'iterate') await run.forge.react({ kind: 'issue', number: step.task.source.number }, 'eyes');
+  if (found.pullRequest === null) await run.forge.checkMayOpenPullRequests(base);
   return { kind: 'work', lane, opened, sessionFolder: restored.sessionFolder, tasks, state, notes };
 }
 
-/** Throws one UserError with everything that would make this run's work impossible or its result unpublishable. */
-async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string; readonly remoteMayPush: Awaited<ReturnType<Remote['probe']>>['mayPush']; readonly hasPullRequest: boolean }): Promise<void> {
+/** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
+async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string; readonly remoteMayPush: Awaited<ReturnType<Remote['probe']>>['mayPush'] }): Promise<void> {
   const problems = [...(await run.repository.problems())];
   if (!run.context.hasProviderKey) {
     problems.push('There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.');
@@ -165,7 +177,11 @@ async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; 
   if (lane.branch === lane.base) problems.push(`The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`);
   if (lane.remoteMayPush.kind === 'no') problems.push(lane.remoteMayPush.why);
   if (problems.length > 0) throw new UserError('configuration', `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
-  if (!lane.hasPullRequest) await run.forge.checkMayOpenPullRequests(lane.base);
+}
+
+/** An issue that has its own lane is worked there, or it would be done twice. */
+function withoutOwnLane(tasks: readonly Task[], { branchPrefix }: Config, branches: Readonly<Record<string, string>>): readonly Task[] {
+  return tasks.filter((task) => branches[branchPrefix + task.id] === undefined);
 }
 
 /** Whether what the state says of the tasks is what the remote branch holds. */

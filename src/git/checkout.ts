@@ -7,11 +7,11 @@ import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from './git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
 import { openLane, place, type Lane } from './lane.ts';
-import { changesBetween } from './objects.ts';
+import { changesBetween, treeOf } from './objects.ts';
 import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createWorkspaceRepair } from './repair.ts';
-import { readWorkTree } from './work-tree.ts';
+import { readWorkTree, type WorkTreeContent } from './work-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
 export interface RepositoryOptions {
@@ -33,6 +33,7 @@ export function createRepository(options: RepositoryOptions): Repository {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const opened = once(() => open(options));
   let lane: Lane | null = null;
+  let lastRead: WorkTreeContent | null = null;
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -42,10 +43,11 @@ export function createRepository(options: RepositoryOptions): Repository {
 
   async function snapshot(): Promise<Snapshot> {
     const { workspace, repository } = await needOpened();
-    const [head, { tree }] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    const [head, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    lastRead = content;
     const known = head ?? lane?.tip;
     if (known === undefined) throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
-    return { head: known, tree };
+    return { head: known, tree: content.tree };
   }
 
   return {
@@ -75,13 +77,13 @@ export function createRepository(options: RepositoryOptions): Repository {
       if (!lane) throw new Error('commit() before openLane()');
       const { workspace, repository, committer, repair } = await needOpened();
       await repository.seal();
-      if ((await repository.git.answer(['cat-file', '-e', lane.tip])).exitCode !== 0) throw lostObjects(workspace);
-      await repair();
-      const head = await headOf(workspace);
-      const now = await readWorkTree(repository, workspace);
-      const committed = await commitIteration(committer, { tip: lane.tip, head, now, iteration });
-      await place(workspace, repository, { branch: lane.branch, tip: committed.head });
+      const tipTree = await treeOf(repository.git, lane.tip);
+      if (tipTree === null) throw lostObjects(workspace);
+      const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
+      const now = lastRead?.tree === iteration.after.tree ? lastRead : await readWorkTree(repository, workspace);
+      const { tree, ...committed } = await commitIteration(committer, { tip: { commit: lane.tip, tree: tipTree }, head, now, iteration });
       lane = { ...lane, tip: committed.head };
+      await place(workspace, repository, { ...lane, hasIndex: tree === now.tree });
       return committed;
     },
 

@@ -11,9 +11,9 @@ export interface Identity {
   readonly email: string;
 }
 
-/** What a commit is made of: `tip` is the lane's last commit that we made or checked, `head` is where the agent left HEAD (null: nowhere). */
+/** What a commit is made of: `tip` is the lane's last commit that we made or checked, and its tree; `head` is where the agent left HEAD (null: nowhere). */
 export interface IterationContent {
-  readonly tip: ObjectId;
+  readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
   readonly iteration: IterationCommit;
@@ -28,22 +28,22 @@ export interface Committer {
 /** More commits than this in one iteration are taken together as one. */
 const mostCommits = 1000;
 
-/** Makes the commits of an iteration on top of `tip`; refs and the workspace's index are not touched. */
-export async function commitIteration(committer: Committer, content: IterationContent): Promise<CommittedIteration> {
+/** Makes the commits of an iteration on top of `tip`, the last with `tree`; refs and the workspace's index are not touched. */
+export async function commitIteration(committer: Committer, content: IterationContent): Promise<CommittedIteration & { readonly tree: ObjectId }> {
   const { git } = committer.repository;
   const { tip, head, now, iteration } = content;
-  const own = await ownCommits(git, tip, head);
+  const own = await ownCommits(git, tip.commit, head);
   const objections = own.kind === 'chain' ? await objectionsTo(committer, own.commits) : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
-  const base = keepChain ? (own.commits.at(-1) ?? tip) : tip;
+  const base = keepChain ? (own.commits.at(-1) ?? tip.commit) : tip.commit;
+  const oldTree = base === tip.commit ? tip.tree : await git.text(['rev-parse', `${base}^{tree}`]);
 
-  const { tree, withheld } = await publishableTree(committer, { base, now });
-  const oldTree = await git.text(['rev-parse', `${base}^{tree}`]);
+  const { tree, withheld } = await publishableTree(committer, { base: oldTree, now });
   const message = keepChain ? iteration.message : await messageWithSubjects(committer, iteration.message, own.commits);
   const made = tree === oldTree ? null : await commitTree(committer, { tree, parent: base, message: withTrailers(message, iteration.trailers) });
 
   const newHead = made ?? base;
-  return { head: newHead, commit: newHead === tip ? null : newHead, withheld: await newlyWithheld(git, content, { objections, withheld }) };
+  return { head: newHead, tree, commit: newHead === tip.commit ? null : newHead, withheld: await newlyWithheld(git, content, { objections, withheld }) };
 }
 
 /** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */

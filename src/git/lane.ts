@@ -82,13 +82,13 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
   const how = workedOn ? ['--reset', '-u'] : ['-m', '-u', (await headOf(workspace)) ?? tree];
   const { exitCode, stderr } = await git.answer(['read-tree', ...how, lane.tip]);
   if (exitCode !== 0) throw new UserError('infrastructure', `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`);
-  await place(workspace, repository, lane);
+  await place(workspace, repository, { ...lane, hasIndex: false });
 }
 
-/** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. */
-export async function place(workspace: Workspace, repository: PrivateRepository, lane: Lane): Promise<void> {
+/** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. `hasIndex`: the repository's index holds the very tree of the tip. */
+export async function place(workspace: Workspace, repository: PrivateRepository, lane: Lane & { readonly hasIndex: boolean }): Promise<void> {
   await repository.withIndex('copy', async (indexFile) => {
-    await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
+    if (!lane.hasIndex) await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
     await placeBranch(workspace, lane.branch, { commit: lane.tip, indexFile });
   });
 }

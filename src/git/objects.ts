@@ -13,6 +13,12 @@ export interface Change {
   readonly deletions: number | null;
 }
 
+/** The tree of a commit; null when the commit is not there. */
+export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
+
 const diffOptions = ['-r', '-z', '--raw', '--numstat', '--no-renames', '--no-ext-diff', '--no-textconv', '--ignore-submodules=none'];
 
 /** What differs between two trees, in the order of paths. */

@@ -38,7 +38,7 @@ export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ rea
     run.record(begun);
     const { agentRun, state } = await callAgent(run, { ...iteration, work: begun });
     const after = await run.repository.snapshot();
-    const committed = await run.repository.commit({ before, message: commitMessage(task), trailers: trailers(run, iteration) });
+    const committed = await run.repository.commit({ before, after, message: commitMessage(task), trailers: trailers(run, iteration) });
     const worked: Work = { ...begun, state, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
     run.record(worked);
     return conclude(run, { ...iteration, work: worked }, { startedAt, before, after, agentRun, committed });

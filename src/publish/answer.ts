@@ -2,7 +2,7 @@ import { view } from '../core/circuit.ts';
 import { initialState } from '../core/state.ts';
 import { callsRemaining } from '../core/windows.ts';
 import type { Intake } from '../gate/intake.ts';
-import { refusalMarker, renderAnswer, statusMarker } from '../report/status-comment.ts';
+import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/status-comment.ts';
 import type { PublishRun } from './publish.ts';
 import { tasksWithProgress } from './report-of.ts';
 
@@ -27,6 +27,6 @@ export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { k
     runUrl: run.context.runUrl,
     now,
   });
-  const marker = answer.text.kind === 'refusal' ? refusalMarker(lane) : statusMarker(lane);
+  const marker = answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER;
   await run.forge.upsertComment(answer.thread, marker, run.redact(body));
 }

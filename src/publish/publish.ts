@@ -2,10 +2,10 @@ import type { Outcome } from '../core/outcome.ts';
 import { endRun, recordPublished } from '../core/settle.ts';
 import { serializeState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
-import type { Clock, Forge, Log, PullRequest, Remote, StateStore } from '../ports.ts';
+import type { Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
 import type { RunReport, SavedReport } from '../report/run-report.ts';
-import { renderStatusComment, statusMarker } from '../report/status-comment.ts';
+import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
 import { UserError } from '../user-error.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 
@@ -44,7 +44,7 @@ interface PublishedBranch {
 async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
   const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
   if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
-  const pushed = await run.remote.push({ branch: lane.branch, commit: head, start: lane.start });
+  const pushed = await run.remote.push({ branch: lane.branch, commit: head, start: lane.start }).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
     run.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
@@ -52,6 +52,12 @@ async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outco
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${pushed.why}`;
   run.log.error(message);
   return { kind: 'lost', remoteHead: before, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+}
+
+/** A remote that cannot be reached has taken nothing either. */
+function rejectedBy(error: unknown): PushResult {
+  if (error instanceof UserError) return { kind: 'rejected', why: error.message };
+  throw error;
 }
 
 interface PublishedPullRequest {
@@ -109,10 +115,7 @@ async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pul
   const state = published && remoteHead !== null ? recordPublished(ended, { head: remoteHead, pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url } }) : ended;
   const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
   const saved = await run.store.save(work.lane.id, sequence, run.redact(serializeState(state)), sessionFolder);
-  if (saved.kind === 'saved') {
-    run.log.info(`state: saved #${String(sequence)} (${saved.where})`);
-    return { ...saved, sequence };
-  }
+  if (saved.kind === 'saved') return { ...saved, sequence };
   run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins with one probe iteration.`);
   return saved;
 }
@@ -125,7 +128,7 @@ async function publishComments(run: PublishRun, report: RunReport): Promise<stri
   const warnings: string[] = [];
   for (const { thread, taskId } of [...issues, ...pull]) {
     try {
-      await run.forge.upsertComment(thread, statusMarker(report.lane ?? 'queue'), run.redact(renderStatusComment(report, taskId)));
+      await run.forge.upsertComment(thread, STATUS_MARKER, run.redact(renderStatusComment(report, taskId)));
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       warnings.push(`The status comment on #${String(thread)} could not be written: ${error.message}`);

@@ -32,7 +32,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'idle':
       return idle(outcome.reason, report);
     case 'paused':
-      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: 'Nothing happens on this lane until a person resumes it.' };
+      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: 'To go on, reopen the pull request; to begin from scratch, delete its branch.' };
     case 'refused':
       return outcome.reason === 'another_run'
         ? { title: 'Refused: another run', what: outcome.message, next: 'Nothing to do: the other run goes on. Set `concurrency` in the workflow so that runs wait for each other.' }

@@ -8,15 +8,11 @@ import { progressBar } from './progress.ts';
 import { doneTasks, iterationsOn, type CircuitWord, type RunReport, type TaskReport } from './run-report.ts';
 import { commitLink, headline, stateWord, verificationWord } from './sections.ts';
 
-/** First line of a lane's one status comment; by it the comment is found again, and known as our own. */
-export function statusMarker(lane: LaneId): string {
-  return `<!-- ralph-action:status:${markerName(lane)} -->`;
-}
+/** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
+export const STATUS_MARKER = '<!-- ralph-action:status -->';
 
 /** First line of the one refusal in a thread: it does not overwrite the status. */
-export function refusalMarker(lane: LaneId): string {
-  return `<!-- ralph-action:refusal:${markerName(lane)} -->`;
-}
+export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
 /** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). */
 export function renderStatusComment(report: RunReport, taskId: TaskId | null): string {
@@ -27,7 +23,7 @@ export function renderStatusComment(report: RunReport, taskId: TaskId | null): s
     link('log of the run', report.runUrl),
   ];
   return [
-    statusMarker(report.lane ?? 'queue'),
+    STATUS_MARKER,
     headline(report),
     ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
@@ -57,11 +53,11 @@ export interface LaneView {
 export function renderAnswer(answer: Answer['text'], view: LaneView): string {
   switch (answer.kind) {
     case 'status':
-      return [statusMarker(view.lane), laneStatus(view)].join('\n\n');
+      return [STATUS_MARKER, laneStatus(view)].join('\n\n');
     case 'help':
-      return [statusMarker(view.lane), help(answer.word), laneStatus(view)].join('\n\n');
+      return [STATUS_MARKER, help(answer.word), laneStatus(view)].join('\n\n');
     case 'refusal':
-      return [refusalMarker(view.lane), `**Not done.** ${prose(answer.why, 500)}`].join('\n\n');
+      return [REFUSAL_MARKER, `**Not done.** ${prose(answer.why, 500)}`].join('\n\n');
   }
 }
 
@@ -86,7 +82,7 @@ function laneStatus(view: LaneView): string {
     ...(state?.pause ? [`Paused by ${text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}`] : []),
     ...(view.pullRequest === null ? [] : [`Pull request: ${link(`#${view.pullRequest.number}`, view.pullRequest.url)}`]),
   ];
-  return [`**Status of lane \`${markerName(view.lane)}\`**`, lines.map((line) => `- ${line}`).join('\n'), `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`].join('\n\n');
+  return [`**Status of lane ${code(view.lane, 60)}**`, lines.map((line) => `- ${line}`).join('\n'), `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`].join('\n\n');
 }
 
 function circuitWord({ circuit, probeAt, state, now }: LaneView): string {
@@ -108,8 +104,4 @@ function taskWord({ task, progress }: TaskReport, report: RunReport): string {
 
 function tasksBar(tasks: readonly TaskReport[]): string {
   return progressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
-}
-
-function markerName(lane: LaneId): string {
-  return lane.replace(/[^a-z0-9]+/gi, '-').slice(0, 60);
 }

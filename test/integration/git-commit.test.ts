@@ -304,7 +304,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     const before = await scene.repository.snapshot();
     await scene.write('a.txt', 'a');
     for (const name of ['index', 'config', 'HEAD']) await writeFile(join(scene.folder, '.git', name), 'rubbish');
-    const committed = await scene.repository.commit(messageFor(before));
+    const committed = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
     expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
@@ -316,7 +316,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     await scene.write('a.txt', 'a');
     await rm(join(scene.folder, '.git'), { recursive: true });
     if (what === 'replaced') await scene.git('init', '--quiet');
-    await expect(scene.repository.commit(messageFor(before))).rejects.toThrow(/the agent removed or replaced the git directory/);
+    await expect(scene.repository.commit(messageFor(before, before))).rejects.toThrow(/the agent removed or replaced the git directory/);
   });
 });
 

@@ -82,12 +82,12 @@ export async function iterate(scene: Scene, agent: () => Promise<unknown>, repos
   await agent();
   const after = await repository.snapshot();
   const change = await repository.compare(before, after);
-  const committed = await repository.commit(messageFor(before));
+  const committed = await repository.commit(messageFor(before, after));
   return { before, after, change, committed };
 }
 
-export function messageFor(before: IterationCommit['before']): IterationCommit {
-  return { before, message: 'Add a feature', trailers: { 'Ralph-Iteration': '1' } };
+export function messageFor(before: IterationCommit['before'], after: IterationCommit['after']): IterationCommit {
+  return { before, after, message: 'Add a feature', trailers: { 'Ralph-Iteration': '1' } };
 }
 
 export async function openFresh(scene: Scene, repository = scene.repository) {

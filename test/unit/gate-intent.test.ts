@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { OWN_COMMENT_MARKER, readIntent, type Command } from '../../src/gate/intent.ts';
-import { statusMarker } from '../../src/report/status-comment.ts';
+import { STATUS_MARKER } from '../../src/report/status-comment.ts';
 import { UserError } from '../../src/user-error.ts';
 import { commented, labeled } from '../loop/river.ts';
 
@@ -109,8 +109,8 @@ describe('comments', () => {
   });
 
   test('of our own are known by their marker, whoever wrote them', () => {
-    expect(statusMarker('queue').startsWith(OWN_COMMENT_MARKER)).toBe(true);
-    expect(readIntent(commented(`${statusMarker('queue')}\n/ralph run`, { issue: 4 }), 'ralph')).toEqual({ kind: 'not-for-us', why: 'The comment is one of our own.' });
+    expect(STATUS_MARKER.startsWith(OWN_COMMENT_MARKER)).toBe(true);
+    expect(readIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), 'ralph')).toEqual({ kind: 'not-for-us', why: 'The comment is one of our own.' });
   });
 
   test('on a pull request say so', () => {

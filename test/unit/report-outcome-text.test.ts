@@ -31,7 +31,7 @@ test.each<readonly [string, Outcome, Partial<RunReport>, string, string]>([
   ['idle names the label', { kind: 'idle', reason: 'no_tasks' }, { tasks: [] }, 'no open issue has the label `ralph`', 'Put the label `ralph` on an issue'],
   ['idle with all done', { kind: 'idle', reason: 'all_done' }, { tasks: [taskReport(1, { state: 'done' })] }, '1 of 1 task done already', 'Merge the pull request'],
   ['an event that asks nothing', { kind: 'idle', reason: 'not_for_us' }, {}, 'neither the label `ralph`', 'Nothing to do.'],
-  ['paused names who', { kind: 'paused', reason: 'by_person', by: 'octocat' }, {}, 'by octocat', 'a person resumes it'],
+  ['paused names who', { kind: 'paused', reason: 'by_person', by: 'pull request #7, closed without merging' }, {}, 'by pull request #7', 'reopen the pull request'],
   ['refused says why', { kind: 'refused', reason: 'not_allowed', message: 'needs write permission' }, {}, 'needs write permission', 'write access'],
   ['another run goes on', { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' }, {}, 'Another run is ahead.', '`concurrency`'],
   ['failed repeats the message', { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' }, { iterations: [], headSha: null }, '`max-iterations` is `ten`', 'Nothing was changed on GitHub'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LaneState } from '../../src/core/state.ts';
 import { nearestCommand } from '../../src/report/nearest-command.ts';
-import { refusalMarker, renderAnswer, renderStatusComment, statusMarker, type LaneView } from '../../src/report/status-comment.ts';
+import { REFUSAL_MARKER, renderAnswer, renderStatusComment, STATUS_MARKER, type LaneView } from '../../src/report/status-comment.ts';
 import { END, OUTCOMES, report, taskReport } from './report-fixtures.ts';
 
 const lines = (comment: string) => comment.replaceAll('\u200B', '').split('\n').filter((line) => line !== '');
@@ -61,18 +61,18 @@ describe('status comment', () => {
   });
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
-    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null).split('\n')[0]).toBe(statusMarker('issue-12'));
+    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null).split('\n')[0]).toBe(STATUS_MARKER);
   });
 
   test('a marker holds nothing but plain characters', () => {
-    expect(statusMarker('queue --> x')).toBe('<!-- ralph-action:status:queue-x -->');
+    expect(STATUS_MARKER('queue --> x')).toBe('<!-- ralph-action:status:queue-x -->');
   });
 });
 
 describe('answers', () => {
   test('/ralph status says how the lane stands', () => {
     expect(lines(renderAnswer({ kind: 'status' }, view))).toEqual([
-      statusMarker('queue'),
+      STATUS_MARKER,
       '**Status of lane `queue`**',
       '- `[███░░░]` 1 of 2 tasks done',
       '- Working on: Greet @octocat (2 iterations so far)',
@@ -104,7 +104,7 @@ describe('answers', () => {
 
   test('a refusal does not overwrite the status', () => {
     const answer = renderAnswer({ kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' }, view);
-    expect(lines(answer)).toEqual([refusalMarker('queue'), '**Not done.** `/ralph run` needs write permission, @octocat has read.']);
+    expect(lines(answer)).toEqual([REFUSAL_MARKER, '**Not done.** `/ralph run` needs write permission, @octocat has read.']);
     expect(answer).not.toContain('@octocat');
   });
 });

@@ -1,0 +1,173 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
+import { composePrompt } from '../../src/core/prompt.ts';
+import { COMMANDS } from '../../src/report/nearest-command.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+const action = read('action.yml');
+const readme = read('README.md');
+const workflow = withoutComments(read('templates/workflows/ralph.yml'));
+
+type ReasonsOf<Kind extends OutcomeKind> = Extract<Outcome, { readonly kind: Kind }>['reason'];
+
+/** Every end there is: a kind or reason that is missing here does not compile. */
+const ENDS: { readonly [Kind in OutcomeKind]: Readonly<Record<ReasonsOf<Kind>, true>> } = {
+  cancelled: { signal: true, killed: true },
+  complete: { project_complete: true, completion_signals: true, plan_complete: true },
+  halted: { permission_denied: true, test_saturation: true, safety: true, circuit_open: true },
+  blocked: { needs_human: true },
+  parked: { calls_per_hour: true, tokens_per_hour: true, cost_per_day: true, usage_limit: true },
+  limit: { iterations: true, minutes: true, cost: true },
+  idle: { no_tasks: true, all_done: true, not_for_us: true, answered: true },
+  paused: { by_person: true },
+  refused: { not_allowed: true, another_run: true },
+  failed: { configuration: true, infrastructure: true },
+};
+const ends = Object.entries(ENDS).flatMap(([kind, reasons]) => Object.keys(reasons).map((reason) => `${kind} ${reason}`));
+
+describe('the workflow', () => {
+  test('of the README is the template, but for comments', () => {
+    const [block] = [...readme.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text]) => text ?? '');
+    expect(withoutComments(block ?? '')).toBe(workflow);
+  });
+
+  test('asks for the permissions that the README gives reasons for, and no others', () => {
+    const asked = [...section(workflow, 'permissions:').matchAll(/^ {2}([\w-]+: \w+)$/gm)].map(([, permission]) => permission);
+    const explained = tableOf('Permissions').map(([permission]) => permission);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked).toEqual(explained);
+  });
+
+  test('sets only inputs that the action has', () => {
+    const set = [...workflow.slice(workflow.indexOf('OWNER/ralph-action')).matchAll(/^ {10}([a-z-]+):/gm)].map(([, name]) => name);
+    const inputs = [...section(action, 'inputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
+    expect(set.length).toBeGreaterThan(0);
+    expect(inputs).toEqual(expect.arrayContaining(set));
+  });
+
+  test('leaves ten minutes between the end of a run and the end of the job', () => {
+    const timeout = Number(/timeout-minutes: (\d+)/.exec(workflow)?.[1]);
+    const maxMinutes = Number(/^ {2}max-minutes:\n.*\n {4}default: '(\d+)'/m.exec(action)?.[1]);
+    expect(timeout - maxMinutes).toBe(10);
+  });
+
+  test('skips other labels by the name of the default task label', () => {
+    expect(workflow).toContain(`github.event.label.name == '${/^ {2}task-label:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? ''}'`);
+  });
+
+  test('claims its concurrency group in the job, where what is skipped claims nothing', () => {
+    expect(workflow).toMatch(/^ {4}concurrency:/m);
+    expect(workflow).not.toMatch(/^concurrency:/m);
+  });
+});
+
+describe('the README', () => {
+  test('explains every end once, and none that there is not', () => {
+    expect(tableOf('How it stops').map(([kind, reason]) => `${kind ?? ''} ${reason ?? ''}`).sort()).toEqual([...ends].sort());
+  });
+
+  test('calls red what fails by default', () => {
+    const failOn = (/^ {2}fail-on:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? '').split(',');
+    const red = tableOf('How it stops').filter((row) => row.at(-1) === 'red').map(([kind]) => kind);
+    expect(new Set(red)).toEqual(new Set(failOn));
+    expect(tableOf('How it stops').filter(([kind]) => failOn.includes(kind ?? '')).every((row) => row.at(-1) === 'red')).toBe(true);
+  });
+
+  test('has a row for every output, in the order of action.yml', () => {
+    const outputs = [...section(action, 'outputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
+    expect(tableOf('Outputs').map(([name]) => name)).toEqual(outputs);
+  });
+
+  test('has a row for every command', () => {
+    expect(tableOf('Commands').map(([command]) => command)).toEqual(Object.keys(COMMANDS).map((name) => `/ralph ${name}`));
+  });
+});
+
+describe('the built-in prompt', () => {
+  const prompt = read('templates/PROMPT.md');
+  const composed = composePrompt({
+    promptTemplate: prompt,
+    task: { id: 'issue-7', title: 'Add a farewell', body: '', source: { kind: 'issue', number: 7, url: '' }, priority: 3, dependsOn: [], optional: false },
+    iteration: 1,
+    maxIterations: 10,
+    remaining: { all: 1, done: 0, open: 1, requiredOpen: 1, failed: 0, blocked: 0 },
+    circuit: { kind: 'closed' },
+    lastIteration: null,
+    lastVerification: null,
+    hints: [],
+    learnings: '',
+    verifyCommands: [],
+  });
+
+  test.each(['STATUS: COMPLETE', 'STATUS: IN_PROGRESS', 'STATUS: BLOCKED', 'EXIT_SIGNAL: true', 'TESTS_STATUS: PASSING', 'RECOMMENDATION'])('says when to report %s, and the protocol knows it', (words) => {
+    const [field = '', value = ''] = words.split(': ');
+    expect(prompt).toContain(words);
+    expect(composed).toMatch(new RegExp(`^${field}: .*${value}`, 'm'));
+  });
+
+  test('stands where it says: after the context, before the task and the form of the report', () => {
+    const at = ['# Context of this iteration', '# How you work', '# Your task: issue-7', '# How to end'].map((heading) => composed.indexOf(heading));
+    expect(at).not.toContain(-1);
+    expect(at).toEqual([...at].sort((a, b) => a - b));
+    expect(prompt).toContain('Above stands what happened so far; your task and the form of your report stand below.');
+  });
+
+  test('holds no status block that could be taken for the answer', () => {
+    expect(prompt).not.toMatch(/RALPH_STATUS/);
+  });
+});
+
+describe('the project’s own workflow', () => {
+  test('has a last job that needs every other', () => {
+    const ci = read('.github/workflows/ci.yml');
+    const jobs = [...section(ci, 'jobs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
+    const needed = /^ {4}needs: \[(.+)\]$/m.exec(ci)?.[1]?.split(', ') ?? [];
+    expect([...needed, 'done']).toEqual(jobs);
+    expect(ci).toContain(`test "$RESULTS" = '${needed.map(() => 'success').join(' ')}'`);
+  });
+});
+
+describe('documents', () => {
+  const documents = ['README.md', 'CONTRIBUTING.md', 'action.yml', '.github/workflows/ci.yml', ...readdirSync(join(root, 'templates'), { recursive: true }).map((name) => `templates/${String(name)}`).filter((name) => /\.(md|yml)$/.test(name))];
+
+  test.each(documents)('%s names no folder of the machine that it was written on', (path) => {
+    expect(read(path)).not.toMatch(/(?:^|[\s("'`=:])\/(?:work|tmp|home|root|Users)\//m);
+  });
+
+  test.each(['README.md', 'CONTRIBUTING.md'])('%s links to files and headings that exist', (path) => {
+    const text = read(path);
+    const anchors = new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => `#${heading.toLowerCase().replace(/[^\w -]/g, '').replaceAll(' ', '-')}`));
+    const targets = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+    expect(targets.length).toBeGreaterThan(0);
+    expect(targets.filter((target) => (target.startsWith('#') ? !anchors.has(target) : !existsSync(join(root, target))))).toEqual([]);
+  });
+});
+
+/** YAML without comments, blank lines and blanks at line ends. */
+function withoutComments(yaml: string): string {
+  return yaml
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*$/, '').trimEnd())
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+/** The indented lines below a key at the beginning of a line. */
+function section(yaml: string, key: string): string {
+  const [, ...rest] = yaml.slice(`\n${yaml}`.indexOf(`\n${key}`)).split('\n');
+  const end = rest.findIndex((line) => /^\S/.test(line));
+  return rest.slice(0, end === -1 ? rest.length : end).join('\n');
+}
+
+/** Rows of the first table below a heading of the README; code marks are taken off. */
+function tableOf(heading: string): string[][] {
+  const lines = readme.slice(readme.indexOf(`\n## ${heading}\n`)).split('\n');
+  const start = lines.findIndex((line) => /^\|[-| ]+\|$/.test(line)) + 1;
+  const end = lines.findIndex((line, at) => at >= start && !line.startsWith('|'));
+  return lines.slice(start, end).map((line) => line.slice(1, -1).split('|').map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')));
+}
