@@ -2,26 +2,33 @@ import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readInputDefaults } from '../sandbox/runner.ts';
-import { ACTION_FOLDER, events, REPOSITORY, TOKEN, type Sandbox } from '../sandbox/sandbox.ts';
-import { alternate, ratioRow, type Row } from './measure.ts';
+import { ACTION_FOLDER, events, REPOSITORY, TOKEN, type Sandbox, type SandboxJob } from '../sandbox/sandbox.ts';
+import { alternate, ratioRow, type Pairs, type Row } from './measure.ts';
 
 const GOAL = 4;
 const ROUNDS = 15;
 
-/** Start to end of main, for runs that end in the gate, against a Node that runs an empty file. */
+/** Start to end of main, for runs that end in the gate, against the least that Node could do. */
 export async function measureColdStart(sandbox: Sandbox, folder: string): Promise<readonly Row[]> {
-  const empty = join(folder, 'empty.mjs');
   await mkdir(folder, { recursive: true });
-  await writeFile(empty, '');
-  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo' } } };
-  const runs = { 'cold start: event that is not for us': otherLabel, 'cold start: idle run, one API request': events.schedule() };
-  const rows: Row[] = [];
-  for (const [measure, event] of Object.entries(runs)) {
+  const script = async (name: string, code: string): Promise<string> => {
+    await writeFile(join(folder, name), code);
+    return join(folder, name);
+  };
+  const main = join(ACTION_FOLDER, 'dist', 'main.js');
+  const nothing = await script('nothing.mjs', '');
+  const oneRequest = await script('one-request.mjs', `await (await fetch(process.env.GITHUB_API_URL + '/repos/${REPOSITORY.owner}/${REPOSITORY.name}/issues', { headers: { authorization: 'token ' + process.env['INPUT_GITHUB-TOKEN'] } })).json();\nprocess.exit(0);\n`);
+  const compare = async (event: SandboxJob['event'], baseline: string): Promise<Pairs> => {
     const environment = await environmentOf(sandbox, event, folder);
-    const start = (script: string) => () => wallOf(script, environment, folder);
-    rows.push(ratioRow(measure, await alternate(ROUNDS, start(join(ACTION_FOLDER, 'dist', 'main.js')), start(empty)), GOAL));
-  }
-  return rows;
+    return alternate(ROUNDS, () => wallOf(main, environment, folder), () => wallOf(baseline, environment, folder));
+  };
+  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo' } } };
+  return [
+    ratioRow('cold start: an event that is not for us, against an empty file', await compare(otherLabel, nothing), GOAL),
+    ratioRow('cold start: idle run, against a Node that sends one request', await compare(events.schedule(), oneRequest), GOAL),
+    // The request alone takes Node beyond twice the time, so this one is told and not judged.
+    ratioRow('cold start: idle run, against an empty file', await compare(events.schedule(), nothing), null),
+  ];
 }
 
 async function wallOf(script: string, environment: Readonly<Record<string, string>>, folder: string): Promise<number> {
@@ -35,7 +42,7 @@ async function wallOf(script: string, environment: Readonly<Record<string, strin
 }
 
 /** What the runner sets. */
-async function environmentOf(sandbox: Sandbox, event: { readonly name: string; readonly payload: unknown }, folder: string): Promise<Record<string, string>> {
+async function environmentOf(sandbox: Sandbox, event: SandboxJob['event'], folder: string): Promise<Record<string, string>> {
   const path = join(folder, `${event.name}.json`);
   await writeFile(path, JSON.stringify(event.payload));
   for (const name of ['output', 'state', 'summary']) await writeFile(join(folder, name), '');

@@ -36,15 +36,18 @@ export async function costOf(work: () => Promise<void>): Promise<Cost> {
   return { wallMs: performance.now() - startedAt, cpuMs: cpuNow === null || cpuBefore === null ? null : cpuNow - cpuBefore };
 }
 
-/** A comparison as a row: the median ratio over the pairs, and the two medians in ms. */
-export function ratioRow(measure: string, pairs: readonly (readonly [number, number])[], goal: number): Row {
+/** Times in ms: ours and theirs. */
+export type Pairs = readonly (readonly [number, number])[];
+
+/** A comparison as a row: the median ratio over the pairs, and the two medians. `goal`: null where there is none. */
+export function ratioRow(measure: string, pairs: Pairs, goal: number | null): Row {
   const ratio = spread(pairs.map(([ours, theirs]) => ours / theirs));
   const [ours, theirs] = [spread(pairs.map(([ms]) => ms)), spread(pairs.map(([, ms]) => ms))];
   return {
     measure,
     value: `${ratio.median.toFixed(2)}× (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)}); ${ours.median.toFixed(0)} ms against ${theirs.median.toFixed(0)} ms`,
-    goal: `≤ ${String(goal)}×`,
-    isMet: ratio.median <= goal,
+    goal: goal === null ? '' : `≤ ${String(goal)}×`,
+    isMet: goal === null ? null : ratio.median <= goal,
   };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { keepBranches, keepGitHub, keepRun } from './keepsakes.ts';
-import { ACTION_FOLDER, events, startSandbox, type Sandbox, type SandboxJob } from './sandbox.ts';
+import { ACTION_FOLDER, events, startSandbox, TOOL_CACHE, type Sandbox, type SandboxJob } from './sandbox.ts';
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';
 
@@ -97,7 +97,7 @@ interface SandboxAgent {
 function agentOf(modelUrl: string | null): SandboxAgent {
   if (options.agent === 'scripted') return { notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.', inputs: {}, env: {} };
   const install = { 'agent-path': '' };
-  const env = { RUNNER_TOOL_CACHE: join(ACTION_FOLDER, '.cache', 'tools') };
+  const env = { RUNNER_TOOL_CACHE: TOOL_CACHE };
   if (modelUrl !== null) return { notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.', inputs: install, env: { ...env, ANTHROPIC_BASE_URL: modelUrl } };
   const keys = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'].flatMap((name) => (process.env[name] ? [[name, process.env[name]] as const] : []));
   return { notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.', inputs: install, env: { ...env, ANTHROPIC_API_KEY: '', ...Object.fromEntries(keys) } };

@@ -39,20 +39,20 @@ export async function main(): Promise<void> {
   mask(secrets);
   const log = createLog(redact);
   if (read.kind === 'unusable') {
-    finish(failedReport({ kind: 'failed', reason: 'configuration', message: read.message }, startedAt), 'failure');
+    finish(endedReport({ kind: 'failed', reason: 'configuration', message: read.message }, startedAt), 'failure');
     return;
   }
   const { config, context } = read;
   const runFolder = createRunFolder(context.temp);
   rememberForPost('run-folder', runFolder);
   const world: World = { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, log, debug: (text) => { debug(redact(text)); }, runFolder, mark: randomUUID() };
-  const { report, cancelled } = startRiver(world, startedAt);
-  const end = await Promise.race([report, cancelled]);
-  finish(end, conclude(end.outcome, config.failOn));
+  const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
+  const report = await Promise.race([runRiver(world, startedAt, leave), left]);
+  finish(report, conclude(report.outcome, config.failOn));
 
   function finish(end: RunReport, conclusion: 'success' | 'failure'): void {
     setOutputs(mapValues(renderOutputs(end), redact));
-    addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
+    if (!isLeftToPost(end)) addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
     log.info(renderClosingBlock(end));
     const { title, what, next } = describeOutcome(end);
     if (conclusion === 'failure') fail(redact(`${title}. ${what} ${next}`));
@@ -80,17 +80,21 @@ function readRun(environment: World['environment']): ReadRun {
   return config !== null && context !== null ? { kind: 'ready', config, context } : { kind: 'unusable', message: problems.join('\n') };
 }
 
-/** The river. Whatever happens in it ends in a report; what was finished before a failure is published. */
-async function runRiver(world: World, startedAt: number): Promise<RunReport> {
+/** The river. Whatever happens in it ends in a report; what was finished before a failure is published. `leave` ends the run while a part of it hangs. */
+async function runRiver(world: World, startedAt: number, leave: (report: RunReport) => void): Promise<RunReport> {
   const { config, context, runFolder, mark, log } = world;
   let work: Work | null = null;
   const record = (stage: 'gate' | 'work' | 'ended'): void => { writeRunRecord(runFolder, { version: 1, stage, mark, startedAt, work }); };
   const frame = { config, context, now: startedAt };
   record('gate');
   const signal = onCancel(async (why) => {
-    log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
     await endAgent(mark);
-    process.exit(1);
+    if (work !== null) {
+      log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
+      process.exit(1);
+    }
+    record('ended');
+    leave({ ...endedReport({ kind: 'cancelled', reason: 'signal' }, startedAt), runUrl: context.runUrl });
   });
 
   try {
@@ -137,7 +141,7 @@ async function runRiver(world: World, startedAt: number): Promise<RunReport> {
       const outcome = failureOf(error, log);
       if (work === null) {
         record('ended');
-        return { ...failedReport(outcome, startedAt), runUrl: context.runUrl };
+        return { ...endedReport(outcome, startedAt), runUrl: context.runUrl };
       }
       // Explicitly typed: TypeScript does not see that a callback assigned it.
       const unfinished: Work = { ...(work as Work), outcome, endedAt: systemClock.now() };
@@ -149,7 +153,7 @@ async function runRiver(world: World, startedAt: number): Promise<RunReport> {
     }
   } catch (error) {
     // Publishing failed as well: post tries once more.
-    return { ...failedReport(failureOf(error, log), startedAt), runUrl: context.runUrl };
+    return { ...endedReport(failureOf(error, log), startedAt), runUrl: context.runUrl };
   }
 }
 
@@ -178,7 +182,12 @@ function failureOf(error: unknown, log: World['log']): Outcome {
   return { kind: 'failed', reason: 'infrastructure', message: `Something failed that should not: ${error instanceof Error ? error.message : String(error)}` };
 }
 
-function failedReport(outcome: Outcome, startedAt: number): RunReport {
+/** A cancelled run's work is published by post, which has its own summary and knows more then. */
+function isLeftToPost({ outcome, lane }: RunReport): boolean {
+  return outcome.kind === 'cancelled' && lane !== null;
+}
+
+function endedReport(outcome: Outcome, startedAt: number): RunReport {
   return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt, endedAt: systemClock.now() });
 }
 

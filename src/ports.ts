@@ -114,15 +114,12 @@ export interface Withheld {
 
 /** The remote side of the repository. */
 export interface Remote {
-  /** Tip of every branch that starts with `prefix`, and whether the token may push; throws UserError when the remote refuses even reading. */
-  probe(prefix: string): Promise<RemoteProbe>;
+  /** Tip of every branch that starts with `prefix`, by name; throws UserError when the remote refuses even reading. */
+  branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
+  /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
+  pushObstacle(): Promise<string | null>;
   /** Publishes `commit` as `branch`, never forced: `expected` is the tip that the lane started from (null: the branch must not exist). */
   push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
-}
-
-export interface RemoteProbe {
-  readonly branches: Readonly<Record<string, ObjectId>>;
-  readonly mayPush: { readonly kind: 'yes' } | { readonly kind: 'no'; readonly why: string };
 }
 
 export type PushResult =

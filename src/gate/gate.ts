@@ -77,7 +77,7 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
 /** An answer, with how the lane stands. An issue without a branch of its own belongs to the queue, as `issue: null` does. */
 async function tellStatus(run: GateRun, issue: number | null, answer: Answer): Promise<Intake> {
   const { config, forge } = run;
-  const { branches } = await run.remote.probe(config.branchPrefix);
+  const branches = await run.remote.branches(config.branchPrefix);
   const hasOwnLane = issue !== null && branches[`${config.branchPrefix}issue-${String(issue)}`] !== undefined;
   const id = hasOwnLane ? `issue-${String(issue)}` : 'queue';
   const branch = config.branchPrefix + id;
@@ -136,10 +136,10 @@ interface Request {
 async function admit(run: GateRun, request: Request): Promise<Intake> {
   const { config, clock, log } = run;
   const branch = config.branchPrefix + request.id;
-  const remote = await run.remote.probe(config.branchPrefix);
-  const remoteHead = remote.branches[branch] ?? null;
+  const branches = await run.remote.branches(config.branchPrefix);
+  const remoteHead = branches[branch] ?? null;
 
-  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, remote.branches);
+  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, branches);
   if (tasks.length === 0) return end({ kind: 'idle', reason: 'no_tasks' });
 
   const restored = await restoreState({ lane: request.id, expected: remoteHead !== null, config, store: run.store, now: clock.now() });
@@ -162,20 +162,21 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
   const step = nextStep({ state, tasks, run: startRun(state, clock.now()), policy: config.policy, now: clock.now() });
   if (step.kind === 'stop' && step.outcome.kind !== 'complete') return { ...end(step.outcome), lane, tasks, state, notes };
 
-  await checkBeforeSpending(run, { base, branch, remoteMayPush: remote.mayPush });
+  await checkBeforeSpending(run, { base, branch });
   const opened = await run.repository.openLane(lane);
   if (found.pullRequest === null) await run.forge.checkMayOpenPullRequests(base);
   return { kind: 'work', lane, opened, sessionFolder: restored.sessionFolder, tasks, state, notes };
 }
 
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
-async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string; readonly remoteMayPush: Awaited<ReturnType<Remote['probe']>>['mayPush'] }): Promise<void> {
-  const problems = [...(await run.repository.problems())];
+async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string }): Promise<void> {
+  const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
+  const problems = [...found];
   if (!run.context.hasProviderKey) {
     problems.push('There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.');
   }
   if (lane.branch === lane.base) problems.push(`The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`);
-  if (lane.remoteMayPush.kind === 'no') problems.push(lane.remoteMayPush.why);
+  if (pushObstacle !== null) problems.push(pushObstacle);
   if (problems.length > 0) throw new UserError('configuration', `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
 }
 

@@ -111,7 +111,7 @@ async function open({ folder, workFolder, rules, identity, env, remote }: Reposi
 }
 
 function notAWorkTree(folder: string, why: string): string {
-  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action, and let working-directory point into that checkout.`;
+  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action.`;
 }
 
 const mostFilesNamed = 200;

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../core/evidence.ts';
-import type { Log, PushResult, Remote, RemoteProbe } from '../ports.ts';
+import type { Log, PushResult, Remote } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { authorization, basicCredentials, createGit, lastWords, type Git } from './git.ts';
 import { explainRefusal } from './refusal.ts';
@@ -24,7 +24,8 @@ export interface RemoteOptions {
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
   return {
-    probe: (prefix) => withPushRepository(options, (git) => probe(git, options, prefix)),
+    branches: (prefix) => withPushRepository(options, (git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
+    pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
     push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
   };
 }
@@ -37,23 +38,25 @@ interface Push {
 
 const networkTimeoutMs = 2 * 60_000;
 
-async function probe(git: Git, { url, token, branchPrefix }: RemoteOptions, prefix: string): Promise<RemoteProbe> {
-  const network = { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
-  const branches = await readBranches(git, { url, start: `refs/heads/${prefix}`, network });
+function networkOf({ url, token }: RemoteOptions): Question['network'] {
+  return { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
+}
+
+async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {
   // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
-  const tried = await git.answer(['push', '--dry-run', '--porcelain', '--no-verify', url, `${commit}:refs/heads/${branchPrefix}permission-check`], network);
+  const tried = await git.answer(['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:refs/heads/${options.branchPrefix}permission-check`], networkOf(options));
   // "fetch first" and the like are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
-  return { branches, mayPush: refused ? { kind: 'no', why: explainRefusal(lastWords(tried.stderr)) } : { kind: 'yes' } };
+  return refused ? explainRefusal(lastWords(tried.stderr)) : null;
 }
 
 async function publish(git: Git, options: RemoteOptions, push: Push): Promise<PushResult> {
-  const { url, token, branchPrefix, log } = options;
+  const { url, branchPrefix, log } = options;
   const { branch, commit, start } = push;
   const ref = `refs/heads/${branch}`;
-  const network = { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
+  const network = networkOf(options);
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix) return rejected(`"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`);
   if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return rejected(`"${branch}" cannot be the name of a branch.`);
 

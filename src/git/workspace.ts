@@ -55,7 +55,8 @@ export async function placeBranch(workspace: Workspace, branch: string, placed: 
     ...[`${ref}.lock`, 'packed-refs.lock', 'config.lock'].map((name) => rm(join(workspace.commonFolder, name), { recursive: true, force: true })),
   ]);
   await workspace.git.text(['update-ref', '--no-deref', ref, placed.commit]);
-  if ((await branchOf(workspace)) !== branch) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
+  const there = await readFile(join(workspace.gitFolder, 'HEAD'), 'utf8').catch(() => '');
+  if (there !== `ref: ${ref}\n`) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
   await copyIndex(placed.indexFile, join(workspace.gitFolder, 'index'));
 }
 

@@ -84,10 +84,14 @@ async function publishPullRequest(run: PublishRun, work: Work, remoteHead: strin
   }
 }
 
-/** Looks again before it opens one: this may be `post`, after a main that was killed right behind that request. */
+/**
+ * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
+ * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
+ */
 async function openOrUpdate(run: PublishRun, { lane }: Work, text: { readonly title: string; readonly body: string }): Promise<PullRequest> {
-  const newest = lane.pullRequest ?? (await run.forge.pullRequestOf(lane.branch));
-  if (newest?.state !== 'open') return run.forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: run.config.draft });
+  const newest = await run.forge.pullRequestOf(lane.branch);
+  const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
+  if (newest === null || (newest.state !== 'open' && !closedMeanwhile)) return run.forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: run.config.draft });
   await run.forge.updatePullRequest(newest.number, text);
   return newest;
 }

@@ -75,7 +75,7 @@ function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], re
 }
 
 function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
-  const after = `after ${count(report.iterations.length, 'finished iteration')}`;
+  const after = `after ${count(report.iterations.filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
     ? { title: 'Cancelled', what: `The run was cancelled ${after}.`, next: `Run the workflow again to go on.${kept(report)}` }
     : {

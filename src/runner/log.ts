@@ -29,10 +29,10 @@ export function debug(text: string): void {
   issueCommand('debug', text);
 }
 
-/** Makes text inert for the runner: a command stands at the beginning of a line (`::`) or anywhere in it (`##[`). */
+/** Makes text inert for the runner: a command stands at the beginning of a line (`::`, behind what .NET takes for white space) or anywhere in it (`##[`). */
 export function neutralize(text: string): string {
   return text
     .split(/\r\n|[\r\n\u2028\u2029]/)
-    .map((line) => line.replace(/^(\s*):(?=:)/, '$1: ').replaceAll('##[', '## ['))
+    .map((line) => line.replace(/^([\s\p{C}]*):(?=:)/u, '$1: ').replaceAll('##[', '## ['))
     .join('\n');
 }

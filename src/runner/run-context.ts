@@ -47,15 +47,12 @@ function readEvent(path: string, problems: string[]): unknown {
     problems.push(`- GITHUB_EVENT_PATH is "${path}": there is no such file.`);
     return null;
   }
-  const text = readFileSync(path, 'utf8');
-  if (text.length > MAX_EVENT_BYTES) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} bytes are more than an event can have.`);
-    return null;
-  }
   try {
-    return JSON.parse(text);
+    const text = readFileSync(path, 'utf8');
+    if (text.length <= MAX_EVENT_BYTES) return JSON.parse(text);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} characters are more than an event can have.`);
   } catch (error) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": not JSON (${error instanceof Error ? error.message : String(error)}).`);
-    return null;
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${error instanceof Error ? error.message : String(error)}).`);
   }
+  return null;
 }

@@ -22,11 +22,34 @@ test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
   const pidFile = join(scene.sandbox.folder, 'orphan.pid');
   if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
-  expect(run.summary).toContain('Cancelled');
+  expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
+  expect(run.summary).toContain('after 1 finished iteration.');
   expect(run.post.log).toContain('state: saved #1 (cache)');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
   await expectToGoOn(scene);
+});
+
+test('cancel while a verify command hangs: main is gone within 7 s, and the work before it is kept', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ inputs: { verify: 'trap "" TERM; sleep 1000' }, when: { text: 'agent done', act: (main) => setTimeout(() => { main.cancel(); }, 500) } });
+  expect(run.endedAfterMs).toBeLessThan(7_500);
+  expect(run).toMatchObject({ calls: 1, main: { signal: null }, outputs: { outcome: 'cancelled' } });
+  await expectToGoOn(scene);
+});
+
+test('cancel while GitHub hangs on the pull request: main is gone within 7 s, post opens it', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  await scene.run({ inputs: { 'max-iterations': '1' } });
+  scene.sandbox.github.faults.inject({ match: { method: 'PATCH', path: /\/pulls\/\d+$/ }, times: 1, effect: { kind: 'hang' } });
+  const run = await scene.run({ when: { text: 'pushed ', act: (main) => { main.cancel(); } } });
+  expect(run.endedAfterMs).toBeLessThan(7_000);
+  expect(run.main.log).toContain('left to the post step');
+  expect(run.post.log).toContain('state: saved #2 (cache)');
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 });
 
 test('a cancel that begins with SIGTERM is a cancel', async () => {
@@ -92,7 +115,7 @@ test('a cancel while the gate waits for an API that hangs: main is gone within 7
   scene.sandbox.github.faults.inject({ match: { path: /\/issues$/ }, times: 9, effect: { kind: 'hang' } });
   const run = await killWhileTheGateWaits(scene, 'cancel');
   expect(run.endedAfterMs).toBeLessThan(7_000);
-  expect(run).toMatchObject({ calls: 0, main: { signal: null, exitCode: 1 } });
+  expect(run).toMatchObject({ calls: 0, main: { signal: null }, outputs: { outcome: 'cancelled', reason: 'signal' } });
   expect(run.summary).toContain('Cancelled');
 });
 

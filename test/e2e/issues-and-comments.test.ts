@@ -36,7 +36,7 @@ test.each([
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Something', ['ralph', 'bug']);
-  const body = event === 'own' ? '<!-- ralph-action:status:queue -->\n/ralph run' : 'I like /ralph run';
+  const body = event === 'own' ? '<!-- ralph-action:status -->\n/ralph run' : 'I like /ralph run';
   const run = await scene.run({ event: event === 'label' ? events.labeled(issue, 'bug') : events.comment(github, { issue, body }), env: readOnlyCache });
   expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'not_for_us' } });
   expect(github.requests).toEqual([]);

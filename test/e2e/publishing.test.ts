@@ -35,6 +35,23 @@ test('closed without merging: the lane is paused, and says by what', async () =>
   expect(scene.sandbox.github.state.pulls).toHaveLength(1);
 });
 
+test.each([{ how: 'merged', pulls: 2 }, { how: 'closed', pulls: 1 }] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+  await using scene = await createScene();
+  const { github, git } = scene.sandbox;
+  scene.openIssue('First');
+  await scene.run({ inputs: { 'max-iterations': '1' } });
+  const { number } = scene.pullOf('ralph/queue');
+  await scene.run({ when: { text: 'Iteration 1/', act: async () => {
+    closePull(github.state, number, { kind: how, at: Date.now() });
+    if (how === 'merged') await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+  } } });
+  expect(github.state.pulls).toHaveLength(pulls);
+  const newest = github.state.issues.find((issue) => issue.number === github.state.pulls.at(-1)?.number);
+  expect(newest).toMatchObject({ state: how === 'merged' ? 'open' : 'closed', body: expect.stringContaining('Closes #1') as string });
+  expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
+  expect(github.state.pulls).toHaveLength(pulls);
+});
+
 test('a commit of a person on the branch between runs is built upon', async () => {
   await using scene = await createScene();
   scene.openIssue('First');

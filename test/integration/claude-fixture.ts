@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
 import { startScriptedModel } from '../../sandbox/scripted-model.ts';
 import type { Script, ScriptedModel } from '../../sandbox/scripted-model.ts';
 import { installClaude } from '../../src/agents/install.ts';
@@ -10,7 +11,7 @@ import type { AgentUnderTest, Machine } from './agent-fixture.ts';
 const version = '2.1.330';
 
 /** The real CLI; its 175 MB are downloaded once. */
-export const claude = { kind: 'install', version, folder: join(import.meta.dirname, '../../node_modules/.cache/ralph-action', `claude-${version}`) } as const;
+export const claude = { kind: 'install', version, folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${version}`) } as const;
 
 export async function installOnce(): Promise<void> {
   const environment = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));

@@ -14,13 +14,14 @@ function tipOf(scene: Scene, name: string): Promise<string> {
   return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
 }
 
-describe('probe()', () => {
+describe('before the push', () => {
   test('lists the branches under the prefix; a token that may push is told so, and nothing is left behind', async () => {
     await using scene = await setScene();
     for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature']) await scene.serverGit('branch', name, 'main');
     const main = await tipOf(scene, 'main');
     const refs = await scene.serverGit('for-each-ref');
-    expect(await scene.remote().probe('ralph/')).toEqual({ branches: { 'ralph/queue': main, 'ralph/issue-1': main }, mayPush: { kind: 'yes' } });
+    expect(await scene.remote().branches('ralph/')).toEqual({ 'ralph/queue': main, 'ralph/issue-1': main });
+    expect(await scene.remote().pushObstacle()).toBeNull();
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
     expect(scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack'))).toEqual([]);
     expect(await readdir(scene.workFolder)).toEqual([]);
@@ -28,13 +29,12 @@ describe('probe()', () => {
 
   test('a token that may only read is told which permission is missing', async () => {
     await using scene = await setScene();
-    const { mayPush } = await scene.remote({ token: readOnlyToken }).probe('ralph/');
-    expect(mayPush).toEqual({ kind: 'no', why: expect.stringContaining('contents: write') });
+    expect(await scene.remote({ token: readOnlyToken }).pushObstacle()).toContain('contents: write');
   });
 
   test.each(['wrong-token-0123', ''])('the token %j may not even read: an error names the permission and not the token', async (wrong) => {
     await using scene = await setScene();
-    const failure = await scene.remote({ token: wrong }).probe('ralph/').catch((error: unknown) => error as Error);
+    const failure = await scene.remote({ token: wrong }).branches('ralph/').catch((error: unknown) => error as Error);
     expect(failure).toMatchObject({ name: 'UserError', message: expect.stringMatching(/cannot be read.*contents: read/s) });
     expect(String((failure as Error).stack)).not.toContain('wrong-token');
   });
@@ -128,9 +128,9 @@ describe('push()', () => {
   test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
     await using scene = await setScene();
     await scene.server.setRule('read-only');
-    expect((await scene.remote().probe('ralph/')).mayPush).toMatchObject({ kind: 'no' });
+    expect(await scene.remote().pushObstacle()).toEqual(expect.any(String));
     await scene.server.setRule('open');
-    expect((await scene.remote().probe('ralph/')).mayPush).toEqual({ kind: 'yes' });
+    expect(await scene.remote().pushObstacle()).toBeNull();
   });
 
   test('workflow files: GitHub\'s words, and what to do about it', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Clock, Forge, Issue, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, RemoteProbe, Repository, StateStore } from '../../src/ports.ts';
+import type { Clock, Forge, Issue, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository, StateStore } from '../../src/ports.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -109,7 +109,8 @@ export interface FakeRemote extends Remote {
   readonly pushes: { readonly branch: string; readonly commit: ObjectId; readonly result: PushResult['kind'] }[];
   /** What the server says to every push; null: it takes them. */
   refusal: string | null;
-  mayPush: RemoteProbe['mayPush'];
+  /** Why nothing can be pushed, as the gate finds out beforehand; null: it can. */
+  obstacle: string | null;
   readonly faults: Faults<Remote>;
 }
 
@@ -118,9 +119,10 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
   const remote: FakeRemote = {
     pushes: [],
     refusal: null,
-    mayPush: { kind: 'yes' },
+    obstacle: null,
     faults: new Map(),
-    probe: (prefix) => guarded(remote.faults, 'probe', () => ({ branches: Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix))), mayPush: remote.mayPush })),
+    branches: (prefix) => guarded(remote.faults, 'branches', () => Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix)))),
+    pushObstacle: () => guarded(remote.faults, 'pushObstacle', () => remote.obstacle),
     push: (push) =>
       guarded(remote.faults, 'push', () => {
         const result = tryPush(push);

@@ -4,7 +4,7 @@ import type { Config, RunContext } from '../../src/config/config.ts';
 import { parseInputs } from '../../src/config/inputs.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import { parseState, serializeState, type LaneState } from '../../src/core/state.ts';
-import { gate } from '../../src/gate/gate.ts';
+import { acknowledge, gate } from '../../src/gate/gate.ts';
 import type { Intake } from '../../src/gate/intake.ts';
 import { loop } from '../../src/loop/loop.ts';
 import type { Work } from '../../src/loop/work.ts';
@@ -107,11 +107,12 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const end = (outcome: Outcome, work: Work | null, report: RunReport | null): Run => ({
     end: `${outcome.kind} (${outcome.reason})`, outcome, calls: script.calls.length - callsBefore, intake, work, report, records, log: log.lines,
   });
-  const publishing: PublishRun = { config, context, forge, remote, store, clock, log, redact: String, exportSession: async (id) => ((await agent.exportSession(id, `folder of ${id}`)) ? `folder of ${id}` : null) };
+  const publishing: PublishRun = { ...publisherOf(project), context, log, exportSession: async (id) => ((await agent.exportSession(id, `folder of ${id}`)) ? `folder of ${id}` : null) };
   if (intake.kind === 'end') {
     await publishAnswer(publishing, intake);
     return end(intake.outcome, null, null);
   }
+  await acknowledge(forge, intake);
   const work = await loop(
     {
       config, agent, repository: checkout, verifier: project.verifier, clock, log,
@@ -136,6 +137,11 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   });
   const report = await publish(publishing, work);
   return end(report.outcome, work, report);
+}
+
+/** The publisher's side of a project, without any session; as `post` has it when main was killed. */
+export function publisherOf({ forge, remote, store, clock, inputs }: Project): PublishRun & { readonly log: ReturnType<typeof createLog> } {
+  return { config: configOf(inputs), context: contextOf(schedule), forge, remote, store, clock, log: createLog(), redact: String, exportSession: () => Promise.resolve(null) };
 }
 
 /** The lane's saved state; throws when there is none that can be read. */

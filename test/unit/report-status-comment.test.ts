@@ -41,7 +41,7 @@ const view: LaneView = {
 describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12'))).toEqual([
-      '<!-- ralph-action:status:queue -->',
+      '<!-- ralph-action:status -->',
       '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
       '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
       'This issue: ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
@@ -62,10 +62,6 @@ describe('status comment', () => {
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
     expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null).split('\n')[0]).toBe(STATUS_MARKER);
-  });
-
-  test('a marker holds nothing but plain characters', () => {
-    expect(STATUS_MARKER('queue --> x')).toBe('<!-- ralph-action:status:queue-x -->');
   });
 });
 

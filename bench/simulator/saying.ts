@@ -1,0 +1,86 @@
+import type { Signal } from '../../src/core/analysis/analysis.ts';
+
+/** What an agent's CLI prints in one call. */
+export type Saying =
+  | ({ readonly kind: 'block' } & Claims & Words)
+  | ({ readonly kind: 'prose' } & Words)
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'silence' }
+  | { readonly kind: 'usage-limit'; readonly resumeAt: number }
+  | { readonly kind: 'overloaded' };
+
+/** The fields of a status block that decisions depend on. */
+export interface Claims {
+  readonly status: NonNullable<Signal['status']>;
+  readonly exit: boolean;
+  readonly tasks: number;
+  readonly files: number;
+  readonly tests: NonNullable<Signal['testsStatus']>;
+  readonly work: NonNullable<Signal['workType']>;
+}
+
+export interface Words {
+  readonly text: string;
+  /** The text is filled up with prose to about so many characters. */
+  readonly chars: number;
+  /** Commands that were refused. */
+  readonly denied: readonly string[];
+}
+
+/** The bytes that Claude Code prints for it with `--output-format stream-json`. */
+export function print(saying: Saying, session: string): Uint8Array {
+  switch (saying.kind) {
+    case 'silence':
+      return new Uint8Array();
+    case 'bytes':
+      return saying.bytes;
+    case 'prose':
+      return lines([init(session), result(session, { result: filled(saying), permission_denials: denials(saying) })]);
+    case 'block':
+      return lines([init(session), result(session, { result: `${filled(saying)}\n\n${block(saying)}`, permission_denials: denials(saying) })]);
+    case 'usage-limit':
+      return lines([
+        init(session),
+        { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: Math.round(saying.resumeAt / 1000), rateLimitType: 'five_hour' }, session_id: session },
+        result(session, { is_error: true, api_error_status: 429, terminal_reason: 'api_error', result: "You've hit your session limit", total_cost_usd: 0 }),
+      ]);
+    case 'overloaded':
+      return lines([init(session), result(session, { is_error: true, api_error_status: 529, terminal_reason: 'api_error', result: 'API Error: Repeated 529 Overloaded errors.', total_cost_usd: 0 })]);
+  }
+}
+
+function init(session: string): object {
+  return { type: 'system', subtype: 'init', session_id: session };
+}
+
+function result(session: string, change: object): object {
+  return { type: 'result', subtype: 'success', is_error: false, num_turns: 4, session_id: session, total_cost_usd: 0.05, usage: { input_tokens: 900, output_tokens: 100 }, permission_denials: [], ...change };
+}
+
+function denials({ denied }: Words): readonly object[] {
+  return denied.map((command) => ({ tool_name: 'Bash', tool_use_id: 'toolu_1', tool_input: { command } }));
+}
+
+function block(claims: Claims): string {
+  return [
+    '---RALPH_STATUS---',
+    `STATUS: ${claims.status}`,
+    `TASKS_COMPLETED_THIS_LOOP: ${String(claims.tasks)}`,
+    `FILES_MODIFIED: ${String(claims.files)}`,
+    `TESTS_STATUS: ${claims.tests}`,
+    `WORK_TYPE: ${claims.work}`,
+    `EXIT_SIGNAL: ${String(claims.exit)}`,
+    'RECOMMENDATION: go on',
+    '---END_RALPH_STATUS---',
+  ].join('\n');
+}
+
+const filler = 'I looked at the code and at its callers. ';
+
+function filled({ text, chars }: Words): string {
+  return filler.repeat(Math.max(0, Math.ceil((chars - text.length) / filler.length))) + text;
+}
+
+function lines(events: readonly object[]): Uint8Array {
+  return new TextEncoder().encode(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+}
