@@ -1,7 +1,7 @@
 /** A git object id of a tree or commit. */
 export type ObjectId = string;
 
-/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state and what git ignores. */
+/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state, the agent's notes and what git ignores. */
 export interface Snapshot {
   readonly head: ObjectId;
   readonly tree: ObjectId;
@@ -34,5 +34,7 @@ export interface Evidence {
   readonly end: AgentEnd;
   /** Characters of the agent's final message. */
   readonly outputChars: number;
+  /** Whether that message ends in a status block that does not count because it stands in a code fence. */
+  readonly fencedBlock: boolean;
   readonly verification: Verification;
 }

@@ -47,7 +47,7 @@ export function createRepository(options: RepositoryOptions): Repository {
     lastRead = content;
     const known = head ?? lane?.tip;
     if (known === undefined) throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
-    return { head: known, tree: content.tree };
+    return { head: known, tree: content.evidence };
   }
 
   return {
@@ -80,7 +80,7 @@ export function createRepository(options: RepositoryOptions): Repository {
       const tipTree = await treeOf(repository.git, lane.tip);
       if (tipTree === null) throw lostObjects(workspace);
       const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
-      const now = lastRead?.tree === iteration.after.tree ? lastRead : await readWorkTree(repository, workspace);
+      const now = lastRead?.evidence === iteration.after.tree ? lastRead : await readWorkTree(repository, workspace);
       const { tree, ...committed } = await commitIteration(committer, { tip: { commit: lane.tip, tree: tipTree }, head, now, iteration });
       lane = { ...lane, tip: committed.head };
       await place(workspace, repository, { ...lane, hasIndex: tree === now.tree });

@@ -12,6 +12,9 @@ const protectedGlobs = [
 /** The loop's own files; everything else under `.ralph/` is the user's. */
 const loopState = matcher(['.ralph/state', '.ralph/state/**', '.ralph/logs', '.ralph/logs/**', '.ralph/status.json', '.ralph/journal*.jsonl', '.ralph/progress.json']);
 
+/** The agent's notebook and its checklist: published like any file, but a change of them alone is no progress. */
+export const agentNotes: readonly string[] = ['.ralph/learnings.md', '.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'];
+
 /** True for files that are neither measured nor ever committed. */
 export function isLoopState(path: string): boolean {
   return loopState(path);

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import type { ObjectId } from '../core/evidence.ts';
 import { indexLine } from './objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { isLoopState } from './protected-paths.ts';
+import { agentNotes, isLoopState } from './protected-paths.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Content of the work tree. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */
+/** Content of the work tree. `evidence`: `tree` without the agent's own notes, which are published but are no progress. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */
 export interface WorkTreeContent {
   readonly tree: ObjectId;
+  readonly evidence: ObjectId;
   readonly standIns: ReadonlyMap<string, string>;
 }
 
@@ -32,7 +33,19 @@ export async function readWorkTree(repository: PrivateRepository, workspace: Wor
   const lines = await Promise.all(entries.map((entry) => substituteLine(repository, workspace, entry)));
   if (lines.join('') !== '') await repository.git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
   const standIns = new Map(entries.flatMap((entry) => ('why' in entry ? [[entry.path, entry.why] as const] : [])));
-  return { tree: await repository.git.text(['write-tree']), standIns };
+  const tree = await repository.git.text(['write-tree']);
+  return { tree, evidence: await withoutNotes(repository, workspace, tree), standIns };
+}
+
+/** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
+async function withoutNotes(repository: PrivateRepository, workspace: Workspace, tree: ObjectId): Promise<ObjectId> {
+  const found = await Promise.all(agentNotes.map((path) => lstat(join(workspace.top, path)).then(() => true, () => false)));
+  if (!found.includes(true)) return tree;
+  return await repository.withIndex('copy', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], { input: agentNotes.map((path) => `${path}\0`).join(''), variables });
+    return await repository.git.text(['write-tree'], { variables });
+  });
 }
 
 /** How a path gets into the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */

@@ -158,7 +158,12 @@ describe('snapshot() and compare() measure content', () => {
     }],
     ['a user file of .ralph/', true, async (folder: string) => {
       await mkdir(join(folder, '.ralph'));
-      await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [ ] x');
+      await writeFile(join(folder, '.ralph', 'PROMPT.md'), 'x');
+    }],
+    ["the agent's own notes", false, async (folder: string) => {
+      await mkdir(join(folder, '.ralph'));
+      await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [x] x');
+      await writeFile(join(folder, '.ralph', 'learnings.md'), 'x');
     }],
     ['an untracked file', true, async (folder: string) => writeFile(join(folder, 'new.txt'), 'x')],
     ['a removed file', true, async (folder: string) => rm(join(folder, 'README.md'))],

@@ -26,6 +26,14 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
   });
 
+  test("the agent's notes are committed, though they are no change of content", async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed, change } = await iterate(scene, async () => scene.write('.ralph/learnings.md', 'The tests need port 80.\n'));
+    expect(change.fileCount).toBe(0);
+    expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
+  });
+
   test('nothing changed: no commit', async () => {
     await using scene = await setScene();
     const { head } = await openFresh(scene);
