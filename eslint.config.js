@@ -14,7 +14,8 @@ const layers = {
   github: { may: ['github', 'core', 'ports', 'user-error'], packages: ['@actions/github', '@octokit/', 'node:'] },
   secrets: { may: ['secrets', 'core', 'ports', 'user-error'], packages: ['@secretlint/'] },
   state: { may: ['state', 'core', 'ports', 'user-error'], packages: ['@actions/cache', 'node:'] },
-  runner: { may: ['runner', 'core', 'config', 'ports', 'user-error'], packages: ['node:'] },
+  cli: { may: ['cli', 'core', 'config'], packages: ['node:', 'zod'] },
+  runner: { may: ['runner', 'core', 'config', 'ports', 'user-error'], packages: ['@actions/core', 'node:'] },
 };
 
 const namedExports = { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' };
@@ -53,7 +54,7 @@ function folderInternal(folder) {
 }
 
 export default tseslint.config(
-  { ignores: ['dist/', '.build/', 'node_modules/', 'scripts/toolchain/', 'sandbox-output/'] },
+  { ignores: ['dist/', '.build/', '.cache/', '**/*.d.ts', 'node_modules/', 'scripts/toolchain/', 'sandbox-output/'] },
   ...tseslint.configs.strict,
   {
     rules: {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
+import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
@@ -46,6 +47,7 @@ async function measureAll(): Promise<readonly Row[]> {
   }
   await add('orchestration', () => measureOrchestration(join(folder, 'orchestration')));
   await add('transcript', measureTranscript);
+  await add('decisions', measureDecisions);
   await add('evidence', () => measureEvidence(join(folder, 'evidence')));
   return rows;
 }

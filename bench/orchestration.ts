@@ -13,6 +13,7 @@ import { createRepository } from '../src/git/checkout.ts';
 import { loop } from '../src/loop/loop.ts';
 import type { Agent, Log, OpenedLane, Repository } from '../src/ports.ts';
 import { createRunFolder, writeRunRecord } from '../src/run-record.ts';
+import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
 
@@ -53,6 +54,7 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
   const config = parseInputs({ ...defaults, 'max-iterations': String(ITERATIONS), 'max-iterations-per-task': '0' });
   const runFolder = createRunFolder(at.folder);
   const startedAt = Date.now();
+  const journal = createJournalFile(runFolder, () => undefined);
   const run = {
     config,
     agent: writingAgent(at.workspace),
@@ -67,6 +69,7 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     readLearnings: () => Promise.resolve(''),
     redact: (text: string) => text,
     narrate: () => undefined,
+    appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, work }); },
   };
   return () => costOf(async () => {
@@ -81,7 +84,7 @@ function writingAgent(workspace: string): Agent {
     prepare: () => Promise.resolve(''),
     call: async () => {
       await writeNextFile(workspace);
-      return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, durationMs: 0 };
+      return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, fencedBlock: false, durationMs: 0 };
     },
     exportSession: () => Promise.resolve(false),
     importSession: () => Promise.resolve(false),

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { JobResult } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
-/** Leaves log, summary and outputs of a job in `folder`. */
+/** Leaves log, summary, outputs and journal of a job in `folder`. */
 export async function keepRun(folder: string, { main, post, summary, outputs }: JobResult): Promise<void> {
   await mkdir(folder, { recursive: true });
   // The runner swallows these two; without it they would show what it hides.
@@ -13,6 +13,8 @@ export async function keepRun(folder: string, { main, post, summary, outputs }: 
   await writeFile(join(folder, 'log.txt'), shown);
   await writeFile(join(folder, 'summary.md'), summary);
   await writeFile(join(folder, 'outputs.json'), `${JSON.stringify(outputs, null, 2)}\n`);
+  const journal = outputs['journal-path'] ?? '';
+  if (journal !== '') await copyFile(journal, join(folder, 'journal.jsonl'));
 }
 
 /** Leaves every pull request and the comments of every thread in `folder`, as Markdown. */

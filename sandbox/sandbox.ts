@@ -75,8 +75,8 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
     remote,
     permissions,
     async run(job) {
-      machines += 1;
-      const machine = join(folder, `machine-${String(machines)}`);
+      const number = (machines += 1);
+      const machine = join(folder, `machine-${String(number)}`);
       const workspace = join(machine, 'work', REPOSITORY.name, REPOSITORY.name);
       await mkdir(workspace, { recursive: true });
       if (job.checkout !== 'none') await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
@@ -90,7 +90,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         inputs: { 'agent-path': SCRIPTED_AGENT, ...job.inputs },
         githubToken: TOKEN,
         repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
-        runId: String(1000 + machines),
+        runId: String(1000 + number),
         // The scripted agent is a script of the Node that runs here.
         path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
         env: { ...wayToRegistry(), ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing', ...cache.env, GITHUB_SERVER_URL: serverUrl, GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql`, ...job.env },

@@ -15,6 +15,7 @@ const commands = {
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
   test: (args) => [['node', binary('vitest'), 'run', ...args]],
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
+  simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],
   build: () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts']],
   'check-dist': () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts', '--check']],
   lint: () => [

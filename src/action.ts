@@ -10,6 +10,12 @@ export async function post(): Promise<void> {
   await post();
 }
 
+/** The command `ralph`. */
+export async function cli(): Promise<void> {
+  const { cli } = await import('./cli.ts');
+  await cli();
+}
+
 /** One cache operation in a process of its own. */
 export async function cacheWorker(): Promise<void> {
   const { cacheWorkerProcess } = await import('./state/cache-worker.ts');

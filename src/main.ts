@@ -10,7 +10,7 @@ import { acknowledge, gate } from './gate/gate.ts';
 import { loop } from './loop/loop.ts';
 import type { Work } from './loop/work.ts';
 import { publishAnswer } from './publish/answer.ts';
-import { publish, type PublishRun } from './publish/publish.ts';
+import { isOnRemote, publish, type PublishRun } from './publish/publish.ts';
 import { reportOfEnd, reportOfWork } from './publish/report-of.ts';
 import { describeOutcome } from './report/outcome-text.ts';
 import { renderOutputs } from './report/outputs.ts';
@@ -18,6 +18,7 @@ import { renderClosingBlock, renderIterationEnd, renderProgressLine } from './re
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
 import { renderSummary } from './report/summary.ts';
 import { onCancel } from './runner/cancellation.ts';
+import { createJournalFile } from './runner/journal-file.ts';
 import { createLog, debug } from './runner/log.ts';
 import { addSummary, fail, inputTexts, mask, rememberForPost, setOutputs } from './runner/results.ts';
 import { readRunContext } from './runner/run-context.ts';
@@ -39,19 +40,21 @@ export async function main(): Promise<void> {
   mask(secrets);
   const log = createLog(redact);
   if (read.kind === 'unusable') {
-    finish(endedReport({ kind: 'failed', reason: 'configuration', message: read.message }, startedAt), 'failure');
+    finish(endedReport({ kind: 'failed', reason: 'configuration', message: read.message }, startedAt), { conclusion: 'failure', journalPath: null });
     return;
   }
   const { config, context } = read;
   const runFolder = createRunFolder(context.temp);
   rememberForPost('run-folder', runFolder);
+  // Set at once: the steps after a killed main can read it.
+  const journal = createJournalFile(runFolder, (path) => { setOutputs({ 'journal-path': path }); });
   const world: World = { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, log, debug: (text) => { debug(redact(text)); }, runFolder, mark: randomUUID() };
   const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
-  const report = await Promise.race([runRiver(world, startedAt, leave), left]);
-  finish(report, conclude(report.outcome, config.failOn));
+  const report = await Promise.race([runRiver({ world, startedAt, appendJournal: journal.append, leave }), left]);
+  finish(report, { conclusion: conclude(report.outcome, config.failOn), journalPath: journal.path() });
 
-  function finish(end: RunReport, conclusion: 'success' | 'failure'): void {
-    setOutputs(mapValues(renderOutputs(end), redact));
+  function finish(end: RunReport, { conclusion, journalPath }: { readonly conclusion: 'success' | 'failure'; readonly journalPath: string | null }): void {
+    setOutputs(mapValues(renderOutputs(end, journalPath), redact));
     if (!isLeftToPost(end)) addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
     log.info(renderClosingBlock(end));
     const { title, what, next } = describeOutcome(end);
@@ -80,8 +83,16 @@ function readRun(environment: World['environment']): ReadRun {
   return config !== null && context !== null ? { kind: 'ready', config, context } : { kind: 'unusable', message: problems.join('\n') };
 }
 
-/** The river. Whatever happens in it ends in a report; what was finished before a failure is published. `leave` ends the run while a part of it hangs. */
-async function runRiver(world: World, startedAt: number, leave: (report: RunReport) => void): Promise<RunReport> {
+interface River {
+  readonly world: World;
+  readonly startedAt: number;
+  readonly appendJournal: (line: string) => void;
+  /** Ends the run while a part of it hangs. */
+  readonly leave: (report: RunReport) => void;
+}
+
+/** The river. Whatever happens in it ends in a report; what was finished before a failure is published. */
+async function runRiver({ world, startedAt, appendJournal, leave }: River): Promise<RunReport> {
   const { config, context, runFolder, mark, log } = world;
   let work: Work | null = null;
   const record = (stage: 'gate' | 'work' | 'ended'): void => { writeRunRecord(runFolder, { version: 1, stage, mark, startedAt, work }); };
@@ -123,6 +134,7 @@ async function runRiver(world: World, startedAt: number, leave: (report: RunRepo
             log.info(renderIterationEnd(entry));
             log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
           },
+          appendJournal,
           record: (latest) => {
             work = latest;
             record('work');
@@ -135,7 +147,8 @@ async function runRiver(world: World, startedAt: number, leave: (report: RunRepo
       if (work.outcome.kind === 'cancelled') return reportOfWork({ ...frame, now: systemClock.now() }, work, { pullRequest: work.lane.pullRequest, headSha: null, saved: null });
       const sessionFolder = join(runFolder, 'session');
       const report = await publish(publishing(async (id) => ((await agent.exportSession(id, sessionFolder)) ? sessionFolder : null)), work);
-      record('ended');
+      // Commits that are only on this machine are not given up before post has tried as well.
+      if (isOnRemote(work, report)) record('ended');
       return report;
     } catch (error) {
       const outcome = failureOf(error, log);
@@ -148,7 +161,7 @@ async function runRiver(world: World, startedAt: number, leave: (report: RunRepo
       work = unfinished;
       record('work');
       const report = await publish(publishing(noSession), unfinished);
-      record('ended');
+      if (isOnRemote(unfinished, report)) record('ended');
       return report;
     }
   } catch (error) {

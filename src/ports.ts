@@ -33,6 +33,8 @@ export interface AgentRun {
   readonly analysis: Analysis;
   readonly end: AgentEnd;
   readonly outputChars: number;
+  /** Whether the final message ends in a status block that a code fence makes void. */
+  readonly fencedBlock: boolean;
   readonly durationMs: number;
 }
 

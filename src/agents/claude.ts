@@ -95,7 +95,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   // A refused option or an unusable setting is told on stderr alone.
   if (silent) reader.push(stderr.bytes());
   const analysis = reader.end();
-  return { analysis, end: agentEnd(end, call), outputChars: reader.finalChars(), durationMs: options.now() - startedAt };
+  return { analysis, end: agentEnd(end, call), outputChars: reader.finalChars(), fencedBlock: reader.endsInFencedBlock(), durationMs: options.now() - startedAt };
 }
 
 function agentEnd(end: ProcessEnd, call: AgentCall): AgentEnd {

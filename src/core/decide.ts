@@ -9,7 +9,7 @@ import { blockedInARow } from './settle.ts';
 import { countSet, windowSize } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPlanComplete, nextTask } from './tasks/queue.ts';
-import type { Task } from './tasks/task.ts';
+import type { QueuedTask, Task } from './tasks/task.ts';
 import { configurationProblem } from './verdict.ts';
 import { usedUp } from './windows.ts';
 
@@ -26,13 +26,13 @@ export interface RunSoFar {
 }
 
 /** What to do now. */
-export type NextStep =
-  | { readonly kind: 'iterate'; readonly task: Task; readonly circuit: CircuitView; readonly hints: readonly HintCode[] }
+export type NextStep<T extends QueuedTask = Task> =
+  | { readonly kind: 'iterate'; readonly task: T; readonly circuit: CircuitView; readonly hints: readonly HintCode[] }
   | { readonly kind: 'stop'; readonly outcome: Outcome };
 
-interface Situation {
+interface Situation<T extends QueuedTask = QueuedTask> {
   readonly state: LaneState;
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly T[];
   readonly run: RunSoFar;
   readonly policy: Policy;
   readonly now: number;
@@ -44,7 +44,7 @@ const minCallMs = 60_000;
 const indicatorsToComplete = 2;
 
 /** Asked before the first call and after every iteration; the order of the rules is the order of precedence. */
-export function nextStep(situation: Situation): NextStep {
+export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextStep<T> {
   for (const rule of rules) {
     const outcome = rule(situation);
     if (outcome !== null) return { kind: 'stop', outcome };
@@ -165,7 +165,7 @@ function standsUnopposed({ last }: RunSoFar): boolean {
   return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
 }
 
-function hintsNow(state: LaneState, task: Task, circuit: CircuitView): readonly HintCode[] {
+function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
   const kept = state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
   return circuit.kind === 'half-open' ? [circuit.of, ...kept] : kept;
 }

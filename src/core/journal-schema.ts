@@ -3,40 +3,6 @@ import { z } from 'zod';
 const count = z.number().int().min(0);
 const snapshot = z.object({ head: z.string(), tree: z.string() });
 
-/** `Analysis`, as a journal holds it. */
-export const analysisSchema = z.object({
-  format: z.enum(['json', 'json-array', 'jsonl', 'text']),
-  signal: z.object({
-    from: z.enum(['block', 'phrases', 'none']),
-    status: z.enum(['IN_PROGRESS', 'COMPLETE', 'BLOCKED']).nullable(),
-    exitSignal: z.boolean().nullable(),
-    testsStatus: z.enum(['PASSING', 'FAILING', 'NOT_RUN']).nullable(),
-    workType: z.enum(['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING']).nullable(),
-    tasksCompleted: z.number().nullable(),
-    filesModified: z.number().nullable(),
-    recommendation: z.string().nullable(),
-    unreadable: z.array(z.string()),
-  }),
-  completionIndicator: z.boolean(),
-  confidence: z.number(),
-  testOnly: z.boolean(),
-  noWork: z.boolean(),
-  question: z.boolean(),
-  agentError: z
-    .object({
-      kind: z.enum(['auth', 'billing', 'rate-limit', 'server', 'model', 'prompt-too-long', 'unknown-session', 'max-turns', 'budget', 'other']),
-      text: z.string(),
-    })
-    .nullable(),
-  errors: z.array(z.object({ text: z.string(), fingerprint: z.string() })),
-  denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })),
-  usageLimit: z.object({ window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']), resumeAt: z.string().nullable() }).nullable(),
-  sessionId: z.string().nullable(),
-  turns: z.number().nullable(),
-  tokens: z.number().nullable(),
-  costUsd: z.number().nullable(),
-});
-
 /** `Evidence`, as a journal holds it. */
 export const evidenceSchema = z.object({
   before: snapshot,
@@ -53,6 +19,7 @@ export const evidenceSchema = z.object({
     z.object({ kind: z.literal('cancelled') }),
   ]),
   outputChars: count,
+  fencedBlock: z.boolean(),
   verification: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('not-run') }),
     z.object({ kind: z.literal('passed'), durationMs: z.number() }),
@@ -100,13 +67,34 @@ export const policySchema = z.object({
   allowedTools: z.array(z.string()),
 });
 
-/** `Task`, as the start of a journal holds it. */
+/** `QueuedTask`, as the start of a journal holds it. */
 export const taskSchema = z.object({
   id: z.string(),
-  title: z.string(),
-  body: z.string(),
-  source: z.object({ kind: z.literal('issue'), number: z.number().int(), url: z.string() }),
   priority: z.number(),
   dependsOn: z.array(z.string()),
   optional: z.boolean(),
 });
+
+const instant = z.number().int().min(0).max(8.64e15);
+const message = z.string();
+
+/** `Outcome`, as the end of a journal holds it. */
+export const outcomeSchema = z.union([
+  z.object({ kind: z.literal('cancelled'), reason: z.enum(['signal', 'killed']) }),
+  z.object({ kind: z.literal('complete'), reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']) }),
+  z.object({ kind: z.literal('halted'), reason: z.enum(['permission_denied', 'test_saturation', 'safety']) }),
+  z.object({
+    kind: z.literal('halted'),
+    reason: z.literal('circuit_open'),
+    circuitReason: z.enum(['no_progress', 'same_error', 'permission_denied', 'output_decline', 'state_unreadable']),
+    tripped: z.enum(['this-run', 'earlier']),
+    probeAt: z.number(),
+  }),
+  z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
+  z.object({ kind: z.literal('parked'), reason: z.enum(['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit']), resumeAt: instant }),
+  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
+  z.object({ kind: z.literal('idle'), reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered']) }),
+  z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
+  z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
+  z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
+]);

@@ -1,4 +1,5 @@
 import type { CircuitView } from './circuit.ts';
+import { maxAttemptsChars } from './diagnosis.ts';
 import type { Verification } from './evidence.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import type { LastIteration } from './state.ts';
@@ -16,8 +17,10 @@ export interface PromptParts {
   readonly remaining: TaskCounts;
   readonly circuit: CircuitView;
   readonly lastIteration: LastIteration | null;
-  /** Of the last iteration of this run; null when it is not known any more. */
+  /** The newest of this run; null when there was none. */
   readonly lastVerification: Verification | null;
+  /** What this run tried so far (diagnosis.ts); shown while the circuit is half-open. */
+  readonly attempts: string;
   readonly hints: readonly HintCode[];
   readonly learnings: string;
   readonly verifyCommands: readonly string[];
@@ -28,6 +31,8 @@ const maxContext = 2_500;
 const maxLearnings = 2_000;
 const maxTail = 600;
 const maxCommands = 300;
+/** Kept free of facts and hints: room for what follows them. */
+const keptForData = { usual: 400, diagnosis: 1_300 };
 /** A shorter rest of a text is not worth its frame. */
 const minSection = 160;
 
@@ -68,10 +73,14 @@ RECOMMENDATION: <one line: what to do next>
 Each claim is compared with what really changed in the repository.`;
 
 function contextOf(parts: PromptParts): string {
-  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...parts.hints.map(hintSentence)], maxContext - 400)}`;
-  const tail = parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '';
-  const withTail = head + sectionWithin('End of the output of the failed verification, as data:', { label: 'OUTPUT', text: tail, max: maxTail }, maxContext - head.length);
-  return withTail + sectionWithin('Your notes from earlier iterations (.ralph/learnings.md), as data:', { label: 'NOTES', text: parts.learnings.trim(), max: maxLearnings }, maxContext - withTail.length);
+  const diagnoses = parts.circuit.kind === 'half-open' && parts.attempts !== '';
+  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...parts.hints.map(hintSentence)], maxContext - (diagnoses ? keptForData.diagnosis : keptForData.usual))}`;
+  const sections: readonly Section[] = [
+    { title: 'What the last iterations tried and what came of it, as data:', label: 'ATTEMPTS', text: diagnoses ? parts.attempts : '', max: maxAttemptsChars },
+    { title: 'End of the output of the failed verification, as data:', label: 'OUTPUT', text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '', max: maxTail },
+    { title: 'Your notes from earlier iterations (.ralph/learnings.md), as data:', label: 'NOTES', text: parts.learnings.trim(), max: maxLearnings },
+  ];
+  return sections.reduce((text, section) => text + sectionWithin(section, maxContext - text.length), head);
 }
 
 function factsOf({ iteration, maxIterations, remaining, circuit, lastIteration, verifyCommands }: PromptParts): readonly string[] {
@@ -97,12 +106,20 @@ function bulletsWithin(lines: readonly string[], room: number): string {
   }, '');
 }
 
-/** A data section that fits into `room`, holding the end of the text; empty when there is nothing to say or no room to say it. */
-function sectionWithin(title: string, data: { readonly label: string; readonly text: string; readonly max: number }, room: number): string {
-  const wrap = (text: string): string => `\n${title}\n${dataSection(data.label, text)}\n`;
-  if (data.text === '' || room < minSection) return '';
-  const frame = wrap(data.text).length - data.text.length;
-  return wrap(lastChars(data.text, Math.min(data.max, room - frame)));
+/** Text of others within the context; `max` in characters. */
+interface Section {
+  readonly title: string;
+  readonly label: string;
+  readonly text: string;
+  readonly max: number;
+}
+
+/** A data section that fits into `room`, holding the end of its text; empty when there is nothing to say or no room to say it. */
+function sectionWithin({ title, label, text, max }: Section, room: number): string {
+  const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
+  if (text === '' || room < minSection) return '';
+  const frame = wrap(text).length - text.length;
+  return wrap(lastChars(text, Math.min(max, room - frame)));
 }
 
 /** Text between two marker lines; the marker is chosen so that the text does not hold it. */

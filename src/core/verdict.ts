@@ -6,13 +6,13 @@ import type { Verdict } from './journal.ts';
 import type { Policy } from './policy.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from './tasks/queue.ts';
-import type { Task } from './tasks/task.ts';
+import type { QueuedTask } from './tasks/task.ts';
 
 /** What is known when an iteration is over. */
 export interface IterationFacts {
-  readonly task: Task;
+  readonly task: QueuedTask;
   /** All tasks of the lane, the current one included. */
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly QueuedTask[];
   readonly analysis: Analysis;
   readonly evidence: Evidence;
   readonly startedAt: number;
@@ -162,7 +162,7 @@ function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): 
   if (judged.denials.counted > 0) hints.push('denied');
   if (judged.denials.advice.length > 0) hints.push('compound');
   if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
-  if (spoke && analysis.signal.from !== 'block') hints.push('no_block');
+  if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
   if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
   return [...new Set(hints)];
 }

@@ -159,6 +159,9 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
     return { ...end({ kind: 'paused', reason: 'by_person', by: found.closedBy }), lane, tasks, state, notes };
   }
 
+  // Everything was done and merged, but the issues are still open: nothing is left to publish either.
+  if (found.start.kind !== 'continue' && isPlanComplete(tasks, state.tasks)) return { ...end({ kind: 'idle', reason: 'all_done' }), lane, tasks, state, notes };
+
   const step = nextStep({ state, tasks, run: startRun(state, clock.now()), policy: config.policy, now: clock.now() });
   if (step.kind === 'stop' && step.outcome.kind !== 'complete') return { ...end(step.outcome), lane, tasks, state, notes };
 

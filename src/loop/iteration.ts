@@ -1,7 +1,8 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { afterIteration, type NextStep, type RunSoFar } from '../core/decide.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
-import type { JournalEntry } from '../core/journal.ts';
+import { describeAttempts } from '../core/diagnosis.ts';
+import { serializeEntry, type JournalEntry } from '../core/journal.ts';
 import type { Policy } from '../core/policy.ts';
 import { composePrompt } from '../core/prompt.ts';
 import { resetSession } from '../core/session.ts';
@@ -22,6 +23,8 @@ interface Iteration {
   readonly soFar: RunSoFar;
   readonly step: Iterate;
   readonly opened: OpenedLane;
+  /** Instant of the decision to iterate, which is when the call is charged. */
+  readonly startedAt: number;
 }
 
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
@@ -32,29 +35,36 @@ export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ rea
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
   return run.log.group(`Iteration ${String(iteration.soFar.iterations + 1)}/${String(run.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`, async () => {
-    const startedAt = run.clock.now();
     const before = await run.repository.snapshot();
-    const begun = begin(run, iteration, before);
+    const taskTree = taskTreeOf(iteration, before);
+    const begun: Work = { ...iteration.work, state: beginIteration(iteration.work.state, { taskId: task.id, tree: taskTree }, run.config.policy, iteration.startedAt) };
+    // The call is charged and on disk before it is made: a kill grants none for nothing.
     run.record(begun);
-    const { agentRun, state } = await callAgent(run, { ...iteration, work: begun });
+    const { agentRun, state, sessionDroppedAt } = await callAgent(run, { ...iteration, work: begun });
     const after = await run.repository.snapshot();
     const committed = await run.repository.commit({ before, after, message: commitMessage(task), trailers: trailers(run, iteration) });
     const worked: Work = { ...begun, state, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
     run.record(worked);
-    return conclude(run, { ...iteration, work: worked }, { startedAt, before, after, agentRun, committed });
+    return conclude(run, { ...iteration, work: worked }, { before, after, taskTree, agentRun, sessionDroppedAt, committed });
   });
 }
 
-/** The call is charged and on disk before it is made: a kill grants none for nothing. */
-function begin(run: LoopRun, { work, step, opened }: Iteration, before: Snapshot): Work {
-  // A lane with commits but no memory of this task: what the branch changed since its base may be this task's work.
-  const unknown = progressOf(work.state.tasks, step.task.id).startedTree === null && work.stateBefore.lastRun === null && opened.ahead > 0;
-  const tree = unknown ? opened.baseTree : before.tree;
-  return { ...work, state: beginIteration(work.state, { taskId: step.task.id, tree }, run.config.policy, run.clock.now()) };
+/** The content that the task's own work is measured against. */
+function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
+  // The branch holds commits that this state does not know of (it was lost, or another run was faster): they may be this task's work.
+  const unknown = progressOf(work.state.tasks, step.task.id).startedTree === null && work.stateBefore.lastRun?.published?.head !== opened.head && opened.ahead > 0;
+  return unknown ? opened.baseTree : before.tree;
 }
 
-/** Calls the agent; `state` has no session any more when the CLI did not know it. */
-async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promise<{ readonly agentRun: AgentRun; readonly state: LaneState }> {
+interface Called {
+  readonly agentRun: AgentRun;
+  readonly state: LaneState;
+  /** When the CLI turned out not to know the session, and `state` lost it; null: it did not. */
+  readonly sessionDroppedAt: number | null;
+}
+
+/** Calls the agent, once more without a session when the CLI does not know it. */
+async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promise<Called> {
   const { policy } = run.config;
   const leftMs = work.startedAt + policy.maxRunMs - run.clock.now();
   const call = {
@@ -67,7 +77,8 @@ async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promis
       circuit: step.circuit,
       lastIteration: work.state.lastIteration,
       hints: step.hints,
-      lastVerification: work.journal.at(-1)?.evidence.verification ?? null,
+      lastVerification: lastVerificationOf(work.journal),
+      attempts: describeAttempts(work.journal),
       learnings: await run.readLearnings(),
       verifyCommands: run.config.verify,
     }),
@@ -77,11 +88,17 @@ async function callAgent(run: LoopRun, { work, soFar, step }: Iteration): Promis
     signal: run.signal,
   } as const;
   const agentRun = await run.agent.call({ ...call, resume: work.state.session?.id ?? null });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return { agentRun, state: work.state };
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return { agentRun, state: work.state, sessionDroppedAt: null };
   run.log.info('The agent does not know the session any more; calling it once more without.');
   // Not charged again: the CLI refused before it asked the provider for anything.
-  const state = resetSession(work.state, 'unknown_session', run.clock.now());
-  return { agentRun: await run.agent.call({ ...call, resume: null }), state };
+  const sessionDroppedAt = run.clock.now();
+  const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
+  return { agentRun: await run.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+}
+
+/** The newest verification: content that an iteration did not change is not verified again. */
+function lastVerificationOf(journal: readonly JournalEntry[]): Verification | null {
+  return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 
 /** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
@@ -94,23 +111,27 @@ function budgetLeft({ state }: Work, { costUsd }: RunSoFar, { maxCostUsd, maxCos
 }
 
 interface Finished {
-  readonly startedAt: number;
   readonly before: Snapshot;
   readonly after: Snapshot;
+  readonly taskTree: string;
   readonly agentRun: AgentRun;
+  readonly sessionDroppedAt: number | null;
   readonly committed: CommittedIteration;
 }
 
-async function conclude(run: LoopRun, { work, soFar, step }: Iteration, { startedAt, before, after, agentRun, committed }: Finished): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
+async function conclude(run: LoopRun, { work, soFar, step, startedAt }: Iteration, { before, after, taskTree, agentRun, sessionDroppedAt, committed }: Finished): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = run.config;
   const analysis = capped<Analysis>(agentRun.analysis, run.redact);
   const verification = needsVerification(work.state, { analysis, before, after }, policy) ? await verify(run, work) : ({ kind: 'not-run' } as const);
+  const change = await run.repository.compare(before, after);
   const evidence: Evidence = {
     before,
     after,
-    ...(await run.repository.compare(before, after)),
+    ...change,
+    files: change.files.map(run.redact),
     end: agentRun.end,
     outputChars: agentRun.outputChars,
+    fencedBlock: agentRun.fencedBlock,
     verification: capped<Verification>(verification, run.redact),
   };
   const now = run.clock.now();
@@ -121,8 +142,10 @@ async function conclude(run: LoopRun, { work, soFar, step }: Iteration, { starte
     lane: work.lane.id,
     iteration: soFar.iterations + 1,
     taskId: step.task.id,
-    taskTitle: step.task.title,
+    taskTitle: run.redact(step.task.title),
     startedAt,
+    taskTree,
+    sessionDroppedAt,
     endedAt: now,
     analysis,
     evidence,
@@ -131,6 +154,7 @@ async function conclude(run: LoopRun, { work, soFar, step }: Iteration, { starte
   };
   const state = settled.verdict.taskDone ? recordDoneCommit(settled.state, step.task.id, committed.head) : settled.state;
   const done: Work = { ...work, state, journal: [...work.journal, entry], endedAt: now };
+  run.appendJournal(serializeEntry(entry));
   run.record(done);
   run.narrate(entry, done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };

@@ -23,6 +23,8 @@ export interface LoopRun {
   readonly redact: (text: string) => string;
   /** Tells people of a finished iteration. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
+  /** Adds a line to the run's journal, on disk. */
+  readonly appendJournal: (line: string) => void;
   /** Puts the work on disk; called at every point after which it must not be lost. */
   readonly record: (work: Work) => void;
 }

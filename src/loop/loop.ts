@@ -1,4 +1,5 @@
 import { nextStep, startRun, type RunSoFar } from '../core/decide.ts';
+import { serializeEnd, serializeStart } from '../core/journal.ts';
 import { resetSession } from '../core/session.ts';
 import type { LaneState } from '../core/state.ts';
 import type { Intake } from '../gate/intake.ts';
@@ -16,13 +17,15 @@ export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
   try {
     for (;;) {
       const now = run.clock.now();
-      const step = nextStep({ state: work.state, tasks: work.tasks, run: { ...soFar, cancelled: run.signal.aborted }, policy: run.config.policy, now });
+      const cancelled = run.signal.aborted;
+      const step = nextStep({ state: work.state, tasks: work.tasks, run: { ...soFar, cancelled }, policy: run.config.policy, now });
       if (step.kind === 'stop') {
         work = { ...work, outcome: step.outcome, endedAt: now };
+        run.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }));
         run.record(work);
         return work;
       }
-      ({ work, soFar } = await iterate(run, { work, soFar, step, opened: intake.opened }));
+      ({ work, soFar } = await iterate(run, { work, soFar, step, opened: intake.opened, startedAt: now }));
     }
   } finally {
     await giveBack();
@@ -60,5 +63,6 @@ function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
   run.record(work);
+  run.appendJournal(serializeStart({ version: 1, lane: work.lane.id, startedAt: now, policy: run.config.policy, tasks: work.tasks, state }));
   return work;
 }

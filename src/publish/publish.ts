@@ -4,7 +4,7 @@ import { serializeState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
 import type { Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
-import type { RunReport, SavedReport } from '../report/run-report.ts';
+import { doneTasks, type RunReport, type SavedReport } from '../report/run-report.ts';
 import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
 import { UserError } from '../user-error.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
@@ -58,6 +58,11 @@ async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outco
 function rejectedBy(error: unknown): PushResult {
   if (error instanceof UserError) return { kind: 'rejected', why: error.message };
   throw error;
+}
+
+/** Whether all commits of the work reached the remote. */
+export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: RunReport): boolean {
+  return !hasNewCommits || headSha === head;
 }
 
 interface PublishedPullRequest {
@@ -126,7 +131,9 @@ async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pul
 
 /** One sticky comment on each issue that was worked on, and on the pull request. What fails here is a warning: the work itself is safe. */
 async function publishComments(run: PublishRun, report: RunReport): Promise<string[]> {
-  const worked = new Set(report.iterations.map((entry) => entry.taskId));
+  // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
+  const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
+  const worked = new Set(catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId));
   const issues = report.tasks.filter(({ task }) => worked.has(task.id)).map(({ task }) => ({ thread: task.source.number, taskId: task.id as string | null }));
   const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
   const warnings: string[] = [];

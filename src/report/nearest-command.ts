@@ -1,3 +1,5 @@
+import { nearest } from '../core/nearest.ts';
+
 /** Commands that are offered today. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its lane)',
@@ -8,26 +10,5 @@ export type OfferedCommand = keyof typeof COMMANDS;
 
 /** The offered command that `word` was most likely meant to be; null when none is near. */
 export function nearestCommand(word: string): OfferedCommand | null {
-  const typed = word.toLowerCase().slice(0, 20);
-  const names = Object.keys(COMMANDS) as OfferedCommand[];
-  const [nearest] = names
-    .map((name) => ({ name, distance: editDistance(typed, name) }))
-    .filter(({ name, distance }) => distance <= (name.length > 4 ? 2 : 1))
-    .sort((a, b) => a.distance - b.distance);
-  return nearest?.name ?? null;
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
-  const at = (row: number, column: number) => rows[row]?.[column] ?? 0;
-  for (let row = 1; row <= a.length; row += 1) {
-    rows[row] = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const replaced = at(row - 1, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1] ? at(row - 2, column - 2) + 1 : Infinity;
-      rows[row]?.push(Math.min(at(row - 1, column) + 1, at(row, column - 1) + 1, replaced, swapped));
-    }
-  }
-  return at(a.length, b.length);
+  return nearest(word, Object.keys(COMMANDS) as OfferedCommand[]);
 }

@@ -20,10 +20,11 @@ export type OutputName =
   | 'tokens'
   | 'resume-at'
   | 'state-saved'
+  | 'journal-path'
   | 'status-json';
 
 /** Values of all outputs; an empty string stands for what is not known or does not exist. */
-export function renderOutputs(report: RunReport): Outputs {
+export function renderOutputs(report: RunReport, journalPath: string | null): Outputs {
   const done = doneTasks(report).length;
   const resumeAt = resumeInstant(report.outcome);
   return {
@@ -42,6 +43,7 @@ export function renderOutputs(report: RunReport): Outputs {
     tokens: String(report.tokens),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
     'state-saved': String(report.saved?.kind === 'saved'),
+    'journal-path': journalPath ?? '',
     'status-json': renderStatusJson(report),
   };
 }

@@ -1,23 +1,23 @@
+import * as core from '@actions/core';
 import type { Log } from '../ports.ts';
-import { issueCommand, print } from './commands.ts';
 
 /** The job log. Whatever is written through it is redacted and cannot issue workflow commands. */
 export function createLog(redact: (text: string) => string): Log {
   const clean = (text: string): string => neutralize(redact(text));
   let open = false;
   return {
-    info: (text) => { print(clean(text)); },
-    // Annotations are commands with the text as data. GitHub cuts them at 4,096 characters.
-    warning: (text) => { issueCommand('warning', redact(text).slice(0, 4000)); },
-    error: (text) => { issueCommand('error', redact(text).slice(0, 4000)); },
+    info: (text) => { core.info(clean(text)); },
+    // Annotations are commands with the text as data, escaped by the library. GitHub cuts them at 4,096 characters.
+    warning: (text) => { core.warning(redact(text).slice(0, 4000)); },
+    error: (text) => { core.error(redact(text).slice(0, 4000)); },
     group: async (title, body) => {
       if (open) return body();
       open = true;
-      issueCommand('group', clean(title).replaceAll('\n', ' '));
+      core.startGroup(clean(title).replaceAll('\n', ' '));
       try {
         return await body();
       } finally {
-        issueCommand('endgroup', '');
+        core.endGroup();
         open = false;
       }
     },
@@ -26,7 +26,7 @@ export function createLog(redact: (text: string) => string): Log {
 
 /** Shown only when the job runs with debug logging. */
 export function debug(text: string): void {
-  issueCommand('debug', text);
+  core.debug(text);
 }
 
 /** Makes text inert for the runner: a command stands at the beginning of a line (`::`, behind what .NET takes for white space) or anywhere in it (`##[`). */

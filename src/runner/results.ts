@@ -1,13 +1,13 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
+import * as core from '@actions/core';
 import { INPUT_NAMES } from '../config/inputs.ts';
-import { appendValue, issueCommand, print } from './commands.ts';
 
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
 
 /** Sets the action's outputs. */
 export function setOutputs(outputs: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(outputs)) appendValue(process.env.GITHUB_OUTPUT, name, value);
+  for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value);
 }
 
 /** Texts of the action's inputs, by their names. */
@@ -20,7 +20,7 @@ export function addSummary(markdown: string, file: string | undefined): void {
   if (file === undefined || file === '' || !existsSync(file)) return;
   const text = `${markdown}\n`;
   if (statSync(file).size + Buffer.byteLength(text) > SUMMARY_LIMIT) {
-    print('The job summary is full; this part of it was left out.');
+    core.info('The job summary is full; this part of it was left out.');
     return;
   }
   appendFileSync(file, text);
@@ -28,21 +28,20 @@ export function addSummary(markdown: string, file: string | undefined): void {
 
 /** Hides a value in everything that the runner shows from now on. */
 export function mask(values: readonly string[]): void {
-  for (const value of values) issueCommand('add-mask', value);
+  for (const value of values) core.setSecret(value);
 }
 
 /** Remembers a value for post; it is read even if this process is killed. */
 export function rememberForPost(name: string, value: string): void {
-  appendValue(process.env.GITHUB_STATE, name, value);
+  core.saveState(name, value);
 }
 
 /** Value that main remembered; empty when it remembered none. */
 export function recall(name: string): string {
-  return process.env[`STATE_${name}`] ?? '';
+  return core.getState(name);
 }
 
 /** Marks the step as failed, with an annotation. */
 export function fail(message: string): void {
-  issueCommand('error', message.slice(0, 4000));
-  process.exitCode = 1;
+  core.setFailed(message.slice(0, 4000));
 }

@@ -32,6 +32,7 @@ const rows: readonly Row[] = [
     reason: 'configuration',
     says: ['3 inputs are not usable', 'max-iterations: "many" is not a whole number from 1 to 1000', 'draft: "yes" is none of: true, false', 'fail-on: "halted,sometimes" must be a list of'],
   },
+  { name: 'no event file, and a wrong input', job: { env: { GITHUB_EVENT_PATH: '/nowhere.json' }, inputs: { session: 'always' } }, reason: 'configuration', says: ['GITHUB_EVENT_PATH is "/nowhere.json": there is no such file', 'session: "always" is none of: resume, task, fresh'] },
   { name: 'an event that is not supported', job: { event: { name: 'push', payload: { ref: 'refs/heads/main' } } }, reason: 'configuration', says: ['The event "push" is not supported', 'schedule, workflow_dispatch', 'change `on:`'] },
   { name: 'a type of event that is not supported', job: { event: { name: 'issues', payload: { action: 'opened' } } }, reason: 'configuration', says: ['"issues" with the type "opened"', 'issues (types: [labeled])'] },
   { name: 'no key for the agent', job: { env: { ANTHROPIC_API_KEY: '' } }, reason: 'configuration', says: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'] },

@@ -63,7 +63,7 @@ export async function createScene(): Promise<Scene> {
         ...watch?.hooks,
       });
       const left = JSON.parse(await readFile(script, 'utf8')) as unknown[];
-      await expectCleanEnd(result);
+      await expectCleanEnd(result, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);
       return { ...result, calls: SCRIPT_LENGTH - left.length, endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs() };
     },
@@ -87,9 +87,9 @@ export async function createScene(): Promise<Scene> {
 }
 
 /** Nothing shows a secret, and no process of the run is left. */
-async function expectCleanEnd({ main, post, outputs, summary, machine }: JobResult & { readonly machine: string }): Promise<void> {
+async function expectCleanEnd({ main, post, outputs, summary, machine }: JobResult & { readonly machine: string }, written: string): Promise<void> {
   const shown = [main.log, post.log].join('\n').split('\n').filter((line) => !line.startsWith('::add-mask::'));
-  const everything = [...shown, summary, JSON.stringify(outputs)].join('\n');
+  const everything = [...shown, summary, JSON.stringify(outputs), written].join('\n');
   for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')]) expect(everything).not.toContain(secret);
   expect(post.exitCode).toBe(0);
   await vi.waitFor(() => { expect(processesWith(machine)).toEqual([]); }, 2_000);

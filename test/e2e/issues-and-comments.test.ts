@@ -28,6 +28,19 @@ test('a labelled issue is worked on a lane of its own; the read-only cache is to
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
 });
 
+test('a label lane that stopped at its limit goes on by /ralph run, though its state could not be saved', async () => {
+  await using scene = await createScene();
+  const { github, cache } = scene.sandbox;
+  const issue = scene.openIssue('Greet several people');
+  cache.setMode('read');
+  const limited = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1' } });
+  expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
+  expect(limited.summary).toContain('Comment `/ralph run` on the issue to go on from here.');
+  const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph run' }) });
+  expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
+  expect(run.summary).toContain('lost: no entry in the cache');
+});
+
 test.each([
   { case: 'a label that is not the task label', event: 'label' },
   { case: 'a comment that is no command', event: 'comment' },

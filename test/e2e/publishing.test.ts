@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
-import { createScene, type Scene } from './e2e-fixture.ts';
+import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
 test.each([{ branch: 'kept' }, { branch: 'deleted' }])('merged between runs, branch $branch: the next run begins the lane anew', async ({ branch }) => {
   await using scene = await createScene();
@@ -85,16 +85,52 @@ test('a git server that goes down before the push: red, the calls are kept in th
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
 });
 
+test('a pull request that could not be opened is made up for by the next run, without a call', async () => {
+  await using scene = await createScene();
+  const { rate } = scene.sandbox.github.state;
+  scene.openIssue('First');
+  const run = await scene.run({ when: { text: 'pushed ', act: () => { rate.remaining = 0; } } });
+  expect(run).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', 'state-saved': 'true', 'pr-number': '' } });
+  expect(run.summary).toContain('The commits are on ralph/queue, but the pull request is not up to date');
+  rate.remaining = 1000;
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'complete', 'tasks-done': '1' } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
+  expect(scene.commentsOn(1)).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
+});
+
+test('two runs at once: the second to push overwrites nothing and is red; one pull request', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  // Long enough for both to be past the gate before one of them pushes.
+  const slow = { env: { RALPH_PAUSE_MS: '1000' } };
+  const outcomes = (await Promise.all([scene.run(slow), scene.run(slow)])).map(({ outputs }) => outputs.outcome);
+  expect(outcomes.sort()).toEqual(['complete', 'failed']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
+  expect(scene.pullOf('ralph/queue').number).toBe(2);
+});
+
+test('an agent that breaks the checkout does not keep its work from being published', async () => {
+  await using scene = await createScene();
+  scene.openIssue('First');
+  const broken = { '.git/HEAD': 'garbage', '.git/config': '[broken', '.git/index': 'x', '.git/hooks/post-commit': '#!/bin/sh\nexit 1\n' };
+  expect(await scene.run({ agent: [{ kind: 'work' }, { kind: 'work-and-write', files: broken }] })).toMatchObject({ outputs: { outcome: 'complete' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
+});
+
 test('what may not be published is left out, the rest is published, and the pull request says so', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   const key = `ghp_${'16C7e42F292c6912E7710c838347Ae178B4a'}`;
-  const run = await scene.run({ agent: [{ kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n', 'src/key.js': `export const key = '${key}';\n` } }] });
+  const run = await scene.run({
+    inputs: { 'branch-prefix': 'bot/', draft: 'false', verify: `echo the key is ${KEY}` },
+    agent: [{ kind: 'garbage', text: `The key is ${KEY}.\n` }, { kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n', 'src/key.js': `export const key = '${key}';\n`, 'src/our-key.js': `export const key = '${KEY}';\n` } }],
+  });
   expect(run.outputs).toMatchObject({ outcome: 'complete' });
-  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue')).split('\n')).toEqual(['.gitignore', 'README.md', 'package.json', 'src/greet.js', 'src/issue-1.mjs', 'src/sum.js', 'test/issue-1.test.mjs', 'test/sum.test.js']);
-  expect(scene.pullOf('ralph/queue').body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js/);
-  expect(scene.pullOf('ralph/queue').status.withheldFiles).toBe(2);
-  expect(`${run.main.log}${run.summary}${scene.pullOf('ralph/queue').body}`).not.toContain(key);
+  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual(['.gitignore', 'README.md', 'package.json', 'src/greet.js', 'src/issue-1.mjs', 'src/sum.js', 'test/issue-1.test.mjs', 'test/sum.test.js']);
+  const pull = scene.pullOf('bot/queue');
+  expect(pull.body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js[^]*src\/our-key\.js/);
+  expect(pull).toMatchObject({ draft: false, status: { withheldFiles: 3 } });
+  expect(`${run.main.log}${run.summary}${pull.body}`).not.toContain(key);
 });
 
 async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subject: string): Promise<void> {

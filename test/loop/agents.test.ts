@@ -44,6 +44,22 @@ describe('completion', () => {
     expect(savedState(project).tasks['issue-1']?.state).toBe('in-progress');
   });
 
+  test('names the commit that finished each task', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    const run = await runOnce(project);
+    const commits = run.work?.journal.map(({ commit }) => commit);
+    expect(Object.values(savedState(project).tasks).map(({ doneCommit }) => doneCommit)).toEqual(commits);
+    expect(commits?.at(-1)).toBe(project.origin.branches.get('ralph/queue'));
+  });
+
+  test('of work that an earlier run left on the branch is seen without any memory of it', async () => {
+    const confirms: Behaviour = () => ({ says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } });
+    const project = createProject({ agent: [steadyWorker], inputs: { 'state-store': 'none', 'max-iterations': '1' } });
+    await runOnce(project);
+    project.script.behaviours = [confirms];
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
   test('is vetoed while other tasks are open, and the agent is told', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [boaster] });
     const run = await runOnce(project);

@@ -12,6 +12,7 @@ export interface Act {
   readonly minutes?: number;
   readonly exitCode?: number;
   readonly chars?: number;
+  readonly fencedBlock?: boolean;
   /** Done while it works, e.g. a person cancels the run. */
   readonly meanwhile?: () => void;
 }
@@ -97,7 +98,7 @@ export function createAgent(script: AgentScript, { checkout, clock }: { readonly
     const sessionId = call.resume ?? `session-${String(script.calls.length)}`;
     const said: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.says) });
     if (said.sessionId !== null) transcripts.add(said.sessionId);
-    return { analysis: said, end: endOf(), outputChars: act.chars ?? 500, durationMs };
+    return { analysis: said, end: endOf(), outputChars: act.chars ?? 500, fencedBlock: act.fencedBlock ?? false, durationMs };
 
     function endOf(): AgentEnd {
       if (call.signal.aborted) return { kind: 'cancelled' };

@@ -28,6 +28,15 @@ describe('what is on disk', () => {
     expect(committed?.work).toMatchObject({ hasNewCommits: true, head: project.origin.branches.get('ralph/queue') });
   });
 
+  test('of what the agent said nothing is secret or endless there', async () => {
+    const chatty: Behaviour = (call) => ({ ...finisher(call), says: { signal: { status: 'COMPLETE', tasksCompleted: 1, recommendation: `hunter2 ${'x'.repeat(10_000)}` }, errors: Array.from({ length: 500 }, () => ({ text: 'hunter2', fingerprint: 'hunter2' })) } });
+    const run = await runOnce(createProject({ agent: [chatty] }), { redact: (text) => text.replaceAll('hunter2', '***') });
+    const kept = JSON.stringify(run.records.at(-1)?.work);
+    expect(kept).toContain('*** xxx');
+    expect(kept).not.toContain('hunter2');
+    expect(kept.length).toBeLessThan(12_000);
+  });
+
   test('commits carry run, iteration and task', async () => {
     const project = createProject({ agent: [finisher] });
     await runOnce(project);

@@ -87,11 +87,12 @@ export function createCheckout(origin: Origin): Checkout {
         const files = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((path) => old[path] !== now[path]).sort();
         return { files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 };
       }),
-    commit: ({ before, message, trailers }) =>
+    commit: ({ before, after, message, trailers }) =>
       guarded(faults, 'commit', () => {
-        if (idOf(treeOf(head)) !== idOf(checkout.files)) {
+        const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
+        if (idOf(treeOf(head)) !== after.tree) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
-          head = addCommit(origin, { tree: { ...checkout.files }, parent: head, message: `${message}\n\n${lines.join('\n')}` });
+          head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
         return { head, commit: head === before.head ? null : head, withheld: [] };
       }),

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Config, RunContext } from '../../src/config/config.ts';
 import { parseInputs } from '../../src/config/inputs.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
+import { parseJournal } from '../../src/core/read-journal.ts';
+import { replay } from '../../src/core/replay.ts';
 import { parseState, serializeState, type LaneState } from '../../src/core/state.ts';
 import { acknowledge, gate } from '../../src/gate/gate.ts';
 import type { Intake } from '../../src/gate/intake.ts';
@@ -20,9 +22,11 @@ import { createCheckout, createClock, createForge, createLog, createOrigin, crea
 
 export const actionYml = readFileSync(join(import.meta.dirname, '..', '..', 'action.yml'), 'utf8');
 
+const defaults = readInputDefaults(actionYml, 'token-of-the-job');
+
 /** Inputs as a user writes them in the step, over the defaults of action.yml. */
 export function configOf(inputs: Readonly<Record<string, string>> = {}): Config {
-  return parseInputs({ ...readInputDefaults(actionYml, 'token-of-the-job'), ...inputs });
+  return parseInputs({ ...defaults, ...inputs });
 }
 
 /** A project with everything that outlives a run: the world that its runs share. */
@@ -81,12 +85,15 @@ export interface Run {
   /** What was on disk, step by step. */
   readonly records: readonly { readonly work: Work; readonly callsSoFar: number }[];
   readonly log: readonly string[];
+  /** The journal as on disk. */
+  readonly journal: string;
 }
 
 export interface RunSetting {
   readonly event?: Event;
   readonly hasProviderKey?: boolean;
   readonly signal?: AbortSignal;
+  readonly redact?: (text: string) => string;
   /** The machine, before the run begins. */
   readonly prepare?: (checkout: Checkout) => void;
   readonly onRecord?: (work: Work, checkout: Checkout) => void;
@@ -103,9 +110,10 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const agent = createAgent(script, { checkout, clock });
   const callsBefore = script.calls.length;
   const records: Run['records'][number][] = [];
+  let journal = '';
   const intake = await gate({ config, context, forge, repository: checkout, remote, store, clock, log });
   const end = (outcome: Outcome, work: Work | null, report: RunReport | null): Run => ({
-    end: `${outcome.kind} (${outcome.reason})`, outcome, calls: script.calls.length - callsBefore, intake, work, report, records, log: log.lines,
+    end: `${outcome.kind} (${outcome.reason})`, outcome, calls: script.calls.length - callsBefore, intake, work, report, records, log: log.lines, journal,
   });
   const publishing: PublishRun = { ...publisherOf(project), context, log, exportSession: async (id) => ((await agent.exportSession(id, `folder of ${id}`)) ? `folder of ${id}` : null) };
   if (intake.kind === 'end') {
@@ -121,8 +129,9 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       runId: context.runId,
       promptTemplate: 'Work.',
       readLearnings: () => Promise.resolve(''),
-      redact: String,
+      redact: setting.redact ?? String,
       narrate: () => undefined,
+      appendJournal: (line) => { journal += `${line}\n`; },
       record: (latest) => {
         // As on disk: a copy that nothing can change any more.
         records.push({ work: JSON.parse(JSON.stringify(latest)) as Work, callsSoFar: script.calls.length - callsBefore });
@@ -135,6 +144,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     if (last === undefined) throw error;
     return { ...last.work, outcome: { kind: 'failed', reason: error instanceof UserError ? error.kind : 'infrastructure', message: error instanceof Error ? error.message : String(error) } };
   });
+  expectReplays(journal);
   const report = await publish(publishing, work);
   return end(report.outcome, work, report);
 }
@@ -155,4 +165,12 @@ export function savedState({ store }: Project, lane = 'queue'): LaneState {
 export function changeState(project: Project, change: (state: LaneState) => LaneState, lane = 'queue'): void {
   const saved = project.store.saved.get(lane);
   project.store.saved.set(lane, { sequence: saved?.sequence ?? 1, sessionFolder: saved?.sessionFolder ?? null, document: serializeState(change(savedState(project, lane))) });
+}
+
+/** What holds for every run: its journal alone leads to the same decisions. */
+function expectReplays(text: string): void {
+  const parsed = parseJournal(text);
+  if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
+  const differences = replay(parsed.journal);
+  if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
 }

@@ -1,10 +1,20 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { analysisJsonSchema } from '../../src/core/analysis/analysis-schema.ts';
 import { analyze } from '../../src/core/analysis/analyze.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+const isPublishedShape = ajv.compile(analysisJsonSchema());
+
 export const NOW = Date.parse('2026-11-21T12:00:00Z');
 
+/** The analysis, which fits the published JSON Schema whatever the output was. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
-  return analyze(output, now);
+  const analysis = analyze(output, now);
+  if (!isPublishedShape(JSON.parse(JSON.stringify(analysis)))) throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
+  return analysis;
 }
 
 export function block(...fields: string[]): string {

@@ -71,3 +71,8 @@ describe('the next such instant', () => {
     expect(analyzeAt(failedLine(`You've hit your 5-hour limit · resets ${reset}`), Date.parse(now)).usageLimit?.resumeAt).toBe(resumeAt);
   });
 });
+
+test.each([['beyond the year 9999', 1e15], ['no instant at all', 1e300]])('a reset %s is unknown', (_, resetsAt) => {
+  const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: 'five_hour' }), failedLine('x'));
+  expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt: null });
+});

@@ -34,7 +34,7 @@ describe('action.yml, the schema and the README say the same', () => {
 
   test('outputs of action.yml, of the code and of the README', () => {
     const report = reportWithoutLane({ outcome: { kind: 'idle', reason: 'no_tasks' }, repositoryUrl: '', runUrl: '', startedAt: 0, endedAt: 0 });
-    expect(Object.keys(renderOutputs(report)).sort()).toEqual([...namesIn('outputs')].sort());
+    expect(Object.keys(renderOutputs(report, null)).sort()).toEqual([...namesIn('outputs')].sort());
     expect(tableUnder('Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })));
   });
 });

@@ -76,6 +76,7 @@ export interface Play {
   readonly says?: Parameters<typeof analysis>[0];
   readonly end?: Evidence['end'];
   readonly chars?: number;
+  readonly fencedBlock?: boolean;
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
 }
@@ -93,6 +94,7 @@ export function evidence(from: string, play: Play): Evidence {
     deletions: 0,
     end: play.end ?? { kind: 'exited', code: 0 },
     outputChars: play.chars ?? 500,
+    fencedBlock: play.fencedBlock ?? false,
     verification:
       play.verification === undefined
         ? { kind: 'not-run' }

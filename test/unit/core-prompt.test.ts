@@ -13,6 +13,7 @@ const parts: PromptParts = {
   circuit: { kind: 'closed' },
   lastIteration: null,
   lastVerification: null,
+  attempts: '',
   hints: [],
   learnings: '',
   verifyCommands: [],

@@ -9,7 +9,7 @@ const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: fal
 const verifies = { ...policy, verifies: true };
 
 /** Rows of a table: name, iteration, what is expected of it. */
-function named(rows: readonly (readonly [string, Play, boolean])[]) {
+function named<Expected>(rows: readonly (readonly [string, Play, Expected])[]) {
   return rows.map(([name, iteration, expected]) => ({ name, iteration, expected }));
 }
 
@@ -104,6 +104,17 @@ describe('questions', () => {
 
   test('the next prompt says that nobody can answer', () => {
     expect(play([{ says: { question: true } }]).step).toMatchObject({ hints: ['question', 'no_block'] });
+  });
+});
+
+describe('a status block in a code fence is no signal, and the next prompt says why', () => {
+  test.each(named([
+    ['nothing but the fenced block', progress({ fencedBlock: true }), ['fenced_block']],
+    ['no block at all', progress(), ['no_block']],
+    ['a block that counts', progress({ says: { signal: { status: 'IN_PROGRESS' } } }), []],
+    ['a call that was cut off', progress({ fencedBlock: true, end: { kind: 'timeout', of: 'call' } }), ['timeout']],
+  ]))('$name: $expected', ({ iteration, expected }) => {
+    expect(play([iteration]).step).toMatchObject({ kind: 'iterate', hints: expected });
   });
 });
 

@@ -3,7 +3,7 @@ import { initialState } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, changeState, commented, createProject, runOnce, savedState, schedule, type Project, type Run } from '../loop/river.ts';
+import { addIssue, changeState, commented, createProject, labeled, runOnce, savedState, schedule, type Project, type Run } from '../loop/river.ts';
 import { noon } from './core-fixtures.ts';
 
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
@@ -108,6 +108,14 @@ describe('where the branch begins', () => {
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
+  test('a person who closed the pull request of an issue and labels it again wants a new one', async () => {
+    const project = createProject({ agent: [finisher] });
+    await runOnce(project, { event: labeled(1) });
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, state: 'closed' as const })));
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(project.forge.pulls.map(({ number, state }) => [number, state])).toEqual([[101, 'closed'], [102, 'open']]);
+  });
+
   test('a branch that a person pushed to is continued from there', async () => {
     const { project, head } = await published();
     const tip = addCommit(project.origin, { tree: { 'README.md': 'edited' }, parent: head, message: 'By hand' });
@@ -143,6 +151,17 @@ describe('preconditions', () => {
     const project = createProject();
     await expect(runOnce(project, { event: commented('/ralph run', { issue: 1 }), hasProviderKey: false })).rejects.toThrow('ANTHROPIC_API_KEY');
     expect(project.forge.writes).toEqual(['eyes on comment 7']);
+  });
+
+  test('the last one is to write to issues: the one that is worked first shows it, before the first call', async () => {
+    const project = createProject({ issues: [3, 2], agent: [finisher] });
+    await runOnce(project);
+    expect(project.forge.writes[0]).toBe('eyes on #2');
+
+    const barred = createProject({ agent: [finisher] });
+    barred.forge.faults.set('react', new UserError('configuration', 'The token needs "issues: write".'));
+    await expect(runOnce(barred)).rejects.toThrow('issues: write');
+    expect(barred.script.calls).toEqual([]);
   });
 
   test('are not asked for by a run that has no work', async () => {

@@ -109,6 +109,19 @@ describe('a pull request that cannot be written', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
+  test.each([
+    ['merged', { pulls: 2, newest: 'open' }],
+    ['closed', { pulls: 1, newest: 'closed' }],
+  ] as const)('because a person %s it meanwhile is no failure', async (state, expected) => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const [pull] = project.forge.pulls;
+    if (pull === undefined) throw new Error('no pull request');
+    const run = await runOnce(project, { onRecord: () => { project.forge.pulls[0] = { ...pull, state }; } });
+    expect(run.end).toBe('complete (plan_complete)');
+    expect({ pulls: project.forge.pulls.length, newest: project.forge.pulls.at(-1)?.state }).toEqual(expected);
+  });
+
   test('does not hide why the run ended badly before', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     project.forge.faults.set('openPullRequest', refused);
@@ -173,17 +186,26 @@ describe('comments', () => {
 });
 
 describe('what is published', () => {
-  test('is redacted: title, body, comments, state', async () => {
+  test('is redacted first: title, body, comments, state', async () => {
     const project = createProject({ issues: [], agent: [boaster] });
     addIssue(project.forge, 1, { title: 'Use hunter2-hunter2' });
-    const run = await runOnce(project);
-    const fresh = { ...project, ...createProject({ issues: [] }), clock: project.clock };
-    fresh.origin.branches.clear();
-    for (const [id, commit] of project.origin.commits) fresh.origin.commits.set(id, commit);
-    await publish({ ...publisherOf(fresh), redact: (text) => text.replaceAll('hunter2-hunter2', '***') }, workOf(run));
-    const shown = JSON.stringify([seen(fresh), fresh.store.saved.get('queue')]);
-    expect(shown).toContain('Use ***');
-    expect(shown).not.toContain('hunter2');
+    project.remote.refusal = 'not yet';
+    const work = workOf(await runOnce(project));
+    project.remote.refusal = null;
+    project.forge.comments.clear();
+    const redacted = new Set<string>();
+    const redact = (text: string): string => {
+      const clean = text.replaceAll('hunter2-hunter2', '***');
+      redacted.add(clean);
+      return clean;
+    };
+    await publish({ ...publisherOf(project), redact }, work);
+    const [pull] = project.forge.pulls;
+    const comments = [...project.forge.comments.values()].flatMap((texts) => [...texts.values()]);
+    const published = [pull?.title ?? '', pull?.body ?? '', project.store.saved.get('queue')?.document ?? '', ...comments];
+    expect(pull?.title).toContain('Use ***');
+    expect(comments).toHaveLength(2);
+    expect(published.filter((text) => !redacted.has(text))).toEqual([]);
   });
 
   test('a draft becomes ready only when the work is complete; draft: false opens it ready', async () => {

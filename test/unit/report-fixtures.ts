@@ -70,6 +70,8 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
     taskTitle: change.taskTitle ?? `Task ${taskNumber}`,
     startedAt,
     endedAt: startedAt + 2 * MINUTE,
+    taskTree: SHA,
+    sessionDroppedAt: null,
     analysis: {
       format: 'jsonl',
       signal: { from: 'block', status: 'IN_PROGRESS', exitSignal: false, testsStatus: 'PASSING', workType: 'IMPLEMENTATION', tasksCompleted: 0, filesModified: 1, recommendation: change.recommendation ?? null, unreadable: [] },
@@ -98,6 +100,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       deletions: 1,
       end: { kind: 'exited', code: 0 },
       outputChars: 800,
+      fencedBlock: false,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,
     },

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createJournalFile } from '../../src/runner/journal-file.ts';
 import { addSummary, inputTexts } from '../../src/runner/results.ts';
 import { readRunContext } from '../../src/runner/run-context.ts';
 import { readWorkspaceFile } from '../../src/runner/workspace-files.ts';
@@ -15,6 +16,18 @@ beforeEach(() => {
   writeFileSync(join(folder, 'secret'), 'secret');
 });
 afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+
+describe('the journal', () => {
+  test('grows line by line, and tells where it is once it has one', () => {
+    const told: string[] = [];
+    const journal = createJournalFile(folder, (path) => { told.push(path); });
+    expect(journal.path()).toBeNull();
+    journal.append('{"a":1}');
+    journal.append('{"b":2}');
+    expect(readFileSync(journal.path() ?? '', 'utf8')).toBe('{"a":1}\n{"b":2}\n');
+    expect(told).toEqual([join(folder, 'journal.jsonl')]);
+  });
+});
 
 describe('a file of the workspace', () => {
   const read = (path: string, maxBytes = 100) => readWorkspaceFile(join(folder, 'workspace'), path, maxBytes);

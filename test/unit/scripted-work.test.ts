@@ -41,6 +41,7 @@ function promptWith(open: number): string {
     circuit: { kind: 'closed' },
     lastIteration: null,
     lastVerification: null,
+    attempts: '',
     hints: [],
     learnings: '',
     verifyCommands: [],

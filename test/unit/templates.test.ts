@@ -99,6 +99,7 @@ describe('the built-in prompt', () => {
     circuit: { kind: 'closed' },
     lastIteration: null,
     lastVerification: null,
+    attempts: '',
     hints: [],
     learnings: '',
     verifyCommands: [],

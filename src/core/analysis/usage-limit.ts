@@ -38,8 +38,11 @@ function isOverload({ status, error, text }: Failure): boolean {
   return status === 429 || status === 529 || error === 'rate_limit' || error === 'overloaded' || /^API Error: (?:Repeated 529|Request rejected \(429\))/.test(text);
 }
 
+/** Later instants have no ISO form of four-digit years, and are no reset time. */
+const YEAR_10000 = 253_402_300_800_000;
+
 /** An epoch in seconds (ms when it is too large for that) as an ISO instant. */
 function instantOf(epoch: number): string | null {
   const ms = epoch > 1e11 ? epoch : epoch * 1000;
-  return Number.isFinite(ms) && ms < 8.64e15 ? new Date(ms).toISOString() : null;
+  return ms < YEAR_10000 ? new Date(ms).toISOString() : null;
 }

@@ -1,4 +1,4 @@
-import type { Task, TaskId, TaskProgress } from './task.ts';
+import type { QueuedTask, TaskId, TaskProgress } from './task.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 
@@ -21,8 +21,8 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 }
 
 /** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
-export function nextTask(tasks: readonly Task[], progress: ProgressById, current: TaskId | null): Task | null {
-  const rank = (task: Task): readonly number[] => [
+export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): T | null {
+  const rank = (task: T): readonly number[] => [
     task.id === current ? 0 : 1,
     progressOf(progress, task.id).state === 'in-progress' ? 0 : 1,
     task.optional ? 1 : 0,
@@ -33,7 +33,7 @@ export function nextTask(tasks: readonly Task[], progress: ProgressById, current
 }
 
 /** Counts of the lane's tasks, for the prompt and for completion. */
-export function countTasks(tasks: readonly Task[], progress: ProgressById): TaskCounts {
+export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById): TaskCounts {
   const states = tasks.map((task) => ({ optional: task.optional, state: progressOf(progress, task.id).state }));
   const open = states.filter(({ state }) => state !== 'done');
   return {
@@ -47,13 +47,13 @@ export function countTasks(tasks: readonly Task[], progress: ProgressById): Task
 }
 
 /** Whether the lane's work is done: every required task is, and at least one was. A list of optional tasks only is done when all are. */
-export function isPlanComplete(tasks: readonly Task[], progress: ProgressById): boolean {
+export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressById): boolean {
   const required = tasks.filter((task) => !task.optional);
   const wanted = required.length > 0 ? required : tasks;
   return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
 }
 
-function isEligible(task: Task, progress: ProgressById): boolean {
+function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   const { state } = progressOf(progress, task.id);
   return (state === 'todo' || state === 'in-progress') && task.dependsOn.every((id) => progressOf(progress, id).state === 'done');
 }

@@ -2,11 +2,15 @@
 export type TaskId = string;
 
 /** Work asked for, as the gate admitted it: text is cleaned and capped. */
-export interface Task {
-  readonly id: TaskId;
+export interface Task extends QueuedTask {
   readonly title: string;
   readonly body: string;
   readonly source: { readonly kind: 'issue'; readonly number: number; readonly url: string };
+}
+
+/** What decisions read of a task. */
+export interface QueuedTask {
+  readonly id: TaskId;
   /** 1 is highest. */
   readonly priority: number;
   readonly dependsOn: readonly TaskId[];

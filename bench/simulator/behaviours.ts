@@ -1,0 +1,239 @@
+import type { TaskId } from '../../src/core/tasks/task.ts';
+import { chance, createRandom, integer, pick, type Random } from './random.ts';
+import type { Claims, Saying } from './saying.ts';
+import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';
+
+/** What an agent sees when it is called. `turn` counts the calls of the whole history, `sessionTurn` those of the session, from 0. */
+export interface Call {
+  readonly turn: number;
+  readonly sessionTurn: number;
+  readonly task: TaskId;
+  readonly world: World;
+  readonly now: number;
+}
+
+/** What it does in the call. */
+export interface Act {
+  readonly deed: Deed;
+  readonly says: Saying;
+  readonly end: 'exited' | 'crashed' | 'timeout';
+  readonly minutes: number;
+}
+
+/** An agent: without memory of its own, so that it can be asked what it would have done. */
+export type Mind = (call: Call) => Act;
+
+export interface Behaviour {
+  /** Useful steps per task: at least, at most. */
+  readonly steps: readonly [number, number];
+  readonly create: (random: Random) => Mind;
+}
+
+const small = [1, 3] as const;
+
+/** Every kind of agent by its name. */
+export const behaviours = {
+  'finisher': { steps: [1, 1], create: (random) => honest(random) },
+  'finisher-2-3-steps-a-task': { steps: [2, 3], create: (random) => honest(random) },
+  'steady-worker': { steps: [4, 7], create: (random) => honest(random) },
+  'growing-output': { steps: small, create: (random) => talking(honest(random), (turn) => 300 * (turn + 1)) },
+  'shrinking-output': { steps: [2, 6], create: (random) => talking(honest(random), shrinking) },
+  'progress-every-2nd': { steps: small, create: (random) => every(2, integer(random, 0, 1), random) },
+  'progress-every-2nd-shrinking': { steps: small, create: (random) => talking(every(2, integer(random, 0, 1), random), shrinking) },
+  'progress-every-3rd': { steps: [1, 2], create: (random) => every(3, integer(random, 0, 2), random) },
+  'progress-every-3rd-shrinking': { steps: [1, 2], create: (random) => talking(every(3, integer(random, 0, 2), random), shrinking) },
+  'progress-every-4th': { steps: [1, 2], create: (random) => every(4, integer(random, 0, 3), random) },
+  'works-never-says-done': { steps: small, create: (random) => unsaid(honest(random)) },
+  'works-no-block': { steps: small, create: (random) => prose(honest(random), 'I changed the code as asked.') },
+  'works-says-done-in-prose': { steps: [1, 1], create: (random) => prose(honest(random), 'All tasks are complete.') },
+  'works-garbage-output': { steps: small, create: (random) => garbled(honest(random), integer(random, 0, 1e9)) },
+  'asks-once-then-works': { steps: small, create: (random) => until(1, asking, until(integer(random, 1, 3), idle, honest(random))) },
+  'denied-once-then-works': { steps: small, create: (random) => until(1, denied, honest(random)) },
+  'denied-works-nevertheless': { steps: small, create: (random) => withDenials(honest(random)) },
+  'rate-limit-then-works': { steps: small, create: (random) => limited(honest(random), integer(random, 0, 1e9)) },
+  'overloaded-at-times': { steps: small, create: (random) => sometimes(overloaded, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }) },
+  'overloaded-for-long': { steps: small, create: (random) => until(integer(random, 3, 6), overloaded, honest(random)) },
+  'crashes-at-times': { steps: small, create: (random) => sometimes(crashed, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }) },
+  'timeouts-with-changes': { steps: small, create: (random) => timingOut(honest(random)) },
+  'same-error-works': { steps: [2, 7], create: (random) => complaining(honest(random)) },
+  'tests-only-finishes': { steps: [1, 2], create: (random) => testing(honest(random)) },
+  'tests-only-long': { steps: [3, 5], create: (random) => testing(honest(random)) },
+  'early-EXIT_SIGNAL': { steps: [1, 1], create: (random) => exiting(honest(random)) },
+  'EXIT_SIGNAL-midway': { steps: [2, 5], create: (random) => exiting(honest(random)) },
+  'BLOCKED-once-then-works': { steps: small, create: (random) => until(1, blocked, honest(random)) },
+  'hiccup-then-works': { steps: small, create: (random) => until(integer(random, 1, 2), idle, honest(random)) },
+  'lost-in-a-long-session': { steps: small, create: (random) => forgetful(honest(random), integer(random, 2, 5)) },
+  'one-task-too-hard': { steps: small, create: (random) => exceptFor('issue-1', honest(random)) },
+  'stuck': { steps: small, create: () => idle },
+  'stuck-shrinking': { steps: small, create: () => talking(idle, shrinking) },
+  'stuck-garbage-output': { steps: small, create: (random) => garbled(idle, integer(random, 0, 1e9)) },
+  'liar': { steps: small, create: () => lying },
+  'liar-about-everything': { steps: small, create: () => exiting(lying) },
+  'liar-about-tests': { steps: [2, 4], create: (random) => boasting(style(random)) },
+  'claims-half-the-work': { steps: [2, 4], create: (random) => early(style(random)) },
+  'asks-only': { steps: small, create: () => asking },
+  'denied-only': { steps: small, create: () => denied },
+  'crashes-always': { steps: small, create: () => crashed },
+  'timeouts-without-changes': { steps: small, create: () => () => timeout('nothing') },
+  'BLOCKED-always': { steps: small, create: () => blocked },
+  'tests-only-no-use': { steps: small, create: () => () => act('test-noise', { status: 'IN_PROGRESS', files: 1, work: 'TESTING' }) },
+  'commits-and-reverts': { steps: small, create: () => () => act('commit-and-revert', { status: 'IN_PROGRESS' }) },
+  'empty-commits': { steps: small, create: () => () => act('empty-commit', { status: 'IN_PROGRESS' }) },
+  'undoes-its-last-call': { steps: small, create: () => () => act('swing', { status: 'IN_PROGRESS', files: 1 }) },
+  'busy-without-use': { steps: small, create: () => () => act('noise', { status: 'IN_PROGRESS', files: 1 }) },
+  'good-then-stuck': { steps: [2, 5], create: (random) => until(integer(random, 1, 6), honest(random), pick(random, [idle, lying, asking, denied, crashed, blocked])) },
+  'good-stuck-good': { steps: [3, 6], create: goodStuckGood },
+  'mixed': { steps: small, create: mixed },
+} satisfies Record<string, Behaviour>;
+
+export type BehaviourName = keyof typeof behaviours;
+export const behaviourNames = Object.keys(behaviours) as [BehaviourName, ...BehaviourName[]];
+
+interface Style {
+  readonly chars: number;
+  readonly saysExit: boolean;
+  readonly minutes: number;
+}
+
+function style(random: Random): Style {
+  return { chars: integer(random, 300, 1500), saysExit: random() < 0.5, minutes: integer(random, 1, 4) };
+}
+
+function honest(random: Random): Mind {
+  const own = style(random);
+  return (call) => honestAs(call, own);
+}
+
+/** Makes one step and reports it as it is. */
+function honestAs({ world, task }: Call, { chars, saysExit, minutes }: Style): Act {
+  const next = after(world, 'step', task);
+  const finished = (next.content.left[task] ?? 0) === 0;
+  const changed = next !== world && (world.content.left[task] ?? 0) > 0;
+  const claims: Partial<Claims> = finished
+    ? { status: 'COMPLETE', tasks: changed ? 1 : 0, exit: saysExit && stepsLeft(next) === 0, files: changed ? 1 : 0, tests: testsPass(next) ? 'PASSING' : 'FAILING' }
+    : { status: 'IN_PROGRESS', files: 1, tests: testsPass(next) ? 'PASSING' : 'FAILING' };
+  return { ...act('step', claims, chars), minutes };
+}
+
+function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
+  const honestly: Claims = { status: 'IN_PROGRESS', exit: false, tasks: 0, files: 0, tests: 'NOT_RUN', work: 'IMPLEMENTATION' };
+  return { deed, end: 'exited', minutes: 2, says: { kind: 'block', ...honestly, ...claims, text: 'This is what I did.', chars, denied: [] } };
+}
+
+const idle: Mind = () => act('nothing', { status: 'IN_PROGRESS' });
+const lying: Mind = () => act('nothing', { status: 'COMPLETE', tasks: 1, files: 2, tests: 'PASSING' });
+const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
+const denied: Mind = () => refused(act('nothing', {}));
+const asking: Mind = () => ({ ...act('nothing', {}), says: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] } });
+const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'silence' } });
+const overloaded: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'overloaded' } });
+
+function timeout(deed: Deed): Act {
+  return { deed, end: 'timeout', minutes: 15, says: { kind: 'silence' } };
+}
+
+/** Its time is up in every second call, behind the step that it made. */
+function timingOut(mind: Mind): Mind {
+  return (call) => (call.turn % 2 === 0 ? timeout('step') : mind(call));
+}
+
+function exceptFor(task: TaskId, mind: Mind): Mind {
+  return (call) => (call.task === task ? idle(call) : mind(call));
+}
+
+
+/** Goes round in circles once its session has become too long. */
+function forgetful(mind: Mind, attention: number): Mind {
+  return (call) => (call.sessionTurn < attention ? mind(call) : idle(call));
+}
+
+function refused(made: Act): Act {
+  return changed(made, (says) => ({ ...says, denied: ['docker ps'] }));
+}
+
+/** The act with other words, if it has words at all. */
+function changed(made: Act, change: (says: Extract<Saying, { readonly text: string }>) => Saying): Act {
+  return 'text' in made.says ? { ...made, says: change(made.says) } : made;
+}
+
+function shrinking(turn: number): number {
+  return Math.ceil(20_000 * 0.25 ** turn);
+}
+
+function talking(mind: Mind, chars: (turn: number) => number): Mind {
+  return (call) => changed(mind(call), (says) => ({ ...says, chars: chars(call.turn) }));
+}
+
+function every(nth: number, phase: number, random: Random): Mind {
+  const own = style(random);
+  return (call) => ((call.turn + phase) % nth === 0 ? honestAs(call, own) : idle(call));
+}
+
+function unsaid(mind: Mind): Mind {
+  return (call) => changed(mind(call), (says) => (says.kind === 'block' ? { ...says, status: 'IN_PROGRESS', exit: false, tasks: 0 } : says));
+}
+
+function prose(mind: Mind, text: string): Mind {
+  return (call) => changed(mind(call), ({ chars, denied }) => ({ kind: 'prose', text, chars, denied }));
+}
+
+function garbled(mind: Mind, seed: number): Mind {
+  return (call) => {
+    const random = createRandom(seed + call.turn);
+    return { ...mind(call), says: { kind: 'bytes', bytes: Uint8Array.from({ length: integer(random, 0, 400) }, () => integer(random, 0, 255)) } };
+  };
+}
+
+function withDenials(mind: Mind): Mind {
+  return (call) => refused(mind(call));
+}
+
+function complaining(mind: Mind): Mind {
+  return (call) => changed(mind(call), (says) => ({ ...says, text: 'One thing is left for later:\nTypeError: cannot read properties of undefined' }));
+}
+
+function testing(mind: Mind): Mind {
+  return (call) => ({ ...changed(mind(call), (says) => (says.kind === 'block' ? { ...says, work: 'TESTING' } : says)), deed: 'test-step' });
+}
+
+function exiting(mind: Mind): Mind {
+  return (call) => changed(mind(call), (says) => (says.kind === 'block' ? { ...says, exit: true } : says));
+}
+
+/** Leaves broken code behind and says that the tests pass. */
+function boasting({ chars }: Style): Mind {
+  return () => act('broken-step', { status: 'COMPLETE', tasks: 1, files: 1, tests: 'PASSING' }, chars);
+}
+
+/** Says with the first step of a task that it is done. */
+function early(own: Style): Mind {
+  return () => ({ ...act('step', { status: 'COMPLETE', tasks: 1, files: 1 }, own.chars), minutes: own.minutes });
+}
+
+function until(turn: number, first: Mind, then: Mind): Mind {
+  return (call) => (call.turn < turn ? first(call) : then(call));
+}
+
+/** `other` now and then, but never twice in a row. */
+function sometimes(other: Mind, mind: Mind, { seed, probability }: { readonly seed: number; readonly probability: number }): Mind {
+  const isOther = (turn: number): boolean => turn >= 0 && chance(seed, turn, probability) && !isOther(turn - 1);
+  return (call) => (isOther(call.turn) ? other(call) : mind(call));
+}
+
+function limited(mind: Mind, seed: number): Mind {
+  return sometimes(({ now }) => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'usage-limit', resumeAt: now + integer(createRandom(seed), 10, 300) * 60_000 } }), mind, { seed, probability: 0.3 });
+}
+
+function goodStuckGood(random: Random): Mind {
+  const good = honest(random);
+  const from = integer(random, 1, 4);
+  return until(from, good, until(from + integer(random, 1, 6), pick(random, [idle, lying, asking, denied, crashed]), good));
+}
+
+/** Something else in each call; at least half of it is work. */
+function mixed(random: Random): Mind {
+  const seed = integer(random, 0, 1e9);
+  const good = honest(random);
+  const others: [Mind, ...Mind[]] = [idle, lying, asking, denied, crashed, overloaded, blocked, unsaid(good), exiting(good), prose(good, 'Done with this part.')];
+  return (call) => (chance(seed, call.turn, 0.5) ? good(call) : pick(createRandom(seed + call.turn), others)(call));
+}

@@ -1,0 +1,127 @@
+import type { Config } from '../../src/config/config.ts';
+import { nextStep, startRun } from '../../src/core/decide.ts';
+import type { JournalEntry } from '../../src/core/journal.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
+import { endRun, recordPublished } from '../../src/core/settle.ts';
+import { initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
+import { isPlanComplete } from '../../src/core/tasks/queue.ts';
+import type { Intake } from '../../src/gate/intake.ts';
+import { loop } from '../../src/loop/loop.ts';
+import { behaviours, type BehaviourName, type Mind } from './behaviours.ts';
+import { createMachine, type Done, type Scene } from './machine.ts';
+import { createRandom, integer, pick } from './random.ts';
+import { after, createWorld, isDone, snapshotOf, type World } from './world.ts';
+
+/** What one seed stands for: an agent, its work, and how often the loop is started. */
+export interface Case {
+  readonly seed: number;
+  readonly behaviour: BehaviourName;
+  readonly mind: Mind;
+  readonly world: World;
+  /** From the end of a run to the start of the next. */
+  readonly gapMs: number;
+}
+
+/** One agent call: the truth of it, and what the loop made of it. `run` counts from 1. */
+export interface Played extends Done {
+  readonly run: number;
+  readonly entry: JournalEntry;
+}
+
+/** The end of a run; `calls` of the history up to then. */
+export interface RunEnd {
+  readonly run: number;
+  readonly outcome: Outcome;
+  readonly calls: number;
+  readonly world: World;
+}
+
+/** A case under a policy. */
+export interface History {
+  readonly of: Case;
+  readonly config: Config;
+  readonly calls: readonly Played[];
+  readonly ends: readonly RunEnd[];
+}
+
+/** Scheduled runs per history. */
+export const runsPerHistory = 8;
+const minute = 60_000;
+const firstRunAt = Date.parse('2026-11-21T12:00:00Z');
+/** Calls that an agent gets to show that it would have finished. */
+const patience = 60;
+
+/** The case of a seed. */
+export function createCase(seed: number, behaviour: BehaviourName): Case {
+  const random = createRandom(seed);
+  const { steps: [least, most], create } = behaviours[behaviour];
+  const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
+  const world = createWorld(steps, random() < 0.4);
+  return { seed, behaviour, world, gapMs: pick(random, [15, 35, 60, 240]) * minute, mind: create(random) };
+}
+
+/** Plays the runs that a schedule would start, each with the stored state of the one before. */
+export async function playHistory(of: Case, config: Config): Promise<History> {
+  const scene: Scene = { world: of.world, now: firstRunAt, done: [], sessionTurns: 0 };
+  const entries: { readonly run: number; readonly entry: JournalEntry }[] = [];
+  const ends: RunEnd[] = [];
+  let stored = serializeState(initialState('queue', scene.now));
+  for (let run = 1; run <= runsPerHistory; run += 1) {
+    const state = restored(stored);
+    let outcome = gate(state, scene, config);
+    if (outcome === null) {
+      const work = await loop(createMachine(scene, of, config), intakeOf(state, of, scene));
+      entries.push(...work.journal.map((entry) => ({ run, entry })));
+      const ended = endRun({ ...work.state, sequence: state.sequence + 1, savedAt: scene.now }, work.outcome, work.head, scene.now);
+      stored = serializeState(recordPublished(ended, { head: work.head, pullRequest: null }));
+      outcome = work.outcome;
+    }
+    ends.push({ run, outcome, calls: scene.done.length, world: scene.world });
+    if (outcome.kind === 'idle') break;
+    scene.now += of.gapMs;
+  }
+  const calls = entries.map((entry, at) => ({ ...entry, ...doneAt(scene, at) }));
+  if (calls.length !== scene.done.length) throw new Error(`${String(scene.done.length)} calls, but ${String(calls.length)} journal entries`);
+  return { of, config, calls, ends };
+}
+
+/** Whether the agent, had it been called on and on for what is missing, would have finished. */
+export function wouldFinish({ mind }: Case, stop: RunEnd): boolean {
+  let { world } = stop;
+  for (let more = 0; more < patience && !isDone(world); more += 1) {
+    const task = Object.entries(world.content.left).find(([, left]) => left > 0)?.[0] ?? world.tasks[0]?.id ?? '';
+    world = after(world, mind({ turn: stop.calls + more, sessionTurn: 0, task, world, now: firstRunAt }).deed, task);
+  }
+  return isDone(world);
+}
+
+function restored(document: string): LaneState {
+  const parsed = parseState(document, 'queue');
+  if (parsed.kind !== 'state' || parsed.problems.length > 0) throw new Error(`The stored state cannot be read back: ${document.slice(0, 300)}`);
+  return parsed.state;
+}
+
+/** Why the gate ends this run before the loop; null when it does not. */
+function gate(state: LaneState, { world, now }: Scene, { policy }: Config): Outcome | null {
+  if (isPlanComplete(world.tasks, state.tasks)) return { kind: 'idle', reason: 'all_done' };
+  const step = nextStep({ state, tasks: world.tasks, run: startRun(state, now), policy, now });
+  return step.kind === 'stop' ? step.outcome : null;
+}
+
+function intakeOf(state: LaneState, of: Case, { world }: Scene): Extract<Intake, { kind: 'work' }> {
+  return {
+    kind: 'work',
+    lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },
+    opened: { head: snapshotOf(world).head, baseTree: snapshotOf(of.world).tree, ahead: state.sequence },
+    sessionFolder: 'transcripts',
+    tasks: world.tasks,
+    state,
+    notes: { restored: 'simulated', warnings: [] },
+  };
+}
+
+function doneAt({ done }: Scene, at: number): Done {
+  const found = done[at];
+  if (found === undefined) throw new Error(`Call ${String(at + 1)} is in the journal but was not made.`);
+  return found;
+}

@@ -1,0 +1,99 @@
+import type { Config } from '../../src/config/config.ts';
+import { createOutputReader } from '../../src/core/analysis/reader.ts';
+import type { Verification } from '../../src/core/evidence.ts';
+import type { LoopRun } from '../../src/loop/loop-run.ts';
+import type { AgentCall, AgentRun, Repository } from '../../src/ports.ts';
+import type { Act, Mind } from './behaviours.ts';
+import { print } from './saying.ts';
+import { after, snapshotOf, testsPass, type World } from './world.ts';
+
+/** One deed of the agent, with the world around it. */
+export interface Done {
+  readonly act: Act;
+  readonly before: World;
+  readonly after: World;
+}
+
+/** What goes on while the loop runs: the world, the clock, and all that the agent has done so far in the history. */
+export interface Scene {
+  world: World;
+  now: number;
+  readonly done: Done[];
+  /** Calls of the newest session. */
+  sessionTurns: number;
+}
+
+const minute = 60_000;
+
+/** The real loop's ports, in memory; the agent is `mind`, and what it prints goes through the real analysis. */
+export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopRun {
+  return {
+    config,
+    agentName: { name: 'simulated', version: '0' },
+    clock: { now: () => scene.now },
+    log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
+    signal: new AbortController().signal,
+    runId: '1',
+    promptTemplate: 'Work.',
+    readLearnings: () => Promise.resolve(''),
+    redact: String,
+    narrate: () => undefined,
+    record: () => undefined,
+    appendJournal: () => undefined,
+    verifier: { verify: () => Promise.resolve(verification(scene.world)) },
+    repository: repositoryOf(scene),
+    agent: {
+      prepare: () => Promise.resolve('0'),
+      exportSession: () => Promise.resolve(true),
+      importSession: () => Promise.resolve(true),
+      sweep: () => Promise.resolve(),
+      call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
+    },
+  };
+}
+
+function verification(world: World): Verification {
+  return testsPass(world) ? { kind: 'passed', durationMs: 1 } : { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 };
+}
+
+function repositoryOf(scene: Scene): Repository {
+  return {
+    problems: () => Promise.resolve([]),
+    openLane: () => Promise.reject(new Error('The lane is open already.')),
+    snapshot: () => Promise.resolve(snapshotOf(scene.world)),
+    compare: (before, now) => {
+      const path = scene.done.at(-1)?.act.deed.startsWith('test') === true ? 'test/shop.test.ts' : 'src/shop.ts';
+      const files = before.tree === now.tree ? [] : [path];
+      return Promise.resolve({ files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 });
+    },
+    commit: ({ before }) => {
+      const { head } = snapshotOf(scene.world);
+      return Promise.resolve({ head, commit: head === before.head ? null : head, withheld: [] });
+    },
+    hideCredentials: () => Promise.resolve(() => Promise.resolve()),
+  };
+}
+
+function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
+  const before = scene.world;
+  const turn = scene.done.length;
+  scene.sessionTurns = call.resume === null ? 0 : scene.sessionTurns + 1;
+  const task = /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '';
+  const act = mind({ turn, sessionTurn: scene.sessionTurns, task, world: before, now: scene.now });
+  scene.world = after(before, act.deed, task);
+  scene.done.push({ act, before, after: scene.world });
+
+  const wantedMs = act.minutes * minute;
+  const durationMs = Math.min(wantedMs, call.timeoutMs);
+  scene.now += durationMs;
+  const isTimeout = act.end === 'timeout' || wantedMs > call.timeoutMs;
+  const reader = createOutputReader({ now: scene.now });
+  reader.push(isTimeout ? new Uint8Array() : print(act.says, call.resume ?? `session-${String(turn)}`));
+  return {
+    analysis: reader.end(),
+    outputChars: reader.finalChars(),
+    fencedBlock: reader.endsInFencedBlock(),
+    durationMs,
+    end: isTimeout ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.end === 'crashed' ? 1 : 0 },
+  };
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../src/config/config.ts';
+import { parseInputs } from '../../src/config/inputs.ts';
+import { readInputDefaults } from '../../sandbox/runner.ts';
+
+/** Inputs of the action over its defaults, by the name under which their results are shown. */
+export const policies = {
+  'default': {},
+  'default + verify': { verify: 'npm test' },
+  'cb-no-progress 2': { 'cb-no-progress': '2' },
+  'cb-no-progress 5': { 'cb-no-progress': '5' },
+  'completion-signals 1': { 'completion-signals': '1' },
+  'completion-signals 3': { 'completion-signals': '3' },
+  'cb-same-error 10': { 'cb-same-error': '10' },
+  'max-iterations-per-task 0': { 'max-iterations-per-task': '0' },
+  'cb-auto-reset': { 'cb-auto-reset': 'true' },
+  'session fresh': { session: 'fresh' },
+} satisfies Record<string, Readonly<Record<string, string>>>;
+
+export type PolicyName = keyof typeof policies;
+
+const actionYml = readFileSync(fileURLToPath(new URL('../../action.yml', import.meta.url)), 'utf8');
+
+/** The action's own configuration for these inputs. */
+export function configOf(inputs: Readonly<Record<string, string>>): Config {
+  return parseInputs({ ...readInputDefaults(actionYml, 'token'), ...inputs });
+}

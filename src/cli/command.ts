@@ -1,0 +1,31 @@
+/** What a command has of the world. */
+export interface Terminal {
+  readonly stdin: AsyncIterable<Uint8Array>;
+  out(text: string): void;
+  error(text: string): void;
+  now(): number;
+}
+
+/** `done`; `different`: the command worked, and found what it looks for; `failed`: it could not do its work. */
+export type CommandEnd = 'done' | 'different' | 'failed';
+
+export interface Command {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** Everything that `--help` says. */
+  readonly help: string;
+  /** Throws UsageError for arguments that make no sense. */
+  run(args: readonly string[], terminal: Terminal): Promise<CommandEnd>;
+}
+
+/** Arguments that make no sense; every problem at once. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}

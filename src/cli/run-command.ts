@@ -1,0 +1,52 @@
+import { nearest } from '../core/nearest.ts';
+import { UsageError, type Command, type Terminal } from './command.ts';
+
+/** Runs what the arguments ask for, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
+export async function runCommand(commands: readonly Command[], args: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const say = name === undefined ? terminal.error : terminal.out;
+    say(helpOf(commands));
+    return name === undefined ? 2 : 0;
+  }
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command === undefined) {
+    terminal.error(unknownCommand(commands, name));
+    return 2;
+  }
+  if (asksForHelp(rest)) {
+    terminal.out(command.help);
+    return 0;
+  }
+  try {
+    return (await command.run(rest, terminal)) === 'done' ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    terminal.error(`${error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('')}See: ralph ${name} --help\n`);
+    return 2;
+  }
+}
+
+function helpOf(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`);
+  return `Usage: ralph COMMAND [ARGUMENTS]
+
+Commands:
+${rows.join('')}
+More about one: ralph COMMAND --help
+Exit codes: 0 done, 1 a difference or a failure, 2 arguments that make no sense.
+`;
+}
+
+function unknownCommand(commands: readonly Command[], name: string): string {
+  const names = commands.map((command) => command.name);
+  const near = nearest(name, names);
+  const shown = JSON.stringify(name.slice(0, 80));
+  return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
+}
+
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? args.length : end).some((arg) => arg === '--help' || arg === '-h');
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+/** Kinds of input texts, each with the words that say what a text should have been. */
+/** A text that is not empty; `example` follows "give". */
+export function filled(example: string) {
+  return z.string().min(1, `is empty: give ${example}`);
+}
+
+/** A text, or null for an empty one. */
+export function optional() {
+  return z.string().transform((text) => (text === '' ? null : text));
+}
+
+/** The lines that are not empty, trimmed. */
+export function lines() {
+  return z.string().transform((text) => text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean));
+}
+
+/** One of the values. */
+export function choice<const T extends readonly [string, ...string[]]>(...values: T) {
+  return z.enum(values, { error: `is none of: ${values.join(', ')}` });
+}
+
+/** `true` or `false`. */
+export function flag() {
+  return choice('true', 'false').transform((text) => text === 'true');
+}
+
+/** A whole number within the range. */
+export function whole(range: { readonly min: number; readonly max: number }) {
+  return decimal({ ...range, pattern: /^\d+$/, what: 'a whole number' });
+}
+
+/** A number within the range, without sign or exponent. */
+export function number(range: { readonly min: number; readonly max: number }) {
+  return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
+}
+
+function decimal({ min, max, pattern, what }: { readonly min: number; readonly max: number; readonly pattern: RegExp; readonly what: string }) {
+  const expected = `is not ${what} from ${String(min)} to ${String(max)}`;
+  return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
+}
+
+/** Splits at commas outside parentheses, so that `Bash(git log -1, x)` stays one rule. */
+export function splitRules(text: string): string[] {
+  const rules: string[] = [];
+  let depth = 0;
+  let rule = '';
+  for (const character of text) {
+    if (character === '(') depth += 1;
+    if (character === ')') depth -= 1;
+    if (character === ',' && depth === 0) {
+      rules.push(rule);
+      rule = '';
+    } else {
+      rule += character;
+    }
+  }
+  return [...rules, rule].map((part) => part.trim()).filter(Boolean);
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import type { Analysis } from './analysis.ts';
+
+const amount = z.number().nonnegative().nullable();
+
+/** `Analysis` as `ralph analyze --json` prints it and a journal holds it. A change that breaks readers needs a new major version. */
+export const analysisSchema = z.object({
+  format: z.enum(['json', 'json-array', 'jsonl', 'text']).describe('Form of the output: the CLI\'s one object, its array, its lines, or plain text.'),
+  signal: z
+    .object({
+      from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
+      status: z.enum(['IN_PROGRESS', 'COMPLETE', 'BLOCKED']).nullable(),
+      exitSignal: z.boolean().nullable().describe('After inference from STATUS: COMPLETE.'),
+      testsStatus: z.enum(['PASSING', 'FAILING', 'NOT_RUN']).nullable(),
+      workType: z.enum(['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING']).nullable(),
+      tasksCompleted: z.number().int().nonnegative().nullable(),
+      filesModified: z.number().int().nonnegative().nullable(),
+      recommendation: z.string().nullable(),
+      unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
+    })
+    .describe('What the agent claims of itself. null: absent or unreadable.'),
+  completionIndicator: z.boolean(),
+  confidence: z.number().min(0).max(100).describe('100 with a status block; phrases count from 60.'),
+  testOnly: z.boolean(),
+  noWork: z.boolean(),
+  question: z.boolean(),
+  agentError: z
+    .object({
+      kind: z.enum(['auth', 'billing', 'rate-limit', 'server', 'model', 'prompt-too-long', 'unknown-session', 'max-turns', 'budget', 'other']),
+      text: z.string(),
+    })
+    .nullable()
+    .describe('How the agent\'s CLI itself failed.'),
+  errors: z.array(z.object({ text: z.string(), fingerprint: z.string() })).describe('Errors in the final message; one entry per fingerprint.'),
+  denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })).describe('Tool calls that were refused, in order.'),
+  usageLimit: z
+    .object({ window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']), resumeAt: z.iso.datetime().nullable() })
+    .nullable()
+    .describe('The limit of the provider that ended the call.'),
+  sessionId: z.string().nullable(),
+  turns: amount,
+  tokens: amount.describe('Input, output and cache tokens added up.'),
+  costUsd: amount.describe('Cost of this process in US dollars.'),
+}) satisfies z.ZodType<Analysis>;
+
+/** The published JSON Schema of `ralph analyze --json`. */
+export function analysisJsonSchema(): object {
+  return { title: 'ralph analyze --json', ...z.toJSONSchema(analysisSchema) };
+}

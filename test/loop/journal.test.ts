@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { parseJournal, type Journal } from '../../src/core/read-journal.ts';
+import { finisher, forgetful, steadyWorker, type Behaviour } from './behaviours.ts';
+import { createProject, runOnce, type Run } from './river.ts';
+
+// That every journal replays to the same decisions is checked by runOnce itself, for every run of every test.
+
+function journalOf(run: Run): Journal {
+  const parsed = parseJournal(run.journal);
+  if (parsed.kind !== 'journal') throw new Error(JSON.stringify(parsed.problems));
+  return parsed.journal;
+}
+
+test('a run leaves a start, a line for each iteration, and an end', async () => {
+  const run = await runOnce(createProject({ issues: [1, 2], agent: [finisher] }));
+  expect(journalOf(run)).toMatchObject({
+    start: { lane: 'queue', tasks: [{ id: 'issue-1' }, { id: 'issue-2' }] },
+    entries: [{ iteration: 1, taskId: 'issue-1' }, { iteration: 2, taskId: 'issue-2' }],
+    end: { cancelled: false, outcome: run.outcome },
+  });
+});
+
+test('a run that ends in the gate leaves none', async () => {
+  expect((await runOnce(createProject({ issues: [], agent: [] }))).journal).toBe('');
+});
+
+test('it holds neither the body of an issue nor a secret', async () => {
+  const says: Behaviour = () => ({ writes: { 'hunter2.ts': 'x' }, says: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] } });
+  const run = await runOnce(createProject({ agent: [says], inputs: { 'max-iterations': '1' } }), { redact: (text) => text.replaceAll('hunter2', '***') });
+  expect(run.journal).toContain('*** is wrong');
+  expect(run.journal).not.toContain('hunter2');
+  expect(run.journal).not.toContain('Body 1');
+});
+
+test('a session that the CLI forgot is in it: the replay drops it, too', async () => {
+  const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+  await runOnce(project);
+  project.script.behaviours = [forgetful];
+  expect(journalOf(await runOnce(project)).entries[0]?.sessionDroppedAt).toBe(project.clock.now() - 60_000);
+});
+
+test('a lane that lost its state is in it: the replay measures a task against the base, too', async () => {
+  const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+  await runOnce(project);
+  project.store.saved.clear();
+  project.script.behaviours = [finisher];
+  const journal = journalOf(await runOnce(project));
+  expect(journal.entries[0]?.taskTree).not.toBe(journal.entries[0]?.evidence.before.tree);
+});
+
+test('a cancelled run says so', async () => {
+  const person = new AbortController();
+  const run = await runOnce(createProject({ agent: [() => ({ meanwhile: () => { person.abort(); } })] }), { signal: person.signal });
+  expect(journalOf(run)).toMatchObject({ entries: [{ evidence: { end: { kind: 'cancelled' } } }], end: { cancelled: true, outcome: { kind: 'cancelled' } } });
+});
+
+test('a run that failed leaves what was finished, without an end', async () => {
+  const project = createProject({ agent: [steadyWorker] });
+  const run = await runOnce(project, {
+    onRecord: (work) => { if (work.journal.length === 2) project.script.broken = new Error('gone'); },
+  });
+  expect(run.outcome.kind).toBe('failed');
+  expect(parseJournal(run.journal)).toMatchObject({ kind: 'journal', journal: { entries: [{ iteration: 1 }, { iteration: 2 }], end: null } });
+});
+
+describe('the prompt', () => {
+  test('of a diagnosis holds what this run tried', async () => {
+    const fails: Behaviour = () => ({ says: { errors: [{ text: 'Error: no such module', fingerprint: 'f' }] } });
+    const project = createProject({ agent: [fails] });
+    await runOnce(project);
+    expect(project.script.calls.map(({ prompt }) => prompt.includes('Error: no such module'))).toEqual([false, false, true]);
+  });
+
+  test('after a status block in a fence says so', async () => {
+    const project = createProject({ agent: [(call) => ({ ...steadyWorker(call), says: {}, fencedBlock: true })], inputs: { 'max-iterations': '2' } });
+    const run = await runOnce(project);
+    expect(journalOf(run).entries[0]?.evidence.fencedBlock).toBe(true);
+    expect(project.script.calls[1]?.prompt).toContain('stood in a code fence');
+  });
+});

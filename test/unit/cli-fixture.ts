@@ -1,0 +1,26 @@
+import { analyzeCommand } from '../../src/cli/analyze.ts';
+import type { Command } from '../../src/cli/command.ts';
+import { replayCommand } from '../../src/cli/replay.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
+import { noon } from './core-fixtures.ts';
+
+export const commands: readonly Command[] = [analyzeCommand, replayCommand];
+
+export interface CliRun {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs the command line in this process; `stdin` comes in two chunks. */
+export async function ralph(args: readonly string[], stdin = ''): Promise<CliRun> {
+  let out = '';
+  let error = '';
+  const bytes = new TextEncoder().encode(stdin);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield bytes.subarray(0, 10);
+    yield await Promise.resolve(bytes.subarray(10));
+  }
+  const code = await runCommand(commands, args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
+  return { code, out, error };
+}
