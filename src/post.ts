@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { connectForge, connectRemote, createAgent, endAgent, giveCredentialsBack, openStore, secretsOf, actionFolderOf, systemClock, type World } from './adapters.ts';
+import { actionFolderOf, createAgent, endAgent, giveCredentialsBack, secretsOf, systemClock, type World } from './adapters.ts';
 import { parseInputs } from './config/inputs.ts';
 import type { Work } from './loop/work.ts';
 import { publish } from './publish/publish.ts';
@@ -9,6 +8,7 @@ import { renderSummary } from './report/summary.ts';
 import { createLog, debug } from './runner/log.ts';
 import { addSummary, inputTexts, mask, recall } from './runner/results.ts';
 import { readRunContext } from './runner/run-context.ts';
+import { connectPublisher } from './river.ts';
 import { readRunRecord, writeRunRecord, type RunRecord } from './run-record.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
@@ -32,7 +32,7 @@ export async function post(): Promise<void> {
 
   // Whatever the agent left running in a session of its own.
   await endAgent(record.mark);
-  await giveCredentialsBack(world);
+  await giveCredentialsBack(world).catch((error: unknown) => { log.error(`The checkout's credentials could not be put back: ${error instanceof Error ? error.message : String(error)}`); });
   if (record.stage !== 'ended') {
     const report = await within(PUBLISH_WITHIN_MS, finishRun(world, record), () => leftOver(record, 'The post step ran out of time: GitHub or the cache did not answer. The next run begins from what was saved before.', world));
     addSummary(redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
@@ -44,15 +44,7 @@ export async function post(): Promise<void> {
 async function finishRun(world: World, record: RunRecord): Promise<RunReport> {
   if (record.work === null) return leftOver(record, null, world);
   const work: Work = record.work;
-  const [forge, remote, store, agent] = await Promise.all([connectForge(world), connectRemote(world), openStore(world), createAgent(world)]);
-  const sessionFolder = join(world.runFolder, 'session');
-  const report = await publish(
-    {
-      config: world.config, context: world.context, forge, remote, store, clock: systemClock, log: world.log, redact: world.redact,
-      exportSession: async (id) => ((await agent.exportSession(id, sessionFolder)) ? sessionFolder : null),
-    },
-    work,
-  ).catch((error: unknown) => leftOver(record, error instanceof Error ? error.message : String(error), world));
+  const report = await publish(await connectPublisher(world, await createAgent(world)), work).catch((error: unknown) => leftOver(record, error instanceof Error ? error.message : String(error), world));
   writeRunRecord(world.runFolder, { ...record, stage: 'ended' });
   return report;
 }

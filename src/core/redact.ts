@@ -53,3 +53,15 @@ function base64At(value: string, offset: number): string {
   const first = Math.ceil((offset * 8) / 6);
   return text.slice(first, Math.floor((bytes.length * 8) / 6));
 }
+
+/** The same data with every text in it changed; keys stay. */
+export function mapTexts<T>(data: T, change: (text: string) => string): T {
+  return mapped(data, change) as T;
+}
+
+function mapped(data: unknown, change: (text: string) => string): unknown {
+  if (typeof data === 'string') return change(data);
+  if (Array.isArray(data)) return data.map((item) => mapped(item, change));
+  if (typeof data === 'object' && data !== null) return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapped(value, change)]));
+  return data;
+}

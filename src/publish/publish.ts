@@ -149,6 +149,6 @@ async function publishComments(run: PublishRun, report: RunReport): Promise<stri
   return warnings;
 }
 
-function frameOf({ config, context, clock }: PublishRun): ReportFrame {
-  return { config, context, now: clock.now() };
+function frameOf({ config, context, clock, redact }: PublishRun): ReportFrame {
+  return { config, context, redact, now: clock.now() };
 }

@@ -2,6 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import { view } from '../core/circuit.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/state.ts';
+import { mapTexts } from '../core/redact.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { callsRemaining } from '../core/windows.ts';
@@ -14,13 +15,15 @@ import { reportWithoutLane, type RunReport, type SavedReport, type TaskReport } 
 export interface ReportFrame {
   readonly config: Config;
   readonly context: RunContext;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
   readonly now: number;
 }
 
 /** The report of a run that worked, as far as it got. */
 export function reportOfWork(frame: ReportFrame, work: Work, published: { readonly pullRequest: PullRequest | null; readonly headSha: string | null; readonly saved: SavedReport | null }): RunReport {
   const sum = (of: (entry: Work['journal'][number]) => number | null): number => work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
-  return {
+  const report: RunReport = {
     ...reportOfLane(frame, work),
     ...published,
     lane: work.lane.id,
@@ -36,14 +39,16 @@ export function reportOfWork(frame: ReportFrame, work: Work, published: { readon
     endedAt: work.endedAt,
     warnings: [...work.notes.warnings, ...work.warnings],
   };
+  // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.
+  return mapTexts(report, frame.redact);
 }
 
 /** The report of a run that the gate ended. */
 export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 'end' }>, startedAt: number): RunReport {
   const { lane, state, tasks, notes, outcome } = intake;
   const base = { ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }), warnings: notes.warnings, policy: frame.config.policy, taskLabel: frame.config.taskLabel };
-  if (state === null) return base;
-  return {
+  if (state === null) return mapTexts(base, frame.redact);
+  const report: RunReport = {
     ...base,
     ...reportOfLane(frame, { state, tasks, notes, outcome }),
     lane: lane?.id ?? state.lane,
@@ -52,6 +57,7 @@ export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 
     pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
     headSha: state.lastRun?.published?.head ?? null,
   };
+  return mapTexts(report, frame.redact);
 }
 
 /** Tasks with how far the lane got with each. */
