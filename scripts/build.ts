@@ -10,10 +10,10 @@ const dist = join(root, 'dist');
 /** The files that the runner and the action start; everything else is in the bundle. */
 const STARTERS: Readonly<Record<string, string>> = { 'main.js': 'main', 'post.js': 'post', 'cache-worker.js': 'cacheWorker' };
 
-/** The bin `ralph`, which a person starts with any Node. */
+/** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */
 const CLI_STARTER = `#!/usr/bin/env node
-if (Number(process.versions.node.split('.')[0]) < 24) {
-  console.error(\`ralph needs Node 24 or newer; this is \${process.version}.\`);
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  console.error(\`ralph needs Node 20 or newer; this is \${process.version}.\`);
   process.exit(2);
 }
 const { cli } = await import('../index.js');
@@ -53,7 +53,7 @@ async function bundle(): Promise<Map<string, string>> {
 }
 
 async function minified(code: string): Promise<string> {
-  return (await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node24', legalComments: 'none' })).code;
+  return (await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node20', legalComments: 'none' })).code;
 }
 
 async function write(files: ReadonlyMap<string, string>): Promise<void> {
