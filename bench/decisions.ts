@@ -73,6 +73,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
       end: { kind: 'exited', code: 0 },
       outputChars: 20_000,
       fencedBlock: false,
+      withheld: [],
       verification: { kind: 'passed', durationMs: 1 },
     },
   };

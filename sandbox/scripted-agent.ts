@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,6 +28,8 @@ export type Behaviour =
   | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
   /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
+  /** Removes the run's own folder, which holds the agent's settings, the run's record and the private repository. */
+  | { readonly kind: 'remove-run-folder' }
   /** The provider does not take the key. */
   | { readonly kind: 'wrong-key' }
   | { readonly kind: 'exit'; readonly code: number; readonly stderr: string }
@@ -86,6 +88,9 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
       return reachLimit(session, behaviour.resetsAt);
     case 'wrong-key':
       return failToLogIn(session);
+    case 'remove-run-folder':
+      rmSync(dirname(process.env['CLAUDE_CONFIG_DIR'] ?? ''), { recursive: true });
+      return 0;
     case 'orphan':
       leaveOrphan(behaviour.pidFile);
       break;

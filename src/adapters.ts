@@ -131,7 +131,7 @@ export async function endAgent(mark: string): Promise<void> {
 }
 
 /** Puts credentials back that a killed main had taken out of the checkout. */
-export async function giveCredentialsBack(world: World): Promise<void> {
+export async function giveCredentialsBack({ runFolder }: Pick<World, 'runFolder'>): Promise<void> {
   const { restoreCredentials } = await import('./git/credentials.ts');
-  await restoreCredentials(join(world.runFolder, 'git'));
+  await restoreCredentials(join(runFolder, 'git'));
 }

@@ -68,6 +68,7 @@ export interface Repository {
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
   openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
+  /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
   /** Commits what is not committed, leaves out and reports what must not be published; rewrites agent commits only if they hold such a thing. */
@@ -105,7 +106,12 @@ export interface CommittedIteration {
   readonly head: ObjectId;
   /** The newest commit of this iteration; null when there is none. */
   readonly commit: ObjectId | null;
+  /** What this iteration changed and must not be published. */
   readonly withheld: readonly Withheld[];
+  /** Paths of the work tree whose content is kept out of the branch, whenever they were changed. */
+  readonly withheldNow: readonly string[];
+  /** HEAD and content of what is published: the work tree without what is withheld. */
+  readonly published: Snapshot;
 }
 
 /** A changed file that was left out of the commit. */
@@ -120,7 +126,7 @@ export interface Remote {
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
   /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
   pushObstacle(): Promise<string | null>;
-  /** Publishes `commit` as `branch`, never forced: `expected` is the tip that the lane started from (null: the branch must not exist). */
+  /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
 }
 
@@ -162,6 +168,8 @@ export interface Forge {
   pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
   /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
+  /** Throws UserError when this token could not update that pull request; changes nothing. */
+  checkMayUpdatePullRequest(number: number): Promise<void>;
   openPullRequest(request: { readonly title: string; readonly body: string; readonly head: string; readonly base: string; readonly draft: boolean }): Promise<PullRequest>;
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Draft → ready for review (GraphQL). */

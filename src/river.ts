@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectForge, connectRemote, createAgent, createCommands, endAgent, openRepository, openStore, systemClock, type World } from './adapters.ts';
@@ -14,9 +15,9 @@ import { reportOfEnd, reportOfWork } from './publish/report-of.ts';
 import { renderIterationEnd, renderProgressLine } from './report/progress.ts';
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
 import { onCancel } from './runner/cancellation.ts';
+import { failureOf, messageOf, type Failure } from './runner/failure.ts';
 import { readWorkspaceFile } from './runner/workspace-files.ts';
 import { writeRunRecord } from './run-record.ts';
-import { UserError } from './user-error.ts';
 
 /** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
 const MAX_PROMPT_BYTES = 1024 * 1024;
@@ -33,24 +34,33 @@ export interface River {
 
 /** The river: gate → loop → publish. Whatever happens in it ends in a report; what was finished before a failure is published. */
 export async function runRiver({ world, startedAt, appendJournal, leave }: River): Promise<RunReport> {
-  const { config, context, runFolder, mark, log, redact } = world;
+  const { config, context, runFolder, mark, log, redact, debug } = world;
   let work: Work | null = null;
-  const record = (stage: 'gate' | 'work' | 'ended'): void => { writeRunRecord(runFolder, { version: 1, stage, mark, startedAt, work }); };
+  const record = (stage: 'work' | 'ended'): void => { writeRunRecord(runFolder, { version: 1, stage, mark, startedAt, work }); };
   const keep = (latest: Work): void => {
     work = latest;
     record('work');
   };
+  let toldOfRecord = false;
+  /** For where no new call depends on the record any more: the work is in memory, and publishing it matters more. */
+  const tryToRecord = (stage: 'work' | 'ended'): void => {
+    try {
+      record(stage);
+    } catch (error) {
+      if (!toldOfRecord) log.warning(messageOf(error));
+      toldOfRecord = true;
+    }
+  };
   const frame = (): Parameters<typeof reportOfEnd>[0] => ({ config, context, redact, now: systemClock.now() });
 
-  record('gate');
   const signal = onCancel(async (why) => {
     await endAgent(mark);
     if (work !== null) {
       log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
       process.exit(1);
     }
-    record('ended');
-    leave(failedReport({ kind: 'cancelled', reason: 'signal' }));
+    tryToRecord('ended');
+    leave(endedReport({ kind: 'cancelled', reason: 'signal' }));
   });
 
   try {
@@ -67,7 +77,7 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
     const intake = await gate({ ...publishing, repository });
     if (intake.kind === 'end') {
       await publishAnswer(publishing, intake);
-      record('ended');
+      tryToRecord('ended');
       return reportOfEnd(frame(), intake, startedAt);
     }
     const agent = await createAgent(world);
@@ -85,21 +95,33 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
 
   /** After a failure: publishes what was finished before it. */
   async function salvage(error: unknown): Promise<RunReport> {
-    const outcome = failureOf(error, log);
+    const outcome = whatFailed(error);
     if (work === null) {
-      record('ended');
-      return failedReport(outcome);
+      tryToRecord('ended');
+      return endedReport(outcome);
     }
     const unfinished: Work = { ...(work as Work), outcome, endedAt: systemClock.now() };
-    keep(unfinished);
-    // Should that fail as well, post tries once more.
-    return publisher(null).then((publishing) => publishWork(publishing, unfinished)).catch((second: unknown) => failedReport(failureOf(second, log)));
+    work = unfinished;
+    tryToRecord('work');
+    try {
+      return await publishWork(await publisher(null), unfinished);
+    } catch (second) {
+      // Post tries once more.
+      return reportOfWork(frame(), { ...unfinished, outcome: failureOf(second, debug) }, { pullRequest: unfinished.lane.pullRequest, headSha: null, saved: null });
+    }
+  }
+
+  function whatFailed(error: unknown): Failure {
+    const failure = failureOf(error, debug);
+    // Everything fails in some way of its own then; this is the one thing worth saying.
+    if (!existsSync(runFolder)) return { kind: 'failed', reason: 'infrastructure', message: `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.` };
+    return failure;
   }
 
   async function publishWork(publishing: PublishRun, finished: Work): Promise<RunReport> {
     const report = await publish(publishing, finished);
     // Commits that are only on this machine are not given up before post has tried as well.
-    if (isOnRemote(finished, report)) record('ended');
+    if (isOnRemote(finished, report)) tryToRecord('ended');
     return report;
   }
 
@@ -113,7 +135,7 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   }
 
-  function failedReport(outcome: Outcome): RunReport {
+  function endedReport(outcome: Outcome): RunReport {
     return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: systemClock.now() });
   }
 }
@@ -143,11 +165,4 @@ async function readPrompt({ context, config, actionFolder, log }: World): Promis
 function nameOfAgent(printed: string): { readonly name: string; readonly version: string } {
   const parts = /^(\S+) \(([^)]+)\)$/.exec(printed);
   return parts === null ? { name: printed, version: '' } : { name: parts[2] ?? '', version: parts[1] ?? '' };
-}
-
-/** An error as an outcome. What is not a UserError is ours or the machine's: its stack goes to the log. */
-function failureOf(error: unknown, log: World['log']): Outcome {
-  if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
-  log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  return { kind: 'failed', reason: 'infrastructure', message: `Something failed that should not: ${error instanceof Error ? error.message : String(error)}` };
 }

@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Work } from './loop/work.ts';
+import { messageOf } from './runner/failure.ts';
+import { UserError } from './user-error.ts';
 
 /** What main leaves on disk for post. `ended`: main did everything itself. */
 export interface RunRecord {
@@ -15,16 +17,24 @@ export interface RunRecord {
 
 const FILE = 'run.json';
 
-/** Creates this run's private folder below the runner's temp folder. */
+/** Creates this run's private folder below the runner's temp folder; throws a UserError when it cannot. */
 export function createRunFolder(temp: string): string {
-  return mkdtempSync(join(temp, 'ralph-run-'));
+  try {
+    return mkdtempSync(join(temp, 'ralph-run-'));
+  } catch (error) {
+    throw new UserError('infrastructure', `No folder can be made in RUNNER_TEMP, which is "${temp}": ${messageOf(error)}. It must be an existing folder that the runner may write to.`, { cause: error });
+  }
 }
 
-/** Writes the run's record, whole or not at all: a kill at any instant leaves the old one or the new one. */
+/** Writes the run's record, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
 export function writeRunRecord(folder: string, record: RunRecord): void {
   const next = join(folder, `${FILE}.next`);
-  writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
-  renameSync(next, join(folder, FILE));
+  try {
+    writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
+    renameSync(next, join(folder, FILE));
+  } catch (error) {
+    throw new UserError('infrastructure', `The run's record could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`, { cause: error });
+  }
 }
 
 /** Reads the run's record back; null when main wrote none or it is not one. */

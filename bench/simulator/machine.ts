@@ -66,9 +66,9 @@ function repositoryOf(scene: Scene): Repository {
       const files = before.tree === now.tree ? [] : [path];
       return Promise.resolve({ files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 });
     },
-    commit: ({ before }) => {
+    commit: ({ before, after: left }) => {
       const { head } = snapshotOf(scene.world);
-      return Promise.resolve({ head, commit: head === before.head ? null : head, withheld: [] });
+      return Promise.resolve({ head, commit: head === before.head ? null : head, withheld: [], withheldNow: [], published: { head, tree: left.tree } });
     },
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
   };

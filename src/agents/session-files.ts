@@ -11,9 +11,9 @@ export interface SessionPlace {
   readonly workFolder: string;
 }
 
-/** Copies a transcript into `folder`, changed by `redact`; false when there is none, or it is no plain file of at most 8 MiB. */
+/** Copies a transcript into `folder`, changed by `redact` line by line (what looks like the beginning of a key must not swallow the rest); false when there is none, or it is no plain file of at most 8 MiB. */
 export async function exportSession(place: SessionPlace, session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string }): Promise<boolean> {
-  return isSessionId(session.id) && copy({ from: await transcriptPath(place, session.id), to: join(session.folder, `${session.id}.jsonl`), change: session.redact });
+  return isSessionId(session.id) && copy({ from: await transcriptPath(place, session.id), to: join(session.folder, `${session.id}.jsonl`), change: (text) => text.split('\n').map(session.redact).join('\n') });
 }
 
 /** Puts a transcript from `folder` where `--resume <id>` finds it; false as for `exportSession`. */

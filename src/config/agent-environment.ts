@@ -24,7 +24,7 @@ export function agentEnvironment(environment: Environment, names: readonly strin
 
 /** Environment of verify commands, which run code that the agent wrote: the agent's without the provider's keys. */
 export function verifyEnvironment(environment: Environment, names: readonly string[]): Record<string, string> {
-  return pick(environment, (name) => (ALWAYS as readonly string[]).includes(name) || names.includes(name));
+  return pick(environment, (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !PROVIDER.test(name)));
 }
 
 /** Whether there is anything with which the agent could log in. */
@@ -37,6 +37,7 @@ export function secretValues(environment: Environment, names: readonly string[])
   const secret = (name: string): boolean =>
     (PROVIDER_KEYS as readonly string[]).includes(name) ||
     /^(INPUT_GITHUB-TOKEN|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN|ACTIONS_ID_TOKEN_REQUEST_TOKEN)$/.test(name) ||
+    name === 'ANTHROPIC_CUSTOM_HEADERS' ||
     /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
     (names.includes(name) && (environment[name] ?? '').length >= 20);
   return [...new Set(Object.keys(environment).filter(secret).map((name) => (environment[name] ?? '').trim()).filter((value) => value.length >= 8))];

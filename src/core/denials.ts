@@ -15,7 +15,7 @@ export interface JudgedDenials {
 /** The CLI's tool to ask a person; in a CI job nobody is there. */
 const questionTool = 'AskUserQuestion';
 
-/** Commands that only read; the CLI allows them without a rule. */
+/** Commands that only read; the CLI allows them without a rule, inside the work tree. */
 const readOnly = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'];
 
 /** Tells real denials from advice and from questions. After progress none counts: the agent found another way. */
@@ -39,8 +39,18 @@ function isCompoundOfAllowed(denial: Denial, rules: readonly string[]): boolean 
   if (denial.tool !== 'Bash' || denial.command === null) return false;
   const command = shellParts(denial.command);
   if (command.kind === 'opaque' || !command.compound || command.parts.length === 0) return false;
-  return command.parts.every((part) => readOnly.some((name) => startsWithWords(part, name)) || rules.some((rule) => allows(rule, part)));
+  return command.parts.every((part) => onlyReadsInside(part) || rules.some((rule) => allows(rule, part)));
 }
+
+function onlyReadsInside(command: string): boolean {
+  const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
+  // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
+  if (name === 'cd') return !words.some((word) => /(?:^|\/)\.\.(?:\/|$)/.test(word));
+  return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => outside.test(word));
+}
+
+/** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
+const outside = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
 
 /** Whether an allow rule of the CLI (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
 function allows(rule: string, command: string): boolean {

@@ -20,13 +20,15 @@ export type Verification =
   | { readonly kind: 'passed'; readonly durationMs: number }
   | { readonly kind: 'failed'; readonly command: string; readonly code: number | null; readonly tail: string; readonly durationMs: number };
 
-/** What an iteration really changed, measured; never a claim. */
+/** What an iteration really changed, measured; never a claim. `before` and `after` are what is published: without files that are withheld. */
 export interface Evidence {
   readonly before: Snapshot;
   readonly after: Snapshot;
   /** Paths whose content differs between the two trees, sorted, at most 200; `fileCount` counts all. */
   readonly files: readonly string[];
   readonly fileCount: number;
+  /** Paths that the work tree has and the branch must not get, at most 20: work that needs them is not published. */
+  readonly withheld: readonly string[];
   /** Commits that the agent made itself. */
   readonly agentCommits: number;
   readonly insertions: number;

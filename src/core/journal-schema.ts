@@ -9,6 +9,7 @@ export const evidenceSchema = z.object({
   after: snapshot,
   files: z.array(z.string()).max(200),
   fileCount: count,
+  withheld: z.array(z.string()).max(20),
   agentCommits: count,
   insertions: count,
   deletions: count,

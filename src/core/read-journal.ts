@@ -19,9 +19,9 @@ export interface JournalProblem {
   readonly why: string;
 }
 
-/** Reads the text of a journal; answers any string. A last line without a line end may be cut off. */
+/** Reads the text of a journal; answers any string. A last line without a line end may be cut off; a byte order mark is left out. */
 export function parseJournal(text: string): ParsedJournal {
-  const texts = text.split('\n');
+  const texts = text.replace(/^\uFEFF/, '').split('\n');
   const rest = texts.pop() ?? '';
   const last = rest === '' ? null : parseJournalLine(rest);
   const torn = last?.kind === 'unreadable';

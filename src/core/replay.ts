@@ -97,6 +97,6 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
 
 /** Of flat data: fields in any order. */
 function isSame(one: unknown, other: unknown): boolean {
-  const canonical = (value: unknown): string => JSON.stringify(typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value);
+  const canonical = (value: unknown): string => JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
   return canonical(one) === canonical(other);
 }

@@ -103,6 +103,26 @@ export function recordPublished(state: LaneState, published: Published): LaneSta
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
 }
 
+/**
+ * The state after a run whose commits did not reach the remote: its calls were made and its attempts are used, but no
+ * iteration of it was progress. Otherwise a push that is always refused would let every run begin from nothing.
+ */
+export function loseProgress(run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number }, policy: Policy, now: number): LaneState {
+  const { before, after } = run;
+  const nothing: CircuitFacts = { progress: false, neutral: false, questionOnly: false, fingerprints: [], countedDenials: 0, output: 'unmeasured' };
+  let circuit = before.circuit;
+  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1) circuit = record(circuit, nothing, policy.circuit, now);
+  // What was open already has been probed, and the probe failed.
+  if (before.circuit.kind === 'open' && run.iterations > 0) circuit = record(before.circuit, nothing, policy.circuit, now);
+  const tasks = Object.fromEntries(Object.entries(after.tasks).map(([id, { attempts }]) => {
+    const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
+    const known = progressOf(before.tasks, id);
+    return [id, { ...known, attempts, state: spent && known.state !== 'done' ? 'failed' as const : known.state }];
+  }));
+  const { currentTask, signals, lastIteration } = before;
+  return { ...after, circuit, tasks, currentTask, signals, lastIteration, session: null };
+}
+
 /** CLOSED by a person's command. */
 export function resetCircuit(state: LaneState, now: number): LaneState {
   if (state.circuit.kind === 'closed') return { ...state, circuit: reset(state.circuit) };

@@ -8,15 +8,17 @@ export type ShellParts =
 const maxChars = 10_000;
 const opaque: ShellParts = { kind: 'opaque' };
 const harmlessRedirection = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
+/** Goes on in the next line; not in a comment. */
+const continuation = '\\\n';
 const separator = /^(?:&&|\|\||;|\||\n)/;
 
-/** Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes; whatever is not plainly understood is opaque. */
+/** Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; whatever is not plainly understood is opaque. */
 export function shellParts(command: string): ShellParts {
   if (command.length > maxChars) return opaque;
-  const text = command.replaceAll('\r\n', '\n').replaceAll('\\\n', ' ').trim();
+  const text = command.replaceAll('\r\n', '\n').trim();
   const parts: string[] = [];
   let part = '';
-  let compound = text.includes('\n');
+  let compound = text.replaceAll(continuation, '').includes('\n');
   let at = 0;
   while (at < text.length) {
     const rest = text.slice(at, at + 64);
@@ -31,6 +33,12 @@ export function shellParts(command: string): ShellParts {
     } else if (redirection !== undefined) {
       compound = true;
       at += redirection.length;
+    } else if (rest.startsWith(continuation)) {
+      at += continuation.length;
+    } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
+      // A comment ends with its line, whatever that ends with.
+      const lineEnd = text.indexOf('\n', at);
+      at = lineEnd === -1 ? text.length : lineEnd;
     } else if (quoted !== null) {
       part += quoted;
       at += quoted.length;

@@ -23,7 +23,7 @@ export interface Judgement {
   readonly verdict: Omit<Verdict, 'circuit'>;
   /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a wrong key, a forgotten session. */
   readonly neutral: boolean;
-  /** The provider failed, not the agent: no attempt at the task. */
+  /** The provider failed for a while, not the agent: no attempt at the task, but more of it is a reason to stop. */
   readonly providerFailed: boolean;
   readonly verification: LastIteration['verification'];
   readonly claimsEverything: boolean;
@@ -55,7 +55,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       countedDenials: denials.counted,
     },
     neutral: isNeutral(state, facts),
-    providerFailed: analysis.agentError !== null && ['auth', 'billing', 'model', 'server', 'rate-limit'].includes(analysis.agentError.kind),
+    providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
     verification,
     claimsEverything: claimsEverything(analysis),
     hints: hintsAfter(facts, { progress, questionOnly, verification, denials, claims: [...vetoes, ...discrepancies] }),
@@ -95,7 +95,8 @@ function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts)
 }
 
 function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
-  const { analysis: { signal }, evidence } = facts;
+  const { analysis, evidence } = facts;
+  const { signal } = analysis;
   const { tasksCompleted, filesModified } = signal;
   const found: Finding[] = [];
   if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
@@ -106,6 +107,9 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   }
   if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree) {
     found.push({ hint: 'discrepancy_no_change', sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.` });
+  }
+  if (evidence.withheld.length > 0 && (claimsTask(analysis) || claimsEverything(analysis))) {
+    found.push({ hint: 'withheld', sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.` });
   }
   return found;
 }
@@ -156,6 +160,7 @@ interface HintFacts {
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
   const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
+  if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');
   if (judged.questionOnly) hints.push('question');

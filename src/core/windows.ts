@@ -15,7 +15,9 @@ export interface Usage {
 /** Charges a call at its start, so that a call that fails or is killed counts as well. */
 export function chargeCall(windows: Windows, now: number): Windows {
   const hour = currentHour(windows, now);
-  return { hour: { ...hour, calls: hour.calls + 1 }, day: currentDay(windows, now) };
+  // What an earlier call used may have opened the window; it is the first call that counts. A clock that went back does not move it.
+  const openedAt = hour.calls === 0 ? Math.max(hour.openedAt, now) : hour.openedAt;
+  return { hour: { ...hour, openedAt, calls: hour.calls + 1 }, day: currentDay(windows, now) };
 }
 
 /** Charges what a call used, at its end. */

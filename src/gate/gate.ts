@@ -50,7 +50,7 @@ async function workLabeledIssue(run: GateRun, intent: Extract<Intent, { kind: 'w
   if (!(await mayCommand(run, intent.actor))) {
     return end(notAllowed(intent.actor, `label an issue "${run.config.taskLabel}" for Ralph`));
   }
-  return workIssue(run, intent.issue);
+  return answering(intent.issue, () => workIssue(run, intent.issue));
 }
 
 async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
@@ -65,12 +65,25 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
   const lane = await laneOfThread(run, intent.thread);
   if (lane.kind === 'none') return { ...end({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why: lane.why } } };
   switch (intent.command.kind) {
-    case 'run':
-      return lane.issue === null ? workQueue(run) : workIssue(run, lane.issue);
+    case 'run': {
+      const { issue } = lane;
+      return answering(thread, () => (issue === null ? workQueue(run) : workIssue(run, issue)));
+    }
     case 'status':
       return tellStatus(run, lane.issue, { thread, text: { kind: 'status' } });
     case 'unknown':
       return tellStatus(run, lane.issue, { thread, text: { kind: 'help', word: intent.command.word } });
+  }
+}
+
+/** Who asked for work hears how it stands, also when none came of it. */
+async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
+  try {
+    const intake = await ask();
+    return intake.kind === 'end' && intake.answer === null ? { ...intake, answer: { thread, text: { kind: 'status' } } } : intake;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { ...end({ kind: 'failed', reason: error.kind, message: error.message }), answer: { thread, text: { kind: 'refusal', why: error.message } } };
   }
 }
 
@@ -168,6 +181,7 @@ async function admit(run: GateRun, request: Request): Promise<Intake> {
   await checkBeforeSpending(run, { base, branch });
   const opened = await run.repository.openLane(lane);
   if (found.pullRequest === null) await run.forge.checkMayOpenPullRequests(base);
+  else await run.forge.checkMayUpdatePullRequest(found.pullRequest.number);
   return { kind: 'work', lane, opened, sessionFolder: restored.sessionFolder, tasks, state, notes };
 }
 

@@ -1,8 +1,8 @@
 import { isAbsolute } from 'node:path';
-import type { Snapshot } from '../core/evidence.ts';
+import type { ObjectId, Snapshot } from '../core/evidence.ts';
 import type { Repository, TreeChange } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import { commitIteration, type Committer, type Identity } from './commit.ts';
+import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from './git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
@@ -11,7 +11,7 @@ import { changesBetween, treeOf } from './objects.ts';
 import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createWorkspaceRepair } from './repair.ts';
-import { readWorkTree, type WorkTreeContent } from './work-tree.ts';
+import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
 export interface RepositoryOptions {
@@ -33,7 +33,8 @@ export function createRepository(options: RepositoryOptions): Repository {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const opened = once(() => open(options));
   let lane: Lane | null = null;
-  let lastRead: WorkTreeContent | null = null;
+  let lastRead: { readonly content: WorkTreeContent; readonly tree: ObjectId } | null = null;
+  let withheld: WithheldPaths = new Map();
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -44,10 +45,21 @@ export function createRepository(options: RepositoryOptions): Repository {
   async function snapshot(): Promise<Snapshot> {
     const { workspace, repository } = await needOpened();
     const [head, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
-    lastRead = content;
+    const tree = await measured(content);
+    lastRead = { content, tree };
     const known = head ?? lane?.tip;
     if (known === undefined) throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
-    return { head: known, tree: content.evidence };
+    return { head: known, tree };
+  }
+
+  /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
+  async function measured(content: WorkTreeContent): Promise<ObjectId> {
+    if (withheld.size === 0 || lane === null) return content.evidence;
+    const { workspace, repository, committer } = await needOpened();
+    const base = await treeOf(repository.git, lane.tip);
+    if (base === null) throw lostObjects(workspace);
+    const { tree } = await publishableTree(committer, { base, now: content });
+    return await withoutNotes(repository, workspace, tree);
   }
 
   return {
@@ -62,6 +74,7 @@ export function createRepository(options: RepositoryOptions): Repository {
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
       const { lane: started, answer } = await openLane(source, wanted);
       lane = started;
+      withheld = new Map();
       return answer;
     },
 
@@ -80,11 +93,13 @@ export function createRepository(options: RepositoryOptions): Repository {
       const tipTree = await treeOf(repository.git, lane.tip);
       if (tipTree === null) throw lostObjects(workspace);
       const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
-      const now = lastRead?.evidence === iteration.after.tree ? lastRead : await readWorkTree(repository, workspace);
-      const { tree, ...committed } = await commitIteration(committer, { tip: { commit: lane.tip, tree: tipTree }, head, now, iteration });
+      const now = lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(repository, workspace);
+      const { tree, withheldPaths, ...committed } = await commitIteration(committer, { tip: { commit: lane.tip, tree: tipTree }, head, now, withheldBefore: withheld, iteration });
+      withheld = withheldPaths;
       lane = { ...lane, tip: committed.head };
       await place(workspace, repository, { ...lane, hasIndex: tree === now.tree });
-      return committed;
+      const evidence = tree === now.tree ? now.evidence : await withoutNotes(repository, workspace, tree);
+      return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
     },
 
     async hideCredentials() {

@@ -16,7 +16,18 @@ export interface IterationContent {
   readonly tip: { readonly commit: ObjectId; readonly tree: ObjectId };
   readonly head: ObjectId | null;
   readonly now: WorkTreeContent;
+  /** What was withheld before this iteration, and why. */
+  readonly withheldBefore: WithheldPaths;
   readonly iteration: IterationCommit;
+}
+
+/** Paths of the work tree that are kept out of the branch, and why. */
+export type WithheldPaths = ReadonlyMap<string, string>;
+
+/** The commits of an iteration, the tree that they end in, and what stayed behind in the work tree. */
+export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld'> {
+  readonly tree: ObjectId;
+  readonly withheldPaths: WithheldPaths;
 }
 
 export interface Committer {
@@ -29,7 +40,7 @@ export interface Committer {
 const mostCommits = 1000;
 
 /** Makes the commits of an iteration on top of `tip`, the last with `tree`; refs and the workspace's index are not touched. */
-export async function commitIteration(committer: Committer, content: IterationContent): Promise<CommittedIteration & { readonly tree: ObjectId }> {
+export async function commitIteration(committer: Committer, content: IterationContent): Promise<MadeCommits> {
   const { git } = committer.repository;
   const { tip, head, now, iteration } = content;
   const own = await ownCommits(git, tip.commit, head);
@@ -43,7 +54,7 @@ export async function commitIteration(committer: Committer, content: IterationCo
   const made = tree === oldTree ? null : await commitTree(committer, { tree, parent: base, message: withTrailers(message, iteration.trailers) });
 
   const newHead = made ?? base;
-  return { head: newHead, tree, commit: newHead === tip.commit ? null : newHead, withheld: await newlyWithheld(git, content, { objections, withheld }) };
+  return { head: newHead, tree, commit: newHead === tip.commit ? null : newHead, withheld: await newlyWithheld(git, content, { objections, withheld }), withheldPaths: withheld };
 }
 
 /** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */
@@ -73,7 +84,7 @@ async function objectionsTo({ repository, inspection }: Committer, commits: read
 }
 
 /** The work tree's tree without what must not be published, which stays as it is in `base`. */
-async function publishableTree({ repository, inspection }: Committer, { base, now }: { base: ObjectId; now: WorkTreeContent }): Promise<{ tree: ObjectId; withheld: ReadonlyMap<string, string> }> {
+export async function publishableTree({ repository, inspection }: Committer, { base, now }: { base: ObjectId; now: WorkTreeContent }): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await changesBetween(repository.git, base, now.tree);
   const withheld = await inspection.inspect(changes, now.standIns);
   if (withheld.size === 0) return { tree: now.tree, withheld };
@@ -104,10 +115,10 @@ async function commitTree({ repository, identity }: Committer, commit: { tree: O
   return await repository.git.text(['commit-tree', commit.tree, '-p', commit.parent, '-F', '-'], { input: commit.message, variables });
 }
 
-/** A withheld file stays in the work tree and is left out again each time; it is reported only for the iteration that changed it. */
-async function newlyWithheld(git: Git, content: IterationContent, found: { objections: ReadonlyMap<string, string>; withheld: ReadonlyMap<string, string> }): Promise<readonly Withheld[]> {
+/** A withheld file stays in the work tree and is left out again each time; it is reported once, for the iteration that changed it. */
+async function newlyWithheld(git: Git, { withheldBefore, iteration, now }: IterationContent, found: { objections: WithheldPaths; withheld: WithheldPaths }): Promise<readonly Withheld[]> {
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
-  const changed = new Set((await changesBetween(git, content.iteration.before.tree, content.now.tree)).map((change) => change.path));
-  const left = [...found.withheld].filter(([path]) => changed.has(path));
+  const changed = new Set((await changesBetween(git, iteration.before.tree, now.tree)).map((change) => change.path));
+  const left = [...found.withheld].filter(([path, why]) => changed.has(path) && withheldBefore.get(path) !== why);
   return [...new Map([...found.objections, ...left])].map(([path, why]) => ({ path, why }));
 }

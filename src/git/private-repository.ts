@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { UserError } from '../user-error.ts';
 import { createGit, type Git } from './git.ts';
+import { lostCommits } from './refusal.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
@@ -82,7 +83,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
 
 /** The end of a run whose agent removed or replaced the git directory: what was not pushed cannot be saved. */
 export function lostObjects(workspace: Workspace): UserError {
-  return new UserError('infrastructure', `The commits of this run are no longer in ${workspace.gitFolder}: the agent removed or replaced the git directory. Work that earlier runs pushed is safe; run again.`);
+  return new UserError('infrastructure', `${lostCommits} (The git directory was ${workspace.gitFolder}.)`);
 }
 
 /** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */

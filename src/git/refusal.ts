@@ -1,9 +1,19 @@
 /** What a server said about a push, as a sentence that names the cure. */
 export function explainRefusal(words: string): string {
   const said = words.trim().slice(0, 1000);
+  if (isUnreachable(said)) return `The git server could not be reached: ${said}`;
   const known = refusals.find(({ pattern }) => pattern.test(said));
   return known ? `${known.meaning} (The server said: ${said})` : `The server refused the push: ${said}`;
 }
+
+/** Whether git's words are about the way to the server or a breakdown of it (5xx), not about an answer. */
+export function isUnreachable(words: string): boolean {
+  return /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|returned error: 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i.test(words);
+}
+
+/** The end of commits that the agent took away with the git directory: nobody else is to blame and nothing can be done. */
+export const lostCommits =
+  'The commits of this run are no longer in the checkout: the agent removed or replaced the git directory (.git), and iterations whose commits are gone cannot be published. Work that earlier runs pushed is safe; run again.';
 
 const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
   {

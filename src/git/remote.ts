@@ -1,10 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../core/evidence.ts';
 import type { Log, PushResult, Remote } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import { authorization, basicCredentials, createGit, lastWords, type Git } from './git.ts';
-import { explainRefusal } from './refusal.ts';
+import { authorization, basicCredentials, createGit, lastWords, type Git, type GitAnswer } from './git.ts';
+import { treeOf } from './objects.ts';
+import { explainRefusal, isUnreachable, lostCommits } from './refusal.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -19,6 +21,8 @@ export interface RemoteOptions {
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
+  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s unless told. */
+  readonly retryAfterMs?: number;
 }
 
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
@@ -38,15 +42,15 @@ interface Push {
 
 const networkTimeoutMs = 2 * 60_000;
 
-function networkOf({ url, token }: RemoteOptions): Question['network'] {
-  return { variables: authorization(url, token), timeoutMs: networkTimeoutMs };
+function networkOf({ url, token, retryAfterMs = 2000 }: RemoteOptions): Network {
+  return { variables: authorization(url, token), timeoutMs: networkTimeoutMs, retryAfterMs };
 }
 
 async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {
   // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
-  const tried = await git.answer(['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:refs/heads/${options.branchPrefix}permission-check`], networkOf(options));
+  const tried = await ask(git, ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:refs/heads/${options.branchPrefix}permission-check`], networkOf(options));
   // "fetch first" and the like are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   return refused ? explainRefusal(lastWords(tried.stderr)) : null;
@@ -63,26 +67,50 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   const there = await readRemote(git, { url, ref, network });
   if (there.defaultBranch === branch) return rejected(`"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`);
   if (there.tip === commit) return { kind: 'pushed' };
-  if (!isExpected(there.tip, start)) return rejected(moved(branch, there.tip));
-  if (start.kind === 'continue' && (await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit])).exitCode !== 0) return rejected(`The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`);
+  if ((await treeOf(git, commit)) === null) return rejected(lostCommits);
+  if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
+  if (start.kind === 'continue') {
+    const { exitCode } = await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit]);
+    // 1 means "no"; anything else is a commit between the two that git cannot read.
+    if (exitCode !== 0) return rejected(exitCode === 1 ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).` : lostCommits);
+    if (there.tip === null) log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
+  }
 
   if (start.kind === 'restart' && there.tip !== null) {
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it anew.`);
+    // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
     const removed = await git.answer(['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${start.mergedHead}`, url, `:${ref}`], network);
     if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
   }
-  const pushed = await git.answer(['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`], network);
-  if (pushed.exitCode !== 0) return rejected(explainRefusal(wordsOf(pushed)));
+  const obstacle = await send(git, { url, ref, network }, commit);
   const after = await readRemote(git, { url, ref, network });
-  return after.tip === commit ? { kind: 'pushed' } : rejected(moved(branch, after.tip));
+  if (after.tip === commit) return { kind: 'pushed' };
+  if (obstacle !== null && isExpected(after.tip, start)) return rejected(obstacle);
+  return await rescue(git, options, { branch, commit, tip: after.tip });
+}
+
+/** The lane's branch is somebody else's now: keeps the finished iterations on a branch of their own, which no lane is called. */
+async function rescue(git: Git, options: RemoteOptions, { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null }): Promise<PushResult> {
+  const name = `${branch}-run-${commit.slice(0, 7)}`;
+  const place = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
+  const there = await readRemote(git, place);
+  const isFree = there.tip === null && there.defaultBranch !== name;
+  const obstacle = there.tip === commit ? null : isFree ? await send(git, place, commit) : 'a branch of that name exists already.';
+  const kept = obstacle === null ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.` : `This run's commits could not be kept on ${name} either and are lost: ${obstacle}`;
+  return rejected(`Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there. ${kept}`);
+}
+
+/** Pushes without force; answers why it did not work, null when it did. */
+async function send(git: Git, { url, ref, network }: Question & { readonly ref: string }, commit: ObjectId): Promise<string | null> {
+  const pushed = await ask(git, ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`], network);
+  if (pushed.exitCode === 0) return null;
+  // Git blames the server when it is our own objects that it cannot read.
+  const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
+  return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : lostCommits;
 }
 
 function rejected(why: string): PushResult {
   return { kind: 'rejected', why };
-}
-
-function moved(branch: string, tip: ObjectId | null): string {
-  return `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there.`;
 }
 
 function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
@@ -90,7 +118,8 @@ function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
     case 'fresh':
       return tip === null;
     case 'continue':
-      return tip === start.remoteHead;
+      // Gone: making it anew needs no force and loses nothing.
+      return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;
   }
@@ -104,17 +133,31 @@ function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr:
 
 interface Question {
   readonly url: string;
-  readonly network: { readonly variables: Readonly<Record<string, string>>; readonly timeoutMs: number };
+  readonly network: Network;
+}
+
+interface Network {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly retryAfterMs: number;
+}
+
+/** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
+async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
+  const answer = await git.answer(args, network);
+  if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+  await pause(network.retryAfterMs);
+  return await git.answer(args, network);
 }
 
 async function readBranches(git: Git, { url, start, network }: Question & { readonly start: string }): Promise<Readonly<Record<string, ObjectId>>> {
-  const listed = await git.answer(['ls-remote', '--quiet', url, `${start}*`], network);
+  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   return Object.fromEntries(parseRefs(listed.stdout).filter(({ name }) => name.startsWith(start)).map(({ name, value }) => [name.slice('refs/heads/'.length), value]));
 }
 
 async function readRemote(git: Git, { url, ref, network }: Question & { readonly ref: string }): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
-  const listed = await git.answer(['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   const refs = parseRefs(listed.stdout);
   const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;

@@ -38,11 +38,12 @@ export async function readWorkTree(repository: PrivateRepository, workspace: Wor
 }
 
 /** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
-async function withoutNotes(repository: PrivateRepository, workspace: Workspace, tree: ObjectId): Promise<ObjectId> {
+export async function withoutNotes(repository: PrivateRepository, workspace: Workspace, tree: ObjectId): Promise<ObjectId> {
   const found = await Promise.all(agentNotes.map((path) => lstat(join(workspace.top, path)).then(() => true, () => false)));
   if (!found.includes(true)) return tree;
-  return await repository.withIndex('copy', async (indexFile) => {
+  return await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.text(['read-tree', tree], { variables });
     await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], { input: agentNotes.map((path) => `${path}\0`).join(''), variables });
     return await repository.git.text(['write-tree'], { variables });
   });

@@ -3,7 +3,7 @@ import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
 
-type PullRequestMethods = Pick<Forge, 'pullRequestOf' | 'pullRequestHead' | 'checkMayOpenPullRequests' | 'openPullRequest' | 'updatePullRequest' | 'markReady'>;
+type PullRequestMethods = Pick<Forge, 'pullRequestOf' | 'pullRequestHead' | 'checkMayOpenPullRequests' | 'checkMayUpdatePullRequest' | 'openPullRequest' | 'updatePullRequest' | 'markReady'>;
 type Request = Parameters<Forge['openPullRequest']>[0];
 
 export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
@@ -41,6 +41,11 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
         } catch (error) {
           if (!isInvalid(error, /"field":"head"/) || isInvalid(error, /"field":"base"/)) throw error;
         }
+      }),
+
+    checkMayUpdatePullRequest: (number) =>
+      ask({ doing: `update pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
+        await octokit.rest.pulls.update({ ...at, pull_number: number });
       }),
 
     openPullRequest: (request) =>

@@ -3,6 +3,7 @@ import { afterIteration, type NextStep, type RunSoFar } from '../core/decide.ts'
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { describeAttempts } from '../core/diagnosis.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal.ts';
+import { plainTitle } from '../core/plain-text.ts';
 import type { Policy } from '../core/policy.ts';
 import { composePrompt } from '../core/prompt.ts';
 import { resetSession } from '../core/session.ts';
@@ -30,6 +31,12 @@ interface Iteration {
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
 const MIN_VERIFY_MS = 60_000;
 
+/** Longer subjects are cut; titles are at most 200 characters. */
+const MAX_SUBJECT_CHARS = 120;
+
+/** More names of withheld files are not kept in the evidence. */
+const MAX_WITHHELD_NAMED = 20;
+
 /** One agent call, its evidence and its analysis. What is finished is on disk before the next thing begins. */
 export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { task } = iteration.step;
@@ -41,11 +48,11 @@ export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ rea
     // The call is charged and on disk before it is made: a kill grants none for nothing.
     run.record(begun);
     const { agentRun, state, sessionDroppedAt } = await callAgent(run, { ...iteration, work: begun });
-    const after = await run.repository.snapshot();
-    const committed = await run.repository.commit({ before, after, message: commitMessage(task), trailers: trailers(run, iteration) });
+    const left = await run.repository.snapshot();
+    const committed = await run.repository.commit({ before, after: left, message: commitMessage(task), trailers: trailers(run, iteration) });
     const worked: Work = { ...begun, state, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
     run.record(worked);
-    return conclude(run, { ...iteration, work: worked }, { before, after, taskTree, agentRun, sessionDroppedAt, committed });
+    return conclude(run, { ...iteration, work: worked }, { before, after: committed.published, taskTree, agentRun, sessionDroppedAt, committed });
   });
 }
 
@@ -129,6 +136,7 @@ async function conclude(run: LoopRun, { work, soFar, step, startedAt }: Iteratio
     after,
     ...change,
     files: change.files.map(run.redact),
+    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(run.redact),
     end: agentRun.end,
     outputChars: agentRun.outputChars,
     fencedBlock: agentRun.fencedBlock,
@@ -166,7 +174,8 @@ async function verify(run: LoopRun, work: Work): Promise<Verification> {
 }
 
 function commitMessage(task: Task): string {
-  return `${task.title}\n\nPart of #${String(task.source.number)}`;
+  // A subject that says "fixes #99" would close that issue when the branch is merged.
+  return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of #${String(task.source.number)}`;
 }
 
 function trailers(run: LoopRun, { soFar, step }: Iteration): Record<string, string> {

@@ -1,5 +1,6 @@
 import type { Outcome } from '../core/outcome.ts';
-import { endRun, recordPublished } from '../core/settle.ts';
+import type { Policy } from '../core/policy.ts';
+import { endRun, loseProgress, recordPublished } from '../core/settle.ts';
 import { serializeState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
 import type { Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
@@ -25,7 +26,7 @@ export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
 /** Work → pushed branch, pull request, comments, saved state, and the report of it all. Safe to repeat. */
 export async function publish(run: PublishRun, finished: Work): Promise<RunReport> {
   const branch = await publishBranch(run, finished);
-  const work = branch.kind === 'lost' ? withoutProgress(finished) : finished;
+  const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
   const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead);
   const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, pullRequest: pull.pullRequest, published: branch.kind === 'published' && pull.kind === 'current' };
   const saved = await saveState(run, work, end);
@@ -110,9 +111,9 @@ interface PublishedEnd {
 }
 
 /** Work whose commits did not reach the remote: nothing was done for the tasks and nobody may read that it was, but the calls were made. */
-function withoutProgress(work: Work): Work {
-  const { tasks, currentTask } = work.stateBefore;
-  return { ...work, state: { ...work.state, tasks, currentTask, session: null }, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
+function withoutProgress(work: Work, policy: Policy, now: number): Work {
+  const state = loseProgress({ before: work.stateBefore, after: work.state, iterations: work.journal.length }, policy, now);
+  return { ...work, state, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
 }
 
 /** Saves what is true of the remote. */
@@ -125,7 +126,7 @@ async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pul
   const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
   const saved = await run.store.save(work.lane.id, sequence, run.redact(serializeState(state)), sessionFolder);
   if (saved.kind === 'saved') return { ...saved, sequence };
-  run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins with one probe iteration.`);
+  run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`);
   return saved;
 }
 

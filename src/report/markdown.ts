@@ -1,9 +1,8 @@
-/**
- * Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
- * What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,
- * neither on GitHub's page nor in a commit message that GitHub makes from it (squash merges take title and body raw).
- */
-const ZERO_WIDTH_SPACE = '\u200B';
+import { ANSI_SEQUENCE, breakReferences, cap, flatten, ZERO_WIDTH_SPACE } from '../core/plain-text.ts';
+
+// Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
+// What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,
+// neither on GitHub's page nor in a commit message that GitHub makes from it (squash merges take title and body raw).
 
 /** One line of plain text, safe in a paragraph, list item, heading or table cell. */
 export function text(foreign: string, maxChars: number): string {
@@ -60,11 +59,6 @@ export function fence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
-/** A title where no Markdown is rendered: nothing is escaped, references are broken all the same. */
-export function plainTitle(foreign: string, maxChars: number): string {
-  return breakReferences(cap(flatten(foreign), maxChars));
-}
-
 /** `label` is Markdown already; only an http(s) address becomes a link. */
 export function link(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;
@@ -77,25 +71,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** Adds no bytes for a short text; cuts a long one at a code point and says so with `…`. */
-export function cap(line: string, maxChars: number): string {
-  if (line.length <= maxChars) return line;
-  return `${line.slice(0, maxChars - 1).toWellFormed().replace(/\uFFFD$/, '').trimEnd()}…`;
-}
-
-/** Control and format characters go (joiners of emoji stay), white space of any kind becomes one blank. */
-export function flatten(foreign: string): string {
-  return foreign
-    .toWellFormed()
-    .replace(ANSI_SEQUENCE, '')
-    .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/(?!\u200D)\p{Cf}/gu, '')
-    .trim();
-}
-
-/** Colours and cursor moves of terminal programs. */
-const ANSI_SEQUENCE = /\u001B\[[0-9;?]*[A-Za-z]/g;
-
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function escapeText(line: string): string {
@@ -104,17 +79,4 @@ function escapeText(line: string): string {
     .replace(/[\\`*_~[\]|$]/g, '\\$&')
     .replace(/^[-+=#]/, '\\$&')
     .replace(/^(\d+)([.)])/, '$1\\$2');
-}
-
-/**
- * GitHub looks for `@user`, `#12`, `GH-12` and addresses in the rendered text, so neither a backslash nor an entity helps;
- * an invisible character inside does.
- */
-function breakReferences(line: string): string {
-  return line
-    .replace(/@/g, `@${ZERO_WIDTH_SPACE}`)
-    .replace(/#(?=\d)/g, `#${ZERO_WIDTH_SPACE}`)
-    .replace(/gh-(?=\d)/gi, `$&${ZERO_WIDTH_SPACE}`)
-    .replace(/:\/\//g, `:${ZERO_WIDTH_SPACE}//`)
-    .replace(/www(?=\.)/gi, `$&${ZERO_WIDTH_SPACE}`);
 }

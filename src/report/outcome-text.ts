@@ -39,7 +39,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
         : { title: 'Refused', what: outcome.message, next: 'Someone with write access to the repository can ask for it.' };
     case 'failed':
       return outcome.reason === 'configuration'
-        ? { title: 'Failed: configuration', what: outcome.message, next: `Mend what is named above and run the workflow again.${report.iterations.length === 0 ? ' Nothing was changed on GitHub.' : kept(report)}` }
+        ? { title: 'Failed: configuration', what: outcome.message, next: `Mend what is named above and run the workflow again.${kept(report)}` }
         : { title: 'Failed: infrastructure', what: outcome.message, next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}` };
   }
 }

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../core/journal.ts';
 import type { Verification } from '../core/evidence.ts';
 import { count, formatCost, formatDuration, formatTokens } from './format.ts';
-import { cap, flatten } from './markdown.ts';
+import { cap, flatten } from '../core/plain-text.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { doneTasks, type RunReport } from './run-report.ts';
 

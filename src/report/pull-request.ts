@@ -1,6 +1,7 @@
 import type { JournalEntry } from '../core/journal.ts';
 import { count, formatCost } from './format.ts';
-import { code, link, plainTitle, table, text } from './markdown.ts';
+import { plainTitle } from '../core/plain-text.ts';
+import { code, link, table, text } from './markdown.ts';
 import { doneTasks, iterationsOn, startedTasks, waitingTasks, type RunReport, type TaskReport } from './run-report.ts';
 import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';

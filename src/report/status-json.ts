@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cap } from './markdown.ts';
+import { cap } from '../core/plain-text.ts';
 import { discrepancies, doneTasks, lastVerification, resumeInstant, type RunReport, type TaskReport } from './run-report.ts';
 
 const instant = z.iso.datetime();

@@ -1,13 +1,23 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
 import { INPUT_NAMES } from '../config/inputs.ts';
+import { UserError } from '../user-error.ts';
+import { messageOf } from './failure.ts';
 
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
 
-/** Sets the action's outputs. */
+/** Throws a UserError when the runner's files for outputs or for post's values are named but not there: better now than after hours of work. */
+export function checkRunnerFiles(environment: Readonly<Record<string, string | undefined>>): void {
+  for (const name of ['GITHUB_OUTPUT', 'GITHUB_STATE']) {
+    const file = environment[name] ?? '';
+    if (file !== '' && !existsSync(file)) throw new UserError('infrastructure', `${name} is "${file}": there is no such file. The runner makes it for each step; nothing in the job may set that variable or remove the file.`);
+  }
+}
+
+/** Sets the action's outputs; throws a UserError when the runner's file cannot be written. */
 export function setOutputs(outputs: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value);
+  written('outputs', () => { for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value); });
 }
 
 /** Texts of the action's inputs, by their names. */
@@ -31,9 +41,9 @@ export function mask(values: readonly string[]): void {
   for (const value of values) core.setSecret(value);
 }
 
-/** Remembers a value for post; it is read even if this process is killed. */
+/** Remembers a value for post; it is read even if this process is killed. Throws a UserError when the runner's file cannot be written. */
 export function rememberForPost(name: string, value: string): void {
-  core.saveState(name, value);
+  written('values for the post step', () => { core.saveState(name, value); });
 }
 
 /** Value that main remembered; empty when it remembered none. */
@@ -44,4 +54,12 @@ export function recall(name: string): string {
 /** Marks the step as failed, with an annotation. */
 export function fail(message: string): void {
   core.setFailed(message.slice(0, 4000));
+}
+
+function written(what: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw new UserError('infrastructure', `The step's ${what} could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`, { cause: error });
+  }
 }

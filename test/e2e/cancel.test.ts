@@ -43,8 +43,8 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1' } });
-  scene.sandbox.github.faults.inject({ match: { method: 'PATCH', path: /\/pulls\/\d+$/ }, times: 1, effect: { kind: 'hang' } });
-  const run = await scene.run({ when: { text: 'pushed ', act: (main) => { main.cancel(); } } });
+  const hangOnce = (): void => { scene.sandbox.github.faults.inject({ match: { method: 'PATCH', path: /\/pulls\/\d+$/ }, times: 1, effect: { kind: 'hang' } }); };
+  const run = await scene.run({ when: { text: 'pushed ', act: (main) => { hangOnce(); main.cancel(); } } });
   expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run.main.log).toContain('left to the post step');
   expect(run.post.log).toContain('state: saved #2 (cache)');

@@ -125,10 +125,12 @@ test('what may not be published is left out, the rest is published, and the pull
     inputs: { 'branch-prefix': 'bot/', draft: 'false', verify: `echo the key is ${KEY}` },
     agent: [{ kind: 'garbage', text: `The key is ${KEY}.\n` }, { kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n', 'src/key.js': `export const key = '${key}';\n`, 'src/our-key.js': `export const key = '${KEY}';\n` } }],
   });
-  expect(run.outputs).toMatchObject({ outcome: 'complete' });
+  // What the task needs and nobody gets is not done, whatever the agent says.
+  expect(run.outputs).toMatchObject({ outcome: 'halted', 'tasks-done': '0' });
   expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual(['.gitignore', 'README.md', 'package.json', 'src/greet.js', 'src/issue-1.mjs', 'src/sum.js', 'test/issue-1.test.mjs', 'test/sum.test.js']);
   const pull = scene.pullOf('bot/queue');
   expect(pull.body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js[^]*src\/our-key\.js/);
+  expect(pull.body).not.toContain('Closes #1');
   expect(pull).toMatchObject({ draft: false, status: { withheldFiles: 3 } });
   expect(`${run.main.log}${run.summary}${pull.body}`).not.toContain(key);
 });

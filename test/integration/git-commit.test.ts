@@ -19,7 +19,7 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
       await scene.write('src/new.js', '// new\n');
       await rm(join(scene.folder, 'README.md'));
     });
-    expect(committed).toEqual({ head: await scene.git('rev-parse', branch), commit: committed.head, withheld: [] });
+    expect(committed).toMatchObject({ head: await scene.git('rev-parse', branch), commit: committed.head, withheld: [], withheldNow: [], published: { tree: await scene.git('rev-parse', `${branch}^{tree}`) } });
     expect(await scene.git('log', '-1', '--format=%P|%an <%ae>|%cn|%B', committed.head)).toBe(`${start}|ralph <ralph@example.com>|ralph|Add a feature\n\nRalph-Iteration: 1`);
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('D\tREADME.md\nA\tsrc/new.js');
     expect(await scene.git('status', '--porcelain')).toBe('');
@@ -34,11 +34,29 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
   });
 
+  test('what is withheld is no change, in this iteration and the next, and is named while it is there', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const before = await scene.repository.snapshot();
+    await scene.write('.github/workflows/ci.yml', 'on: push\n');
+    const first = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
+    expect(first).toMatchObject({ commit: null, withheldNow: ['.github/workflows/ci.yml'], published: { tree: before.tree } });
+    const again = await scene.repository.snapshot();
+    expect(again.tree).toBe(before.tree);
+    await scene.write('src/real.js', '// real\n');
+    const second = await scene.repository.commit(messageFor(again, await scene.repository.snapshot()));
+    expect(second).toMatchObject({ withheld: [], withheldNow: ['.github/workflows/ci.yml'] });
+    expect(second.published.tree).toBe(await scene.git('rev-parse', `${branch}^{tree}`));
+    await rm(join(scene.folder, '.github'), { recursive: true });
+    const third = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));
+    expect(third).toMatchObject({ commit: null, withheldNow: [] });
+  });
+
   test('nothing changed: no commit', async () => {
     await using scene = await setScene();
     const { head } = await openFresh(scene);
     const { committed } = await iterate(scene, async () => undefined);
-    expect(committed).toEqual({ head, commit: null, withheld: [] });
+    expect(committed).toMatchObject({ head, commit: null, withheld: [], withheldNow: [] });
   });
 
   test('commits of the agent stay as they are, leftovers go on top', async () => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../sandbox/git-remote.ts';
 import { createRepository } from '../../src/git/checkout.ts';
 import type { PublishingRules } from '../../src/git/inspection.ts';
-import { createRemote } from '../../src/git/remote.ts';
+import { createRemote, type RemoteOptions } from '../../src/git/remote.ts';
 import type { IterationCommit, Log, Remote, Repository } from '../../src/ports.ts';
 import { createSecretScanner } from '../../src/secrets/scanner.ts';
 
@@ -20,7 +20,7 @@ export interface Scene {
   readonly folder: string;
   readonly workFolder: string;
   readonly repository: Repository;
-  remote(change?: { token?: string; branchPrefix?: string }): Remote;
+  remote(change?: Partial<RemoteOptions>): Remote;
   /** Another Repository on the same checkout, as a new process would have it. */
   reopen(rules?: Partial<PublishingRules>): Repository;
   /** The agent's git, in the workspace. */
@@ -60,7 +60,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     workFolder,
     repository: reopen(),
     remote: (change = {}) =>
-      createRemote({ url: server.url, token, branchPrefix: 'ralph/', workFolder, sourceGitFolder: join(folder, '.git'), env: { PATH: process.env['PATH'], HOME: root }, log: silent, ...change }),
+      createRemote({ url: server.url, token, branchPrefix: 'ralph/', workFolder, sourceGitFolder: join(folder, '.git'), env: { PATH: process.env['PATH'], HOME: root }, log: silent, retryAfterMs: 1, ...change }),
     reopen,
     git: (...args) => runGit(folder, args),
     serverGit: (...args) => runGit(server.repositoryFolder, args),

@@ -1,4 +1,6 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../sandbox/git-remote.ts';
@@ -12,6 +14,40 @@ async function work(scene: Scene, path = 'a.txt'): Promise<string> {
 
 function tipOf(scene: Scene, name: string): Promise<string> {
   return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
+}
+
+/** A commit of a person becomes the lane's branch; returns it. */
+async function personPushes(scene: Scene): Promise<string> {
+  const main = await tipOf(scene, 'main');
+  const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
+  await scene.serverGit('update-ref', `refs/heads/${branch}`, theirs);
+  return theirs;
+}
+
+type Passage = 'open' | 'broken' | 'cut' | 'answer lost';
+
+/** A way to the scene's server on which `guard` says what becomes of each request: passed on, answered with 503, cut, or done with its answer lost. */
+async function startWay(scene: Scene, guard: (path: string) => Promise<Passage>): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const target = new URL(scene.server.url);
+  const way = createServer((question, answer) => void pass(question, answer));
+  async function pass(question: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const passage = await guard(question.url ?? '');
+    if (passage === 'broken') return void answer.writeHead(503).end();
+    if (passage === 'cut') return void question.socket.destroy();
+    question.pipe(request({ host: target.hostname, port: target.port, path: question.url, method: question.method, headers: question.headers }, (reply) => {
+      if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
+      answer.writeHead(reply.statusCode ?? 500, reply.headers);
+      reply.pipe(answer);
+    }));
+  }
+  await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(way.address() as AddressInfo).port}${target.pathname}`,
+    async [Symbol.asyncDispose]() {
+      way.closeAllConnections();
+      await new Promise((closed) => way.close(closed));
+    },
+  };
 }
 
 describe('before the push', () => {
@@ -75,15 +111,23 @@ describe('push()', () => {
     expect(await tipOf(scene, branch)).toBe(second);
   });
 
-  test.each(['a person pushed meanwhile', 'the commit does not build on it'])('continue: %s', async (what) => {
+  test('continue: a commit that does not build on the tip that the lane started from is not pushed', async () => {
     await using scene = await setScene();
     const first = await work(scene);
-    const main = await tipOf(scene, 'main');
-    const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
-    await scene.serverGit('branch', branch, theirs);
-    const remoteHead = what.includes('person') ? main : theirs;
-    expect(await scene.remote().push({ branch, commit: first, start: { kind: 'continue', remoteHead } })).toMatchObject({ kind: 'rejected' });
-    expect(await tipOf(scene, branch)).toBe(theirs);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const elsewhere = await scene.git('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
+    expect(await scene.remote().push({ branch, commit: elsewhere, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
+    expect(await tipOf(scene, branch)).toBe(first);
+  });
+
+  test('continue: a branch that was removed meanwhile (merged, "delete head branches") is made anew', async () => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    await scene.serverGit('branch', '-D', branch);
+    expect(await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(second);
   });
 
   test.each([
@@ -156,6 +200,121 @@ describe('push()', () => {
     const commit = await work(scene);
     await scene.server.setRule('protected-branch');
     expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringMatching(/protection rule.*GH006/s) });
+  });
+});
+
+describe('a branch that somebody else pushed to during the run', () => {
+  test.each(['fresh', 'continue', 'restart'] as const)('%s: nothing is overwritten, the commits are kept on a branch of their own, also when pushed again', async (kind) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    const theirs = await personPushes(scene);
+    const start = { fresh: { kind: 'fresh' }, continue: { kind: 'continue', remoteHead: main }, restart: { kind: 'restart', mergedHead: main } } as const;
+    const kept = `${branch}-run-${commit.slice(0, 7)}`;
+    for (let i = 0; i < 2; i++) {
+      expect(await scene.remote().push({ branch, commit, start: start[kind] })).toEqual({ kind: 'rejected', why: expect.stringMatching(`at ${theirs} now.*Nothing was overwritten.*commits are on ${kept}: merge or cherry-pick`) });
+    }
+    expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [kept]: commit });
+  });
+
+  test('while the push was under way: kept as well', async () => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    let theirs = '';
+    await using way = await startWay(scene, async (path) => {
+      if (theirs === '' && path.endsWith('service=git-receive-pack')) theirs = await personPushes(scene);
+      return 'open';
+    });
+    expect(await scene.remote({ url: way.url }).push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({ kind: 'rejected', why: expect.stringContaining('commits are on') });
+    expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [`${branch}-run-${commit.slice(0, 7)}`]: commit });
+  });
+
+  test.each([
+    ['the server refuses that branch, too', (scene: Scene) => scene.server.setRule('protected-branch'), 'protection rule'],
+    ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
+  ])('%s: told that the commits are lost', async (_, prevent, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await personPushes(scene);
+    await prevent(scene, `${branch}-run-${commit.slice(0, 7)}`);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringMatching(new RegExp(`are lost: .*${why}`)) });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+});
+
+describe('a server that cannot be reached is tried once more', () => {
+  const push = (scene: Scene, url: string, commit: string) => scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
+
+  test.each([
+    ['reading', 'git-upload-pack', 'broken'],
+    ['reading', 'git-upload-pack', 'cut'],
+    ['pushing', 'git-receive-pack', 'broken'],
+    ['pushing', 'git-receive-pack', 'cut'],
+  ] as const)('%s (%s), %s once: pushed', async (_, service, fault) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let faults = 0;
+    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'));
+    expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(commit);
+  });
+
+  test('the answer to the push is lost: pushed all the same', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let lost = 0;
+    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'));
+    expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
+    expect(lost).toBeGreaterThan(0);
+    expect(await tipOf(scene, branch)).toBe(commit);
+  });
+
+  test('broken twice: an error, after two requests', async () => {
+    await using scene = await setScene();
+    let requests = 0;
+    await using way = await startWay(scene, () => Promise.resolve(requests++ < 2 ? 'broken' : 'open'));
+    await expect(scene.remote({ url: way.url }).branches('ralph/')).rejects.toThrow(/cannot be read.*Check that the server can be reached/s);
+    expect(requests).toBe(2);
+  });
+
+  test('pushes are broken off each time: the server could not be reached', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith('git-receive-pack') ? 'broken' : 'open'));
+    expect(await push(scene, way.url, commit)).toEqual({ kind: 'rejected', why: expect.stringContaining('could not be reached') });
+    expect(await scene.remote({ url: way.url }).pushObstacle()).toContain('could not be reached');
+  });
+
+  test('a refusal is final', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('read-only');
+    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
+    expect(scene.server.requests.filter(({ path }) => path.endsWith('git-receive-pack'))).toHaveLength(1);
+  });
+});
+
+describe('commits that the agent took away are not blamed on the server', () => {
+  test.each([
+    ['removed', (scene: Scene) => rm(join(scene.folder, '.git'), { recursive: true })],
+    ['replaced', async (scene: Scene) => {
+      await rm(join(scene.folder, '.git'), { recursive: true });
+      await scene.git('init', '--quiet');
+    }],
+    ['robbed of a file', async (scene: Scene, commit: string) => {
+      const id = await scene.git('rev-parse', `${commit}:a.txt`);
+      await rm(join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2)), { force: true });
+    }],
+  ])('the git directory was %s', async (_, damage) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    await scene.serverGit('branch', branch, main);
+    await damage(scene, commit);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({ kind: 'rejected', why: expect.stringContaining('the agent removed or replaced the git directory') });
+    expect(await tipOf(scene, branch)).toBe(main);
   });
 });
 

@@ -17,6 +17,7 @@ describe('a permission that the workflow does not grant is named', () => {
     { what: 'react', granted: { issues: 'read' }, call: (forge) => forge.react({ kind: 'issue', number: 1 }, 'eyes'), needed: 'issues: write' },
     { what: 'look for a pull request', granted: {}, call: (forge) => forge.pullRequestOf('ralph/queue'), needed: 'pull-requests: read' },
     { what: 'read a pull request', granted: {}, call: (forge) => forge.pullRequestHead(1), needed: 'pull-requests: read' },
+    { what: 'check an open pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.checkMayUpdatePullRequest(1), needed: 'pull-requests: write' },
     { what: 'check pull requests', granted: { pull_requests: 'read' }, call: (forge) => forge.checkMayOpenPullRequests('main'), needed: 'pull-requests: write' },
     { what: 'open a pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.openPullRequest(request), needed: 'pull-requests: write' },
     { what: 'update a pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.updatePullRequest(1, request), needed: 'pull-requests: write' },

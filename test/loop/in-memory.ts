@@ -94,7 +94,7 @@ export function createCheckout(origin: Origin): Checkout {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
-        return { head, commit: head === before.head ? null : head, withheld: [] };
+        return { head, commit: head === before.head ? null : head, withheld: [], withheldNow: [], published: { head, tree: after.tree } };
       }),
     hideCredentials: () =>
       guarded(faults, 'hideCredentials', () => {
@@ -182,6 +182,7 @@ export function createForge({ branches }: Origin): FakeForge {
         return pull === undefined ? null : { branch: pull.branch, fromFork: pull.fromFork };
       }),
     checkMayOpenPullRequests: () => ask('checkMayOpenPullRequests', () => undefined),
+    checkMayUpdatePullRequest: () => ask('checkMayUpdatePullRequest', () => undefined),
     openPullRequest: ({ title, body, head, base, draft }) =>
       ask('openPullRequest', () => {
         const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);

@@ -48,7 +48,22 @@ test.each(timelines.map(([name, facts, expected]) => ({ name, facts, expected })
   expect(word(after(facts))).toBe(expected);
 });
 
+test.each<[string, CircuitFacts, Circuit['kind']]>([
+  ['normal output', idle, 'closed'],
+  ['output that was cut off', { ...idle, output: 'unmeasured' }, 'open'],
+])('output that declined twice with %s between', (_, between, expected) => {
+  const patient = { ...bounds, noProgress: 9 };
+  expect([declined, between, declined].reduce<Circuit>((next, fact) => record(next, fact, patient, noon), closedCircuit(0)).kind).toBe(expected);
+});
+
+test('of many errors the ten longest streaks are kept', () => {
+  const many = Array.from({ length: 15 }, (_, index) => `other-${String(index)}`);
+  const circuit = after([error('old'), { ...progress, fingerprints: [...many, 'old'] }]);
+  expect(circuit).toMatchObject({ errorStreaks: [{ fingerprint: 'old', count: 2 }, ...many.slice(0, 9).map((fingerprint) => ({ fingerprint, count: 1 }))] });
+});
+
 test('progress in a diagnosis clears every counter', () => {
+  expect(after([idle, idle, error('a')])).toEqual(closedCircuit(0));
   expect(after([error('a', {}), error('a', {}), progress])).toEqual(closedCircuit(0));
 });
 

@@ -36,12 +36,14 @@ describe('each end, by what led to it', () => {
     ['four times', Array.from({ length: 4 }, () => progress({ says: exit, verification: 'failed' })), { policy: failing }, 'iterate'],
     ['EXIT_SIGNAL true with each of six finished tasks', Array.from({ length: 5 }, () => progress({ says: exit })), { tasks: [1, 2, 3, 4, 5, 6].map((number) => task(number)) }, 'iterate'],
     ['STATUS BLOCKED twice in a row', [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }], {}, 'blocked (needs_human)'],
+    ['STATUS BLOCKED twice in a row, with another task open', [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }], { tasks: [task(1), task(2)] }, 'blocked (needs_human)'],
     ['STATUS BLOCKED twice, not in a row', [{ says: { signal: { status: 'BLOCKED' } } }, progress({ says: working }), { says: { signal: { status: 'BLOCKED' } } }], {}, 'iterate'],
     ['three test-only iterations in a row', Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })), {}, 'halted (test_saturation)'],
     ['three that also changed the code', Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts', 'src/a.ts'] })), {}, 'iterate'],
     ['three tasks of testing, each finished', Array.from({ length: 3 }, () => progress({ says: { ...finishes, testOnly: true }, files: ['test/a.test.ts'] })), { tasks: [1, 2, 3, 4].map((number) => task(number)) }, 'iterate'],
     ['three idle iterations', [idle, idle, idle], {}, 'halted (circuit_open)'],
     ['an agent that fails three times', [{ end: { kind: 'exited', code: 1 }, chars: 0 }, { end: { kind: 'exited', code: 1 }, chars: 0 }, { end: { kind: 'exited', code: 1 }, chars: 0 }], {}, 'halted (circuit_open)'],
+    ['an agent that times out three times', Array.from({ length: 3 }, () => ({ end: { kind: 'timeout', of: 'call' } as const })), {}, 'halted (circuit_open)'],
     ['an agent that fails twice after good iterations', [progress(), progress(), { end: { kind: 'exited', code: 1 }, chars: 0 }, { end: { kind: 'exited', code: 1 }, chars: 0 }], {}, 'iterate'],
     ['output that shrinks twice without progress', [progress({ chars: 1_000 }), progress({ chars: 1_000 }), { chars: 200 }, { chars: 200 }], {}, 'halted (circuit_open)'],
     ['output that shrinks twice with progress', [progress({ chars: 1_000 }), progress({ chars: 1_000 }), progress({ chars: 200 }), progress({ chars: 200 })], {}, 'iterate'],
@@ -58,6 +60,7 @@ describe('each end, by what led to it', () => {
     ['a wrong key', [{ says: { agentError: { kind: 'auth', text: 'Invalid API key' } } }], {}, 'failed (configuration)'],
     ['no credit', [{ says: { agentError: { kind: 'billing', text: 'Credit balance is too low' } } }], {}, 'failed (configuration)'],
     ['an unknown model', [{ says: { agentError: { kind: 'model', text: 'There is an issue with the selected model' } } }], {}, 'failed (configuration)'],
+    ['a wrong key while a usage limit holds', [{ says: { agentError: { kind: 'auth', text: 'x' }, usageLimit: { window: 'weekly', resumeAt: null } } }], {}, 'parked (usage_limit)'],
     ['a server error', [{ says: { agentError: { kind: 'server', text: 'API Error: 500' } } }], {}, 'iterate'],
     ['eight iterations on the only task', Array.from({ length: 8 }, () => progress({ says: working })), {}, 'blocked (needs_human)'],
     ['eight iterations on one of two', Array.from({ length: 8 }, () => progress({ says: working })), { tasks: [task(1), task(2)] }, 'iterate'],
@@ -67,6 +70,13 @@ describe('each end, by what led to it', () => {
     const { step } = play(script, start);
     expect(said(step)).toBe(expected);
   });
+});
+
+test('an agent without access is told in its own words, cut short, with what to check', () => {
+  const { step } = play([{ says: { agentError: { kind: 'auth', text: `Invalid API key ${'x'.repeat(5_000)}` } } }]);
+  const message = step.kind === 'stop' && step.outcome.kind === 'failed' ? step.outcome.message : '';
+  expect(message).toMatch(/Invalid API key .*Check its key/);
+  expect(message.length).toBeLessThan(700);
 });
 
 describe('project_complete and completion_signals, where no list of tasks decides', () => {
@@ -86,6 +96,9 @@ describe('project_complete and completion_signals, where no list of tasks decide
     ['completion-signals 3', [phrase, phrase], { ...open, policy: { ...policy, completionSignals: 3 } }, 'iterate'],
     ['the same with a required task open', [phrase, progress({ says: { completionIndicator: true } })], { tasks: [task(1)] }, 'iterate'],
     ['EXIT_SIGNAL true against a failing verification', [progress({ says: exit, verification: 'failed' }), progress({ says: exit, verification: 'failed' })], { ...open, policy: failing }, 'iterate'],
+    ['two phrases, then EXIT_SIGNAL true against the evidence', [phrase, phrase, { says: { signal: { exitSignal: true, filesModified: 2 } } }], { ...open, policy: { ...policy, completionSignals: 3 } }, 'iterate'],
+    ['two phrases, then EXIT_SIGNAL true against a failing verification', [phrase, phrase, progress({ says: exit, verification: 'failed' })], { ...open, policy: { ...failing, completionSignals: 3 } }, 'iterate'],
+    ['two phrases, then EXIT_SIGNAL true unopposed', [phrase, phrase, claim], { ...open, policy: { ...policy, completionSignals: 4 } }, 'complete (project_complete)'],
     ['a claim that the evidence contradicts', [{ says: { signal: { exitSignal: true, filesModified: 2 } } }, { says: { signal: { exitSignal: true, filesModified: 2 } } }], open, 'iterate'],
   ]))('$name → $expected', ({ given: script, start, expected }) => {
     expect(said(play(script, start).step)).toBe(expected);
@@ -128,6 +141,23 @@ describe('before the first call', () => {
     ['streaks that a killed run left', { ...fresh, signals: { ...fresh.signals, testOnlyInARow: 9, blockedInARow: 9, doneInARow: 9, vetoed: [true, true, true, true, true] } }, {}, 'iterate'],
   ]))('$name → $expected', ({ given: state, start, expected }) => {
     expect(ask(state, start)).toBe(expected);
+  });
+
+  test('no task: the run stops, idle', () => {
+    expect(play([], { tasks: [] }).step).toEqual({ kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } });
+  });
+
+  test('a first prompt has nothing to say of an iteration before it', () => {
+    expect(play([]).step).toMatchObject({ kind: 'iterate', hints: [] });
+  });
+
+  test.each([
+    ['the window', 10 * minute, 'calls_per_hour', 59 * minute],
+    ["the provider's limit", 2 * hour, 'usage_limit', 2 * hour],
+    ["the provider's limit, when both end at once", 59 * minute, 'usage_limit', 59 * minute],
+  ])('of a used up window and a limit of the provider the one that ends last is told: %s', (_, parkedFor, reason, expected) => {
+    const both: LaneState = { ...fresh, park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null }, windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null } };
+    expect(play([], { state: both }).step).toMatchObject({ outcome: { kind: 'parked', reason, resumeAt: noon + expected } });
   });
 
   test('a cancelled run calls nothing', () => {

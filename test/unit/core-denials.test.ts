@@ -11,6 +11,7 @@ describe('a compound of allowed parts is advice, not a denial', () => {
     ['npm install\nnpm test', ['Bash(npm:*)']],
     ['npm install\r\nnpm test', ['Bash(npm:*)']],
     ['cd app && npm test', ['Bash(npm:*)']],
+    ['cd /home/runner/work/app/app && npm test', ['Bash(npm:*)']],
     ['npm ci; npm test || npm run lint', ['Bash(npm *)']],
     ['npm test > /dev/null 2>&1', ['Bash(npm:*)']],
     ['git add -A && git commit -m "a && b; c"', ['Bash(git add:*)', 'Bash(git commit:*)']],
@@ -19,6 +20,18 @@ describe('a compound of allowed parts is advice, not a denial', () => {
     ['make && ./run', ['Bash']],
     ['npm install && npm test', ['Bash(npm install)', 'Bash(npm test)']],
     ['npm run \\\n  build && npm test', ['Bash(npm:*)']],
+    ["# install, don't ask\nnpm ci\nnpm test # all of them", ['Bash(npm:*)']],
+    ['npm test && cat src/a.ts ./b..c', ['Bash(npm:*)']],
+    ['npm test && cat /etc/hosts', ['Bash(npm:*)', 'Bash(cat:*)']],
+    ['npm ci;\nnpm test;\n', ['Bash(npm:*)']],
+    ['npm ci # first, $(all)\nnpm test', ['Bash(npm:*)']],
+    ['# both\nnpm ci && npm test # $(done)', ['Bash(npm:*)']],
+    ['npm ci; npm test', [' Bash( npm:* ) ']],
+    ['npm run test --silent && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
+    ['npm run a -w b -s && npm ci', ['Bash(npm * -w * -s)', 'Bash(npm ci)']],
+    ['make test && make', ['Bash(*make*)']],
+    ['npm ci && npm test', ['Bash(*)']],
+    ['npm ci && ls', ['Bash(npm *ci)']],
   ])('%j with %j', (command, rules) => {
     const judged = judge(command, rules);
     expect(judged.counted).toBe(0);
@@ -45,12 +58,37 @@ describe('a real denial', () => {
     ['npm ci && npm test', []],
     ['npm ci && npm test', ['Read', 'bash', 'Bash()']],
     ['npm test', ['Bash(npm:*)']],
+    ['npm test\n', ['Bash(npm:*)']],
+    ['npm test && cat /etc/shadow', ['Bash(npm:*)']],
+    ['npm test && cat "/etc/shadow"', ['Bash(npm:*)']],
+    ['npm test && cat ~/.netrc', ['Bash(npm:*)']],
+    ['npm test && grep --file=/etc/shadow x', ['Bash(npm:*)']],
+    ['cd src/../.. && npm test', ['Bash(npm:*)']],
+    ['npm ci\n# a comment \\\ncurl x', ['Bash(npm:*)']],
+    ['npm ci && npm test x#y', ['Bash(npm:*)']],
+    ['; ;', ['Bash(npm:*)']],
+    ['npm ci && npm test#$(curl x)', ['Bash(npm:*)']],
+    ['npm ci # first\ncurl x', ['Bash(npm:*)']],
+    ['npm\\\nci && npm test', ['Bash(npm:*)']],
+    ['npm ci && npm test', ['XBash(npm:*)', 'Bash(npm:*)x']],
+    ['npm ci && npm test', ['Bash(* npm:*)', 'Bash(npm:* x)']],
+    ['npm run test && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
+    ['yarn run --silent && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
+    ['npm run -s && npm ci', ['Bash(npm * -w * -s)', 'Bash(npm ci)']],
+    ['npm -w && npm ci', ['Bash(npm -w*-w)', 'Bash(npm ci)']],
+    ['npm -w x -w && npm ci', ['Bash(npm *-w*-w*-w)', 'Bash(npm ci)']],
+    ['make x && npm ci', ['Bash(mak*make)', 'Bash(npm ci)']],
+    ['-x npm && npm ci', ['Bash(npm *-x)', 'Bash(npm ci)']],
   ])('%j with %j', (command, rules) => {
     expect(judge(command, rules)).toMatchObject({ counted: 1, advice: [] });
   });
 
-  test('of another tool', () => {
-    expect(judgeDenials([{ tool: 'WebFetch', command: null }], false, { allowedTools: ['Bash'], onPermissionDenied: 'count' }).counted).toBe(1);
+  test.each([
+    ['WebFetch', null],
+    ['WebFetch', 'npm ci && npm test'],
+    ['Bash', null],
+  ])('of %s with %j', (tool, command) => {
+    expect(judgeDenials([{ tool, command }], false, { allowedTools: ['Bash'], onPermissionDenied: 'count' }).counted).toBe(1);
   });
 });
 
@@ -71,6 +109,21 @@ test('advice is one line and short, whatever the command holds', () => {
   const [advice = ''] = judge(`npm ci\nnpm run ${'x'.repeat(5_000)}`, ['Bash(npm:*)']).advice;
   expect(advice).not.toContain('\n');
   expect(advice.length).toBeLessThan(400);
+});
+
+test('advice shows the command, which cannot leave its code span', () => {
+  const [advice = ''] = judge("npm ci &&\t\n npm run '`x`'", ['Bash(npm:*)']).advice;
+  expect(advice).toMatch(/^`npm ci && npm run ''x''` was refused/);
+  expect(advice).toContain('allowed-tools');
+});
+
+test.each([
+  ['npm ci', ['npm ci'], false],
+  ['npm ci | tail -4', ['npm ci', 'tail -4'], true],
+  ['npm ci 2>&1', ['npm ci'], true],
+  ['x'.repeat(10_000), ['x'.repeat(10_000)], false],
+])('%j is made of %j', (command, parts, compound) => {
+  expect(shellParts(command)).toEqual({ kind: 'parts', parts, compound });
 });
 
 test('a very long command is not judged', () => {

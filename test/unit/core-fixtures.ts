@@ -77,6 +77,7 @@ export interface Play {
   readonly end?: Evidence['end'];
   readonly chars?: number;
   readonly fencedBlock?: boolean;
+  readonly withheld?: readonly string[];
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
 }
@@ -95,6 +96,7 @@ export function evidence(from: string, play: Play): Evidence {
     end: play.end ?? { kind: 'exited', code: 0 },
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
+    withheld: play.withheld ?? [],
     verification:
       play.verification === undefined
         ? { kind: 'not-run' }

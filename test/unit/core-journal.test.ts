@@ -43,6 +43,18 @@ test.each(['', 'null', '{}', serializeEntry(entry).slice(0, -20), serializeStart
   expect(parseJournalLine(line).kind).toBe('unreadable');
 });
 
+test.each<[string, string, string]>([
+  ['not JSON', '{', 'it is not JSON'],
+  ['JSON that is no object', 'null', 'it is no line of a journal'],
+  ['a field inside a part', serializeEntry(entry).replace('"fileCount":1', '"fileCount":-1'), 'evidence.fileCount: missing, or not as the schema wants it'],
+  ['two fields', serializeEntry(entry).replace('"taskId"', '"task"').replace('"taskTitle"', '"title"'), 'taskId, taskTitle: missing, or not as the schema wants it'],
+  ['many fields: five are named', '{"kind":"iteration"}', 'version, lane, iteration, taskId, taskTitle: missing, or not as the schema wants it'],
+  ['a state of a newer version', JSON.stringify({ ...JSON.parse(serializeStart(start)) as object, state: '{"version":2,"lane":"queue"}' }), 'the state in it cannot be read: a newer version wrote it'],
+  ['a state of another lane', JSON.stringify({ ...JSON.parse(serializeStart(start)) as object, lane: 'issue-1' }), 'the state in it cannot be read: it belongs to another lane'],
+])('it says what is wrong: %s', (_, line, why) => {
+  expect(parseJournalLine(line)).toEqual({ kind: 'unreadable', why });
+});
+
 test('no line makes the parser throw', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (line) => {

@@ -24,6 +24,11 @@ test('a whole journal: start, iterations, end', () => {
   expect(journalOf(text)).toMatchObject({ start: { lane: 'queue' }, entries: [{ iteration: 1 }, { iteration: 2 }, { iteration: 3 }, { iteration: 4 }], end: { outcome: { kind: 'halted' } }, torn: false });
 });
 
+test('a byte order mark in front is left out', () => {
+  expect(parseJournal(`\uFEFF${start}\n`)).toEqual(parseJournal(`${start}\n`));
+  expect(parseJournal(`\uFEFF${start}\n`).kind).toBe('journal');
+});
+
 describe('a run that was killed', () => {
   test.each([
     ['between two iterations', `${start}\n${first}\n`, { iterations: 1, torn: false }],

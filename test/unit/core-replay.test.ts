@@ -1,10 +1,9 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { changePolicy, parsePolicyInputs } from '../../src/config/policy-inputs.ts';
+import { serializeEnd } from '../../src/core/journal.ts';
 import { parseJournal, type Journal } from '../../src/core/read-journal.ts';
-import { replay, whatIf } from '../../src/core/replay.ts';
-import { endRun } from '../../src/core/settle.ts';
-import { hour, idle, minute, policy, progress, task, type Play } from './core-fixtures.ts';
+import { replay, whatIf, type Difference } from '../../src/core/replay.ts';
+import { idle, noon, policy, progress, task, type Play } from './core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
 const done: Play = { says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
@@ -36,57 +35,35 @@ describe('a journal replays to the same decisions', () => {
     expect(journal.entries).toHaveLength(iterations);
     expect(replay(journal)).toEqual([]);
   });
-
-  const amount = fc.oneof(fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }));
-  const play = fc.record({
-    to: fc.constantFrom('a', 'b', 'c'),
-    says: fc.record({
-      completionIndicator: fc.boolean(), testOnly: fc.boolean(), question: fc.boolean(), tokens: amount, costUsd: amount,
-      agentError: fc.option(fc.record({ kind: fc.constantFrom('server' as const, 'auth' as const, 'unknown-session' as const), text: fc.string() }), { freq: 8 }),
-      errors: fc.array(fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })), { maxLength: 2 }),
-      denials: fc.oneof(fc.constant([]), fc.constant([{ tool: 'Bash', command: 'docker ps' }])),
-      usageLimit: fc.option(fc.record({ window: fc.constant('weekly' as const), resumeAt: fc.constantFrom(null, '2999-01-01T00:00:00.000Z') }), { freq: 12 }),
-      sessionId: fc.constantFrom(null, 'one', 'two'),
-      signal: fc.record({ status: fc.constantFrom(null, 'IN_PROGRESS' as const, 'COMPLETE' as const, 'BLOCKED' as const), exitSignal: fc.constantFrom(null, true, false), tasksCompleted: fc.constantFrom(null, 0, 1) }),
-    }),
-    end: fc.constantFrom({ kind: 'exited', code: 0 } as const, { kind: 'exited', code: 0 } as const, { kind: 'timeout', of: 'call' } as const),
-    verification: fc.constantFrom('passed' as const, 'failed' as const),
-    fencedBlock: fc.boolean(),
-    clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -2 * hour, max: 2 * hour })),
-  });
-
-  test('whatever agent and clock did, over several runs of a lane', () => {
-    fc.assert(
-      fc.property(fc.array(fc.array(play, { maxLength: 12 }), { minLength: 1, maxLength: 4 }), fc.boolean(), (runs, verifies) => {
-        const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3, { optional: true })];
-        let lane: Parameters<typeof record>[1] = { tasks, policy: { ...policy, verifies, maxRunMs: 100 * hour } };
-        for (const script of runs) {
-          const recorded = record(script, lane);
-          const journal = journalOf(recorded.text);
-          expect(replay(journal)).toEqual([]);
-          // Under its own policy a run ends as it did.
-          if (journal.end !== null) expect(whatIf(journal, journal.start.policy)).toEqual({ kind: 'ended', iterations: recorded.iterations, outcome: journal.end.outcome });
-          const now = recorded.now + 31 * minute;
-          lane = { ...lane, now, tree: recorded.tree, state: journal.end === null ? recorded.state : endRun(recorded.state, journal.end.outcome, 'head', recorded.now) };
-        }
-      }),
-      { numRuns: 200 },
-    );
-  });
 });
 
 describe('a record that was changed is found', () => {
   const { text } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
-  test.each<[string, (text: string) => string, { readonly line: number; readonly of: string }]>([
+  test.each<[string, (text: string) => string, Partial<Difference>]>([
     ['a verdict', (journal) => journal.replace('"progress":true', '"progress":false'), { line: 2, of: 'verdict.progress' }],
     ['the content that an iteration left', (journal) => journal.replace(/"after":\{"head":"[^"]*","tree":"[^"]*"\}/, '"after":{"head":"head-start","tree":"start"}'), { line: 2, of: 'verdict.progress' }],
     ['the task of an iteration', (journal) => journal.replace('"taskId":"issue-1"', '"taskId":"issue-2"'), { line: 2, of: 'task' }],
+    ['the task that the rest worked on', (journal) => journal.replaceAll('"taskId":"issue-1"', '"taskId":"issue-2"'), { line: 2, of: 'task', recorded: 'issue-2', replayed: 'issue-1' }],
     ['the outcome', (journal) => journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'), { line: 6, of: 'outcome' }],
     ['the policy', (journal) => journal.replace('"noProgress":3', '"noProgress":2'), { line: 3, of: 'verdict.circuit' }],
   ])('%s', (_, change, difference) => {
     const changed = change(text);
     expect(changed).not.toBe(text);
     expect(replay(journalOf(changed))[0]).toMatchObject(difference);
+  });
+
+  test('a run that should have stopped, and one that should have gone on', () => {
+    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')));
+    expect(stopped[0]).toEqual({ line: 3, of: 'task', recorded: 'issue-1', replayed: { kind: 'limit', reason: 'iterations' } });
+    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')));
+    expect(patient.at(-1)).toMatchObject({ line: 6, of: 'outcome', replayed: 'issue-1' });
+  });
+
+  test('but not fields in another order', () => {
+    const outcome = /"outcome":(\{[^}]*\})/.exec(text)?.[1] ?? '';
+    const reversed = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(outcome) as object).reverse()));
+    expect(reversed).not.toBe(outcome);
+    expect(replay(journalOf(text.replace(outcome, reversed)))).toEqual([]);
   });
 });
 
@@ -110,11 +87,30 @@ describe('what if', () => {
   });
 });
 
-test('inputs and policy are two forms of the same: what is not set stays', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 60_000, max: 1e9 }), fc.integer({ min: 0, max: 1e9 }), (maxRunMs, cooldownMs) => {
-      const recorded = { ...policy, maxRunMs, verifies: true, circuit: { ...policy.circuit, cooldownMs } };
-      expect(changePolicy(recorded, {})).toEqual(recorded);
-    }),
-  );
+describe('a run without an end is asked about', () => {
+  const killed = record([progress({ minutes: 10 }), progress({ minutes: 20 }), progress({ minutes: 25 })], { policy: { ...policy, maxRunMs: 100 * 60_000 } }).text;
+  const never = record([]).text;
+  test.each<[string, string, Readonly<Record<string, string>>, string]>([
+    ['at the end of its last iteration', killed, { 'max-minutes': '50' }, '3: limit (minutes)'],
+    ['at its start, when it has none', never, {}, '0: goes-on issue-1'],
+  ])('%s', (_, text, set, expected) => {
+    expect(withSet(journalOf(text), set)).toBe(expected);
+  });
+});
+
+test('a cancelled run ends as it did', () => {
+  const text = `${record([progress()]).text}${serializeEnd({ version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
+  expect(replay(journalOf(text))).toEqual([]);
+  expect(withSet(journalOf(text), {})).toBe('1: cancelled (signal)');
+});
+
+test('a session that the CLI had forgotten is forgotten in the replay, too', () => {
+  const unknown: Play = { says: { agentError: { kind: 'unknown-session', text: 'x' } } };
+  const { text } = record([progress(), unknown]);
+  // With the session the failure would be neutral, without it counts.
+  const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
+  expect(dropped).not.toBe(text);
+  const last = (journal: string) => whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } });
+  expect(last(text)).toMatchObject({ kind: 'goes-on' });
+  expect(last(dropped)).toMatchObject({ kind: 'ended', outcome: { reason: 'circuit_open' } });
 });

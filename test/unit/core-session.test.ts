@@ -39,8 +39,14 @@ describe('after a call', () => {
     expect(keepSession(state, call({ sessionId: null }), policy, noon).session).toEqual(session);
   });
 
-  test.each(['unknown-session', 'prompt-too-long'] as const)('%s drops the session', (kind) => {
-    expect(keepSession(state, call(failed(kind)), policy, noon).session).toBeNull();
+  test.each([
+    ['unknown-session', 'unknown_session'],
+    ['prompt-too-long', 'prompt_too_long'],
+  ] as const)('%s drops the session, and the state says why', (kind, reason) => {
+    const next = keepSession(state, call(failed(kind)), policy, noon);
+    expect(next.session).toBeNull();
+    expect(next.transitions).toEqual([{ at: noon, subject: 'session', from: 'active', to: 'none', reason }]);
+    expect(keepSession(next, call(failed(kind)), policy, noon)).toBe(next);
   });
 
   test.each(['--flag', '../../etc', 'a b', '', 'x'.repeat(300)])('an id like %j is not kept', (sessionId) => {

@@ -67,6 +67,12 @@ describe('a task is done when an iteration says so, its content changed, nothing
 
 describe('claims against evidence', () => {
   const rows: readonly (readonly [string, Play, number, number])[] = [
+    ['nothing claimed, nothing changed', {}, 0, 0],
+    ['files that are withheld, nothing claimed', progress({ withheld: ['.env'] }), 0, 0],
+    ['0 tasks and 0 files, nothing changed', { says: { signal: { tasksCompleted: 0, filesModified: 0 } } }, 0, 0],
+    ['TESTS PASSING, not verified', progress({ says: { signal: { testsStatus: 'PASSING' } } }), 0, 0],
+    ['TESTS PASSING, verification passed', progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'passed' }), 0, 0],
+    ['EXIT_SIGNAL true in an output without any other sign of completion, tasks open', { says: { completionIndicator: false, signal: { exitSignal: true } } }, 0, 1],
     ['TESTS PASSING, verification failed', progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }), 1, 0],
     ['TASKS_COMPLETED 3, nothing changed', { says: { signal: { tasksCompleted: 3 } } }, 1, 0],
     ['FILES_MODIFIED 3, nothing changed', { says: { signal: { filesModified: 3 } } }, 1, 0],
@@ -83,6 +89,19 @@ describe('claims against evidence', () => {
     expect(verdict?.vetoes).toHaveLength(vetoes);
   });
 
+  test.each<[string, Play, RegExp, string]>([
+    ['passing tests', progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }), /TESTS_STATUS: PASSING, but the verification failed/, 'discrepancy_tests'],
+    ['finished tasks', { says: { signal: { tasksCompleted: 3 } } }, /TASKS_COMPLETED_THIS_LOOP: 3, but nothing has changed/, 'discrepancy_no_change'],
+    ['modified files', { says: { signal: { filesModified: 4 } } }, /FILES_MODIFIED: 4, but no file content changed/, 'discrepancy_no_change'],
+    ['finished work with files that are withheld', progress({ says: { signal: { tasksCompleted: 1 } }, withheld: ['.env', 'a/key.pem'] }), /not in the branch: \.env, a\/key\.pem\.$/, 'withheld'],
+    ['the end, tasks open', { says: { signal: { exitSignal: true } } }, /required tasks are open: 1/, 'veto_open_tasks'],
+    ['the end, verification failed', progress({ says: { signal: { exitSignal: true } }, verification: 'failed' }), /done, but the verification fails/, 'veto_verify'],
+  ])('a person reads what was claimed, the agent gets a hint: %s', (_, iteration, sentence, hint) => {
+    const { verdicts, step } = play([iteration], { policy: { ...policy, verifies: iteration.verification !== undefined } });
+    expect([...(verdicts[0]?.discrepancies ?? []), ...(verdicts[0]?.vetoes ?? [])].join('\n')).toMatch(sentence);
+    expect(step.kind === 'iterate' ? step.hints : []).toContain(hint);
+  });
+
   test('they are told in the next prompt, and those of a task only for that task', () => {
     const overruled = play([progress({ says: { signal: { exitSignal: true } }, verification: 'failed' })], { policy: verifies });
     expect(overruled.step).toMatchObject({ kind: 'iterate', hints: ['veto_open_tasks', 'veto_verify', 'verify_failed'] });
@@ -97,6 +116,7 @@ describe('questions', () => {
     ['the question tool was refused', { says: { denials: [{ tool: 'AskUserQuestion', command: null }] } }, true],
     ['a question and a change', progress({ says: { question: true } }), false],
     ['a question and a real denial', { says: { question: true, denials: [{ tool: 'Bash', command: 'docker ps' }] } }, false],
+    ['a question of a CLI that failed', { says: { question: true, agentError: { kind: 'server', text: 'x' } } }, false],
     ['a question and an error', { says: { question: true, errors: [{ text: 'Error: x', fingerprint: 'x' }] } }, false],
   ]))('$name: $expected', ({ iteration, expected }) => {
     expect(play([iteration]).verdicts[0]?.questionOnly).toBe(expected);
@@ -104,6 +124,14 @@ describe('questions', () => {
 
   test('the next prompt says that nobody can answer', () => {
     expect(play([{ says: { question: true } }]).step).toMatchObject({ hints: ['question', 'no_block'] });
+  });
+});
+
+describe('work that must not be published is not done', () => {
+  test('a claim that stands on withheld files is a discrepancy, and the next prompt names the way out', () => {
+    const { verdicts, step } = play([progress({ withheld: ['.github/workflows/ci.yml'], says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } })]);
+    expect(verdicts[0]).toMatchObject({ taskDone: false, discrepancies: [expect.stringContaining('.github/workflows/ci.yml')] });
+    expect(step).toMatchObject({ kind: 'iterate', hints: expect.arrayContaining(['withheld']) });
   });
 });
 
@@ -115,6 +143,24 @@ describe('a status block in a code fence is no signal, and the next prompt says 
     ['a call that was cut off', progress({ fencedBlock: true, end: { kind: 'timeout', of: 'call' } }), ['timeout']],
   ]))('$name: $expected', ({ iteration, expected }) => {
     expect(play([iteration]).step).toMatchObject({ kind: 'iterate', hints: expected });
+  });
+});
+
+describe('the next prompt says what went wrong', () => {
+  const says = (change: Play['says']): Play['says'] => ({ ...change, signal: { status: 'IN_PROGRESS', ...change?.signal } });
+  test.each(named([
+    ['a refused command', { says: says({ denials: [{ tool: 'Bash', command: 'docker ps' }] }) }, ['denied', 'no_change']],
+    ['a refused compound of allowed commands', progress({ says: says({ denials: [{ tool: 'Bash', command: 'npm ci && npm test' }] }) }), ['compound']],
+    ['a field that could not be read', progress({ says: says({ signal: { unreadable: ['STATUS'] } }) }), ['unreadable']],
+    ['no change', { says: says({}) }, ['no_change']],
+    ['files that are withheld', progress({ says: says({}), withheld: ['.env'] }), ['withheld']],
+    ['a CLI that failed by itself: nothing that the agent could mend', { says: { agentError: { kind: 'server', text: 'API Error: 500' } } }, []],
+  ]))('$name: $expected', ({ iteration, expected }) => {
+    expect(play([iteration]).step).toMatchObject({ kind: 'iterate', hints: expected });
+  });
+
+  test('what concerns a finished task is not said of the next one', () => {
+    expect(play([progress({ says: finishes, end: { kind: 'timeout', of: 'call' } })], { tasks: [task(1), task(2)] }).step).toMatchObject({ task: { id: 'issue-2' }, hints: [] });
   });
 });
 
@@ -138,11 +184,17 @@ describe('what is not the agent’s doing', () => {
     expect(after.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
   });
 
-  test('a server that fails costs the task no attempt, but feeds the circuit', () => {
-    const down: Play = { says: { agentError: { kind: 'server', text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
+  test.each(['server', 'rate-limit'] as const)('a provider that fails (%s) costs the task no attempt, but feeds the circuit', (kind) => {
+    const down: Play = { says: { agentError: { kind, text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
     const { state, step } = play([down, down, down]);
     expect(state.tasks['issue-1']?.attempts).toBe(0);
     expect(step).toMatchObject({ outcome: { reason: 'circuit_open' } });
+  });
+
+  test('an idle iteration is an attempt, and its content is not verified', () => {
+    const { state } = play([idle]);
+    expect(state.tasks['issue-1']?.attempts).toBe(1);
+    expect(state.lastIteration).toMatchObject({ verification: 'not-run' });
   });
 });
 

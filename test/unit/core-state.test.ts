@@ -1,7 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hintCodes } from '../../src/core/hints.ts';
-import { closedCircuit, initialState, maxStateBytes, noted, parseState, probeState, serializeState, type LaneState, type Transition } from '../../src/core/state.ts';
+import { closedCircuit, maxStateBytes, noted, parseState, probeState, serializeState, type LaneState, type Transition } from '../../src/core/state.ts';
+import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { callsRemaining, usedUp } from '../../src/core/windows.ts';
 import { noon, play, policy, progress, said } from './core-fixtures.ts';
 
@@ -49,7 +48,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
 
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
     const parsed = parseState(tampered({ windows }), lane) as { state: LaneState; problems: readonly string[] };
-    expect(parsed.problems).toHaveLength(2);
+    expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
     expect(said(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(usedUp(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason).toBe('cost_per_day');
   });
@@ -71,6 +70,20 @@ test.each<[string, string]>([
   expect(parseState(document, lane)).toMatchObject({ kind: 'unreadable', why: expect.any(String) as string });
 });
 
+test.each<[string, string, string]>([
+  ['too long', 'x'.repeat(maxStateBytes + 1), 'it is longer than 65536 bytes'],
+  ['no JSON', '{', 'it is not a JSON object with a version and a lane'],
+  ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another lane'],
+  ['wrong in a nested field', tampered({ signals: { ...state.signals, doneInARow: -1 } }), 'signals.doneInARow is not as the schema wants it'],
+])('it says why a document is unreadable: %s', (_, document, why) => {
+  expect(parseState(document, lane)).toEqual({ kind: 'unreadable', why });
+});
+
+test('a document of exactly 64 KiB is read', () => {
+  const document = serializeState(state);
+  expect(parseState(document + ' '.repeat(maxStateBytes - document.length), lane).kind).toBe('state');
+});
+
 test('a newer version is left alone', () => {
   expect(parseState(tampered({ version: 2, tasks: 'in another form' }), lane)).toEqual({ kind: 'newer', version: 2 });
 });
@@ -79,6 +92,7 @@ test('a state that should be there and is not begins with one probe', () => {
   expect(play([{}], { state: probeState(lane, noon) }).step).toMatchObject({ kind: 'stop', outcome: { reason: 'circuit_open', tripped: 'this-run' } });
   expect(play([progress()], { state: probeState(lane, noon) }).step.kind).toBe('iterate');
   expect(parseState(serializeState(probeState(lane, noon)), lane).kind).toBe('state');
+  expect(probeState(lane, noon).transitions).toEqual([{ at: noon, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' }]);
 });
 
 describe('the document stays within 64 KiB', () => {
@@ -100,59 +114,38 @@ describe('the document stays within 64 KiB', () => {
     // The newest are kept: what is done is not done again.
     expect((parsed as { state: LaneState }).state.tasks[`issue-${String(count - 1)}`]?.state).toBe('done');
   });
-});
 
-const instant = fc.integer({ min: 0, max: 8.64e15 });
-const count = fc.nat();
-const amount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
-const text = fc.string({ maxLength: 30 });
-const id = fc.integer({ min: 1, max: 99 }).map((number) => `issue-${String(number)}`);
-const head = fc.string({ maxLength: 40 });
-const objectId = fc.option(head);
-const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
+  const day = (index: number) => ({ day: `2026-11-${String(index)}`, calls: 1, tokens: 0, costUsd: 0, minutes: 0 });
+  const many = (count: number, from: TaskProgress): LaneState['tasks'] => Object.fromEntries(Array.from({ length: count }, (_, index) => [`${from.state}-${String(from.attempts)}-${String(index)}`, from]));
+  const todo: TaskProgress = { state: 'todo', attempts: 0, startedTree: 'a'.repeat(40), doneCommit: null };
+  const done: TaskProgress = { state: 'done', attempts: 1, startedTree: 'a'.repeat(40), doneCommit: 'b'.repeat(40) };
+  const kept = (large: LaneState): LaneState => JSON.parse(serializeState(large)) as LaneState;
 
-const anyState: fc.Arbitrary<LaneState> = fc.record({
-  version: fc.constant(1 as const),
-  lane: fc.constant(lane),
-  sequence: count,
-  savedAt: instant,
-  circuit: fc.oneof(
-    fc.record({ kind: fc.constant('closed' as const), totalOpens: count, noProgress: count, errorStreaks: fc.array(fc.record({ fingerprint: text, count }), { maxLength: 10 }), denials: count, decline: count, questionHeld: fc.boolean() }),
-    fc.record({ kind: fc.constant('open' as const), totalOpens: count, reason: fc.constantFrom('no_progress' as const, 'same_error' as const, 'state_unreadable' as const), openedAt: instant }),
-  ),
-  windows: fc.record({ hour: fc.option(fc.record({ openedAt: instant, calls: count, tokens: count })), day: fc.option(fc.record({ openedAt: instant, costUsd: amount })) }),
-  signals: fc.record({ indicators: fc.array(fc.boolean(), { maxLength: 5 }), vetoed: fc.array(fc.boolean(), { maxLength: 5 }), outputChars: fc.array(count, { maxLength: 5 }), doneInARow: count, blockedInARow: count, testOnlyInARow: count }),
-  session: fc.option(fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) })),
-  tasks: fc.dictionary(id, fc.record({ state: fc.constantFrom('todo' as const, 'in-progress' as const, 'done' as const, 'failed' as const, 'blocked' as const), attempts: count, startedTree: objectId, doneCommit: objectId }), { noNullPrototype: true }),
-  currentTask: fc.option(id),
-  park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
-  pause: fc.option(fc.record({ by: text, at: instant })),
-  ledger: fc.array(fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }), { maxLength: 31 }),
-  transitions: fc.array(fc.record({ at: instant, subject: fc.constantFrom('circuit' as const, 'task' as const), from: text, to: text, reason: text }), { maxLength: 50 }),
-  lastRun: fc.option(fc.record({ outcome: fc.constantFrom('complete' as const, 'limit' as const), reason: text, at: instant, published: fc.option(fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url: fc.webUrl().filter((url) => url.length <= 500) })) })) })),
-  lastIteration: fc.option(fc.record({ taskId: fc.option(id), progress: fc.boolean(), fileCount: count, tree: fc.string({ maxLength: 40 }), verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const), hints: fc.uniqueArray(fc.constantFrom(...hintCodes)) })),
-});
+  test('the ledger keeps 31 days', () => {
+    expect(kept({ ...state, ledger: Array.from({ length: 40 }, (_, index) => day(index + 10)) }).ledger.at(0)).toEqual(day(19));
+  });
 
-test('parse(serialize(s)) = s', () => {
-  fc.assert(
-    fc.property(anyState, (any) => {
-      expect(parseState(serializeState(any), lane)).toEqual({ kind: 'state', state: any, problems: [] });
-    }),
-  );
-});
+  test('a document that fits loses nothing', () => {
+    const large: LaneState = { ...state, transitions: Array.from({ length: 50 }, () => transition).map((one) => ({ ...one, reason: 'r' })), ledger: [day(10), day(11), day(12)] };
+    expect(kept(large)).toEqual(large);
+  });
 
-test('no string makes parseState throw', () => {
-  const document = serializeState(state);
-  const broken = fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.json(),
-    fc.tuple(fc.nat(document.length), fc.string({ maxLength: 5 })).map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
-    fc.tuple(fc.constantFrom(...Object.keys(initialState(lane, noon))), fc.jsonValue()).map(([key, value]) => tampered({ [key]: value })),
-  );
-  fc.assert(
-    fc.property(broken, (text) => {
-      expect(['state', 'unreadable', 'newer']).toContain(parseState(text, lane).kind);
-    }),
-    { numRuns: 500 },
-  );
+  test('then history goes first: ten transitions and two days stay', () => {
+    const history = Array.from({ length: 50 }, (_, index) => ({ ...transition, at: noon + index, reason: 'r' }));
+    const pruned = kept({ ...state, transitions: history, ledger: [day(10), day(11), day(12)], tasks: many(400, todo) });
+    expect(pruned.transitions).toEqual(history.slice(-10));
+    expect(pruned.ledger).toEqual([day(11), day(12)]);
+    expect(Object.keys(pruned.tasks)).toHaveLength(400);
+  });
+
+  test('then tasks that were never worked on', () => {
+    const worked = { ...many(5, { ...todo, attempts: 1 }), ...many(5, { ...todo, state: 'failed', attempts: 0 }) };
+    expect(kept({ ...state, tasks: { ...many(900, todo), ...worked } }).tasks).toEqual(worked);
+  });
+
+  test('then the commits of the tasks, and where finished ones started from', () => {
+    const { tasks } = kept({ ...state, tasks: { ...many(600, done), ...many(5, { ...done, state: 'in-progress' }) } });
+    expect(tasks['done-1-0']).toEqual({ ...done, startedTree: null, doneCommit: null });
+    expect(tasks['in-progress-1-0']).toEqual({ ...done, state: 'in-progress', doneCommit: null });
+  });
 });

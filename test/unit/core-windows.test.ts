@@ -27,6 +27,12 @@ describe('the hour of calls', () => {
     expect(usedUp(calls(times), policy, at(now))).toEqual(expected);
   });
 
+  test('opens at its first call, not at the usage of a call before it', () => {
+    const late = chargeUsage(calls(['10:00']), usage({ tokens: 5 }), at('11:01'));
+    expect(chargeCall(late, at('11:51')).hour).toEqual({ openedAt: at('11:51'), calls: 1, tokens: 5 });
+    expect(chargeCall(late, at('10:30')).hour?.openedAt).toBe(at('11:01'));
+  });
+
   test('tells the calls that are left', () => {
     expect(callsRemaining(calls(['10:20']), policy, at('10:30'))).toBe(1);
     expect(callsRemaining(calls(['10:20', '10:21', '10:22']), policy, at('10:30'))).toBe(0);
@@ -72,8 +78,8 @@ describe('tokens and cost', () => {
 describe('the ledger', () => {
   test('adds up per UTC day, in order, also when the clock goes back', () => {
     const next = Date.parse('2026-11-22T00:05:00Z');
-    const ledger = bookUsage(bookCall(bookCall(bookCall([], at('10:00')), next), at('11:00')), usage({ tokens: 5, costUsd: 0.5, durationMs: 90_000 }), next);
-    expect(ledger).toEqual([
+    const used = bookUsage(bookCall(bookCall([], at('10:00')), next), usage({ tokens: 5, costUsd: 0.5, durationMs: 90_000 }), next);
+    expect(bookCall(used, at('11:00'))).toEqual([
       { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0, minutes: 0 },
       { day: '2026-11-22', calls: 1, tokens: 5, costUsd: 0.5, minutes: 1.5 },
     ]);

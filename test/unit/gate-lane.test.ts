@@ -147,10 +147,12 @@ describe('preconditions', () => {
     expect({ writes: project.forge.writes, pushes: project.remote.pushes, calls: project.script.calls }).toEqual({ writes: [], pushes: [], calls: [] });
   });
 
-  test('after a command only the acknowledging reaction was written', async () => {
+  test('after a command only the acknowledging reaction and the answer were written', async () => {
     const project = createProject();
-    await expect(runOnce(project, { event: commented('/ralph run', { issue: 1 }), hasProviderKey: false })).rejects.toThrow('ANTHROPIC_API_KEY');
-    expect(project.forge.writes).toEqual(['eyes on comment 7']);
+    const run = await runOnce(project, { event: commented('/ralph run', { issue: 1 }), hasProviderKey: false });
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(project.forge.writes).toEqual(['eyes on comment 7', 'comment on #1']);
+    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('There is no key for the agent');
   });
 
   test('the last one is to write to issues: the one that is worked first shows it, before the first call', async () => {

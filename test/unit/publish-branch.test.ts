@@ -33,10 +33,13 @@ describe('a push that is rejected', () => {
     expect(run).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch' } });
   });
 
-  test("keeps the tasks as the remote has them, and the run's calls as they were made", async () => {
+  test("keeps the tasks as the remote has them, and the run's calls and attempts as they were made", async () => {
     const { project, before } = await rejectedOnce();
     const after = savedState(project);
-    expect(after.tasks).toEqual(before.state.tasks);
+    const states = (tasks: typeof after.tasks) => Object.entries(tasks).map(([id, { state }]) => [id, state]);
+    expect(states(after.tasks)).toEqual(states(before.state.tasks));
+    const attempts = (tasks: typeof after.tasks) => Object.values(tasks).reduce((sum, task) => sum + task.attempts, 0);
+    expect(attempts(after.tasks)).toBeGreaterThan(attempts(before.state.tasks));
     expect(after).toMatchObject({ currentTask: before.state.currentTask, session: null, sequence: before.state.sequence + 1, windows: { hour: { calls: 2 } }, lastRun: { published: { head: before.head } } });
   });
 
@@ -59,7 +62,15 @@ describe('a push that is rejected', () => {
     const run = await runOnce(project);
     expect(run.report).toMatchObject({ pullRequest: null, headSha: null, outcome: { kind: 'failed' } });
     expect(project.forge.pulls).toEqual([]);
-    expect(savedState(project).tasks).toEqual({});
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'todo', doneCommit: null } });
+  });
+
+  test('again and again opens the circuit: no run after run of calls whose work nobody gets', async () => {
+    const project = createProject({ agent: [finisher], inputs: { 'max-iterations': '1' } });
+    project.remote.refusal = 'protected branch';
+    for (let run = 0; run < 3; run += 1) await runOnce(project);
+    expect(savedState(project).circuit).toMatchObject({ kind: 'open', reason: 'no_progress' });
+    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
   });
 
   test('because somebody else pushed meanwhile overwrites nothing', async () => {

@@ -101,6 +101,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       end: { kind: 'exited', code: 0 },
       outputChars: 800,
       fencedBlock: false,
+      withheld: [],
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,
     },

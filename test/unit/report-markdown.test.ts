@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { code, codeElement, fence, link, plainTitle, prose, proseLines, text } from '../../src/report/markdown.ts';
+import { plainTitle } from '../../src/core/plain-text.ts';
+import { code, codeElement, fence, link, prose, proseLines, text } from '../../src/report/markdown.ts';
 
 /** Stands for the zero-width space that breaks references. */
 const visible = (markdown: string) => markdown.replaceAll('\u200B', '·');

@@ -34,7 +34,7 @@ test.each<readonly [string, Outcome, Partial<RunReport>, string, string]>([
   ['paused names who', { kind: 'paused', reason: 'by_person', by: 'pull request #7, closed without merging' }, {}, 'by pull request #7', 'reopen the pull request'],
   ['refused says why', { kind: 'refused', reason: 'not_allowed', message: 'needs write permission' }, {}, 'needs write permission', 'write access'],
   ['another run goes on', { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' }, {}, 'Another run is ahead.', '`concurrency`'],
-  ['failed repeats the message', { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' }, { iterations: [], headSha: null }, '`max-iterations` is `ten`', 'Nothing was changed on GitHub'],
+  ['failed repeats the message', { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' }, { iterations: [], headSha: null }, '`max-iterations` is `ten`', 'Mend what is named above'],
   ['a key that fails half-way does not deny what was published', { kind: 'failed', reason: 'configuration', message: 'Credit balance is too low' }, {}, 'Credit balance', 'run the workflow again. What is finished is on `ralph/queue`.'],
   ['infrastructure: try again', { kind: 'failed', reason: 'infrastructure', message: 'GitHub said 502.' }, {}, 'GitHub said 502.', 'Run the workflow again'],
 ])('%s', (_rule, ...[outcome, change, what, next]) => {

@@ -12,6 +12,7 @@ export function classifyFailure(failure: Failure): AgentError {
   const kind =
     named(SUBTYPES, subtype) ??
     named(TERMINAL_REASONS, terminalReason) ??
+    (limitIn(text) === null ? null : 'rate-limit') ??
     named(MESSAGE_ERRORS, error) ??
     named(API_ERRORS, apiError) ??
     byText(text) ??
@@ -23,9 +24,19 @@ export function classifyFailure(failure: Failure): AgentError {
 /** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */
 export function failureInText(output: string): Failure | null {
   const text = output.trim();
-  if (text.length > MAX_TEXT_CHARS || (text.includes('\n') && !REFUSAL.test(text))) return null;
-  const own = OWN_TEXTS.some((form) => form.test(text));
+  const own = text.length <= MAX_TEXT_CHARS && WHOLE_TEXTS.some((form) => form.test(text));
   return own ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) } : null;
+}
+
+/** The beginning of an error of the CLI that says that a usage limit is reached, e.g. `You've hit your weekly limit`; null when it is another text. */
+export function limitIn(text: string): string | null {
+  return LIMIT.exec(text.trimStart())?.[0] ?? null;
+}
+
+/** The HTTP status that an error of the CLI names; its older versions name it nowhere else. */
+export function statusIn(text: string): number | null {
+  const status = /^API Error: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(text.trimStart())?.[1];
+  return status === undefined ? null : Number(status);
 }
 
 const SUBTYPES: Readonly<Record<string, Kind>> = { error_max_turns: 'max-turns', error_max_budget_usd: 'budget' };
@@ -45,37 +56,60 @@ const MESSAGE_ERRORS: Readonly<Record<string, Kind>> = {
 
 const API_ERRORS: Readonly<Record<string, Kind>> = { connection_failed: 'server', usage_limit_reached: 'rate-limit', max_output_tokens: 'other' };
 
-/** What the CLI makes of errors, as its versions 2.1.197 and 2.1.330 print it; the start of the text decides. */
-const TEXTS: readonly (readonly [Kind, RegExp])[] = [
-  ['unknown-session', /^(?:Error: )?No conversation found with session ID/i],
-  ['auth', /^(?:Invalid API key|Not logged in|Failed to authenticate|Please run \/login)|^API Error: 40[13]\b/i],
-  ['billing', /^Credit balance is too low/i],
-  ['model', /^There's an issue with the selected model/i],
-  ['prompt-too-long', /^(?:API Error: \d{3} )?Prompt is too long|^API Error: 413\b/i],
-  ['max-turns', /^(?:Error: )?Reached max(?:imum number of)? turns/i],
-  ['budget', /^(?:Error: )?Reached maximum budget|^(?:Error: )?Exceeded USD budget/i],
-  ['rate-limit', /^You've hit your .{1,60} limit|^You're out of extra usage|^(?:Claude (?:AI )?)?(?:usage|session|5-hour|weekly) limit reached|^API Error: (?:Request rejected \(429\)|429\b)/i],
-  ['server', /^API Error: (?:Repeated 529|5\d\d\b|Connection|Unable to connect|Request timed out)|^Request timed out/i],
+/** How the CLI says that a limit is reached; versions differ in apostrophes and separators. */
+const LIMIT_START = [
+  String.raw`You['’]ve hit your (?:[\w.-]+ ){0,3}limit`,
+  String.raw`You['’]re out of extra usage`,
+  String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
+].join('|');
+const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] .{1,120}|,? resets .{1,80}|\. Your limit will reset .{1,80})?`;
+/** Prose that begins with the same words goes on with other ones. */
+const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
+
+/** The start of a text decides its kind. Of an output in plain text it must be the whole: then `rest`, and nothing else, may follow. */
+interface Form {
+  readonly kind: Kind;
+  readonly start: RegExp;
+  readonly rest: string;
+}
+
+/** What the CLI makes of errors, as its versions 2.1.197 and 2.1.330 print it. */
+const FORMS: readonly Form[] = [
+  { kind: 'unknown-session', start: /(?:Error: )?No conversation found with session ID/, rest: String.raw`: \S+` },
+  { kind: 'auth', start: /Invalid API key|Not logged in|Please run \/login/, rest: String.raw` · (?:Fix external API key|Please run /login|API Error: .+)` },
+  { kind: 'auth', start: /Failed to authenticate/, rest: String.raw`\. API Error: .+` },
+  { kind: 'auth', start: /API Error: 40[13]\b/, rest: '.*' },
+  { kind: 'billing', start: /Credit balance is too low/, rest: '' },
+  { kind: 'model', start: /There's an issue with the selected model/, rest: String.raw` \(.{1,200}\)\..*` },
+  { kind: 'prompt-too-long', start: /(?:API Error: \d{3} )?Prompt is too long/, rest: '(?: · .+)?' },
+  { kind: 'prompt-too-long', start: /API Error: 413\b/, rest: '.*' },
+  { kind: 'max-turns', start: /(?:Error: )?Reached max(?:imum number of)? turns/, rest: String.raw` \(\d+\)\.?` },
+  { kind: 'budget', start: /(?:Error: )?(?:Reached maximum|Exceeded USD) budget/, rest: String.raw` \(\$?[\d.]+\)\.?` },
+  { kind: 'rate-limit', start: /API Error: (?:Request rejected \(429\)|429\b)/, rest: '.*' },
+  { kind: 'server', start: /API Error: (?:Repeated 529|5\d\d\b|Connection|Unable to connect|Request timed out)/, rest: '.*' },
+  { kind: 'server', start: /Request timed out/, rest: String.raw`\.?(?: (?:Check|Try|Please|This|If|See) .+)?` },
 ];
 
-/** Errors that the CLI prints without having started; `other` all of them. */
-const STARTUP_TEXTS: readonly RegExp[] = [
-  /^error: (?:unknown option|option|missing required|too many arguments)/,
-  /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary)/,
-  /^--dangerously-skip-permissions cannot be used/,
+const STARTS = FORMS.map(({ kind, start }) => ({ kind, start: new RegExp(`^(?:${start.source})`, 'i') }));
+
+const WHOLE_TEXTS: readonly RegExp[] = [
+  ...FORMS.map(({ start, rest }) => new RegExp(`^(?:${start.source})${rest}$`, 'i')),
+  new RegExp(`^(?:${LIMIT_START})${LIMIT_REST}$`, 'i'),
+  /^API Error: .+$/,
+  // The one error of several paragraphs.
+  /^API Error: [^\n]{0,200}safeguards flagged/,
+  // Errors that the CLI prints without having started.
+  /^error: (?:unknown option|option|missing required|too many arguments).*$/,
+  /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary).*$/,
+  /^--dangerously-skip-permissions cannot be used.*$/,
 ];
-
-const OWN_TEXTS: readonly RegExp[] = [...TEXTS.map(([, form]) => form), ...STARTUP_TEXTS, /^API Error: /];
-
-/** The one error of several paragraphs. */
-const REFUSAL = /^API Error: [^\n]{0,200}safeguards flagged/;
 
 function named(kinds: Readonly<Record<string, Kind>>, name: string | null): Kind | null {
   return name !== null && Object.hasOwn(kinds, name) ? (kinds[name] ?? null) : null;
 }
 
 function byText(text: string): Kind | null {
-  return TEXTS.find(([, form]) => form.test(text.trimStart()))?.[0] ?? null;
+  return STARTS.find(({ start }) => start.test(text.trimStart()))?.kind ?? null;
 }
 
 function byStatus(status: number | null): Kind | null {
@@ -86,9 +120,4 @@ function byStatus(status: number | null): Kind | null {
   if (status === 413) return 'prompt-too-long';
   if (status === 429) return 'rate-limit';
   return status >= 500 ? 'server' : null;
-}
-
-function statusIn(text: string): number | null {
-  const status = /^API Error: (?:Request rejected \()?(?:Repeated )?(\d{3})\b/.exec(text)?.[1];
-  return status === undefined ? null : Number(status);
 }

@@ -27,8 +27,12 @@ export function createCappedBytes(): CappedBytes {
 
   function append(bytes: Uint8Array): void {
     const room = Math.max(0, HEAD_BYTES - total);
-    if (room > 0) appendToHead(bytes.subarray(0, room));
-    if (bytes.length > room) appendToRing(bytes.subarray(room));
+    if (bytes.length <= room) appendToHead(bytes);
+    else if (room === 0) appendToRing(bytes);
+    else {
+      appendToHead(bytes.subarray(0, room));
+      appendToRing(bytes.subarray(room));
+    }
     total += bytes.length;
   }
 
@@ -39,17 +43,18 @@ export function createCappedBytes(): CappedBytes {
       grown.set(head.subarray(0, total));
       head = grown;
     }
-    head.set(bytes, total);
+    copy(bytes, head, total);
   }
 
   function appendToRing(bytes: Uint8Array): void {
     if (ring.length === 0) ring = new Uint8Array(TAIL_BYTES);
     const skipped = Math.max(0, bytes.length - TAIL_BYTES);
     const start = (Math.max(total, HEAD_BYTES) - HEAD_BYTES + skipped) % TAIL_BYTES;
-    const kept = bytes.subarray(skipped);
+    const kept = skipped === 0 ? bytes : bytes.subarray(skipped);
     const untilWrap = TAIL_BYTES - start;
+    if (kept.length <= untilWrap) return copy(kept, ring, start);
     ring.set(kept.subarray(0, untilWrap), start);
-    if (kept.length > untilWrap) ring.set(kept.subarray(untilWrap), 0);
+    ring.set(kept.subarray(untilWrap), 0);
   }
 
   function kept(): Kept {
@@ -59,6 +64,12 @@ export function createCappedBytes(): CappedBytes {
     const oldest = inRing % TAIL_BYTES;
     return { head, tail: concat(ring.subarray(oldest), ring.subarray(0, oldest)) };
   }
+}
+
+/** For a few bytes a loop is much faster than the call. */
+function copy(from: Uint8Array, to: Uint8Array, at: number): void {
+  if (from.length > 32) to.set(from, at);
+  else for (let i = 0; i < from.length; i += 1) to[at + i] = from[i] ?? 0;
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -9,7 +9,7 @@ const MAX_TEXT_CHARS = 300;
 export function findErrors(prose: string): readonly FingerprintedError[] {
   const found = new Map<string, FingerprintedError>();
   for (const line of prose.split('\n')) {
-    const text = errorIn(line.slice(0, MAX_LINE_CHARS).replaceAll('**', ''));
+    const text = errorIn(line.slice(0, MAX_LINE_CHARS));
     if (text === null) continue;
     const fingerprint = fingerprintOf(text);
     if (!found.has(fingerprint)) found.set(fingerprint, { text: capped(text, MAX_TEXT_CHARS), fingerprint });
@@ -20,43 +20,71 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
 
 /** Where an error starts: each form is a report of a program, not a word of a sentence or the name of a field. */
 const FORMS: readonly RegExp[] = [
-  // `Error: …`, `TypeError: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
-  /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
+  // `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
+  /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
   // `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or behind a position in a file.
   /(?:^[\s*_+-]*|[\])\d]:\s?)((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
+  /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
   /\b((?:failed with error|error occurred)\b.*)/i,
 ];
 
+/** Words in front that make it the error somebody mended, or the thing somebody talks about. */
+const MENTIONED = /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
+/** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
+const DONE_LABEL = /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)\W*$/i;
+/** Bold marks; the three stars of make are none. */
+const BOLD = /(?<!\*|: )\*{2,3}/g;
+
 /** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */
 const NO_REPORT = /:\s*(?:none|no|nil|null|false|n\/a|0|true|undefined|error|string|unknown|any|boolean)\b\W*$/i;
-const WORTH_A_LOOK = /error|exception|fatal|panic|ERR!/i;
+const WORTH_A_LOOK = /error|exception|fatal|panic|ERR!|: \*\*\* /i;
 
-function errorIn(line: string): string | null {
-  if (!WORTH_A_LOOK.test(line)) return null;
+function errorIn(markdown: string): string | null {
+  if (!WORTH_A_LOOK.test(markdown) || DONE_LABEL.test(markdown)) return null;
+  const line = markdown.replace(BOLD, '');
   for (const form of FORMS) {
-    const text = form.exec(line)?.[1]?.replace(/[\s*_]+$/, '');
-    if (text !== undefined && !NO_REPORT.test(text)) return text;
+    const report = form.exec(line)?.[1];
+    if (report === undefined || MENTIONED.test(line.slice(0, line.length - report.length))) continue;
+    const text = report.replace(/[\s*_]+$/, '');
+    if (!NO_REPORT.test(text)) return text;
   }
   return null;
 }
 
 /** What is the same when an error comes again: times, addresses, paths, hex and numbers are taken out. A hash, so that no agent prose gets into the state. */
 export function fingerprintOf(text: string): string {
-  const essence = text
-    .slice(0, MAX_LINE_CHARS)
-    .toLowerCase()
-    .replace(/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>')
-    .replace(/(?:\b[a-z]:)?[\w.@~-]{0,200}(?:[\\/][\w.@~+-]{1,200})+[\\/]?/g, '<path>')
-    .replace(/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, '')
-    .replace(/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>')
-    .replace(/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?\s?(?:am|pm)?\b/g, '<time>')
-    .replace(/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>')
-    .replace(/\b\d[\d.,]*(?:[a-z]{1,2}\b|%)?/g, '<n>')
-    .replace(/\s+/g, ' ')
-    .trim();
+  let essence = text.slice(0, MAX_LINE_CHARS).toLowerCase();
+  for (const [pattern, stand] of PLACEHOLDERS) essence = essence.replace(pattern, stand);
+  essence = essence.replace(/\s+/g, ' ').trim();
   return hash(essence, 0x811c9dc5) + hash(essence, 0x9747b28c);
 }
+
+const NAME = String.raw`[\p{L}\p{M}\p{N}_.@~+$%#-]`;
+/** A step of a path; routers name directories `(group)` and `[id]`. */
+const STEP = String.raw`(?:${NAME}|\(${NAME}{1,80}\)|\[{1,2}${NAME}{1,80}\]{1,2}){1,200}`;
+/** Only these make a word with a dot a file: `list.map` is a method. */
+const FILE_ENDING = String.raw`(?:[cm]?[jt]sx?|json[5cl]?|mdx?|txt|ya?ml|toml|lock|py|rb|rs|go|java|kts?|c|h|cc|cpp|hpp|cs|php|swift|sh|sql|html?|s?css|less|vue|svelte|xml|csv|log|ini|cfg|conf|ipynb|png|jpe?g|svg|gif|pdf|zip|tar|t?gz|exe|dll|so|snap|tmp|bak)`;
+const MONTH = String.raw`(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`;
+
+/** In this order: what stands for a path or a time must not be read as a number first. */
+const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
+  [/\b[a-z][a-z+.-]{1,15}:\/\/[^\s"'`)\]>,]+/g, '<path>'],
+  [/\b\d{1,4}[/.]\d{1,2}[/.]\d{4}\b|\b\d{4}\/\d{1,2}\/\d{1,2}\b/g, '<time>'],
+  // Between quotation marks a path may hold blanks.
+  [/(?<!\w)(['"`])[^'"`\\/\n]{0,200}[\\/][^'"`\n]{0,400}\1(?!\w)/g, '$1<path>$1'],
+  [/\b[a-z]:[\\/]{1,2}(?:[^\\/:*?"'`<>|\n]{1,100}[\\/]{1,2}){0,40}[^\s\\/:*?"'`<>|,;)]{0,200}/g, '<path>'],
+  [new RegExp(String.raw`(?<!${NAME})${NAME}{0,200}(?:[\\/]{1,2}${STEP})+[\\/]?`, 'gu'), '<path>'],
+  [new RegExp(String.raw`(?<!${NAME})${NAME}{1,200}\.${FILE_ENDING}(?![\p{L}\p{N}_(]|\.\w| is not (?:a|an|defined|iterable)\b)`, 'gu'), '<path>'],
+  [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
+  [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
+  [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
+  [new RegExp(String.raw`\b(?:${MONTH}\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?|\d{1,2}\s+${MONTH}(?:\s+\d{4})?)\b`, 'g'), '<time>'],
+  [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
+  [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
+  [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],
+  [/(?:(?<![\w>)])[-+−])?\bv?\d[\d.,]*(?:e[+-]?\d{1,4}\b|[a-z]{1,3}\b|%)?/g, '<n>'],
+];
 
 /** FNV-1a over UTF-16 units, 32 bits, as eight hex digits. */
 function hash(text: string, seed: number): string {

@@ -38,6 +38,7 @@ export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and
 
 /** Code spans are closed by a run of as many backticks as opened them. */
 function withoutInlineCode(paragraph: string): string {
+  if (!paragraph.includes('`')) return paragraph;
   const runs = [...paragraph.matchAll(/`+/g)].map((run) => ({ start: run.index, length: run[0].length }));
   const lastOfLength = new Map(runs.map(({ length }, index) => [length, index]));
   let text = '';

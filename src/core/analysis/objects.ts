@@ -13,22 +13,29 @@ export interface ObjectSink {
   text(line: Kept): void;
 }
 
+export interface ObjectFinder {
+  take(line: Kept): void;
+  /** Whether an object has begun and may go on in the next line. */
+  isOpen(): boolean;
+}
+
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const QUOTE = 0x22;
 const SPACE = 0x20;
-const LINE_FEED = Uint8Array.of(0x0a);
 
 /** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
 const MAX_FAILURES = 10_000;
 
 /** Finds objects in lines; a line that starts one and breaks it off is text, and does not take the next object with it. */
-export function createObjectFinder(sink: ObjectSink): (line: Kept) => void {
+export function createObjectFinder(sink: ObjectSink): ObjectFinder {
   const bytes = createCappedBytes();
   let open: JsonWalker | null = null;
   let failures = 0;
 
-  return (line) => {
+  return { take, isOpen: () => open !== null };
+
+  function take(line: Kept): void {
     if (open !== null && mayContinue(line.head)) return goOn(open, line);
     open = null;
     if (failures === MAX_FAILURES || !sink.mayStart() || line.head[firstVisible(line.head)] !== OPEN_BRACE) return sink.text(line);
@@ -36,13 +43,12 @@ export function createObjectFinder(sink: ObjectSink): (line: Kept) => void {
     if (object !== null) return found(object);
     bytes.clear();
     goOn(createJsonWalker(), line);
-  };
+  }
 
   function goOn(walker: JsonWalker, line: Kept): void {
-    const parts = [line.head, ...(line.tail === null ? [] : [line.tail]), LINE_FEED];
-    parts.forEach(bytes.append);
+    bytes.append(line.head);
     // Where a middle was dropped, brackets cannot be counted any more.
-    const stillOpen = line.tail === null && parts.every((part) => walker.walk(part, 0).kind === 'open');
+    const stillOpen = line.tail === null && walker.walk(line.head, 0).kind === 'open';
     open = stillOpen ? walker : null;
     if (stillOpen) return;
     const object = line.tail === null ? parseObject(bytes.kept()) : null;

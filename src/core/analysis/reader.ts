@@ -33,25 +33,31 @@ export interface ReaderOptions {
 export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReader {
   const transcript = createTranscript();
   const witness = createFormatWitness();
-  /** The output up to its second event: the agent's message, should it turn out to be plain text. */
+  /** The output for as long as it may turn out to be plain text: then it is the agent's message. */
   const text = createCappedBytes();
   let final = { chars: 0, endsInFencedBlock: false };
 
-  const findObjects = createObjectFinder({ mayStart: () => !witness.inFence(), object: takeObject, text: takeText });
+  const objects = createObjectFinder({ mayStart: () => !witness.inFence(), object: takeObject, text: takeText });
   const splitter = createSplitter({
     line: takeLine,
+    mayTakeTogether: () => onEvent === undefined && !objects.isOpen(),
+    shortLines: takeShortLines,
     mayOpenArray: () => witness.eventCount() === 0 && !witness.inFence(),
     element: (element) => takeEvent(readCliEvent(parseObject(element)), 'element'),
     arrayBytes: keepText,
   });
   return { push: splitter.push, end, finalChars: () => final.chars, endsInFencedBlock: () => final.endsInFencedBlock };
 
-  function takeLine(line: Kept, ended: boolean): void {
+  function takeLine(line: Kept): void {
     keepText(line.head);
     if (line.tail !== null) keepText(line.tail);
-    if (ended) keepText(LINE_FEED);
     if (isUnread(line, onEvent ? MAX_SHOWN_BYTES : 0) && !witness.inFence()) takeEvent(UNREAD, 'line');
-    else findObjects(line);
+    else objects.take(line);
+  }
+
+  function takeShortLines(lines: Uint8Array): void {
+    keepText(lines);
+    witness.sawShortLines(lines);
   }
 
   function takeObject(object: JsonObject): void {
@@ -71,11 +77,11 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     witness.sawText(line);
     if (onEvent === undefined) return;
     const words = decodeKept({ head: line.head.subarray(0, MAX_SHOWN_BYTES), tail: null });
-    if (words.trim() !== '') onEvent(textEvent(words, false));
+    if (words.trim() !== '') onEvent(textEvent(words.replace(/\n$/, ''), false));
   }
 
   function keepText(bytes: Uint8Array): void {
-    if (witness.eventCount() < 2) text.append(bytes);
+    if (witness.mayBeQuotation()) text.append(bytes);
   }
 
   function end(): Analysis {
@@ -88,7 +94,6 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   }
 }
 
-const LINE_FEED = Uint8Array.of(0x0a);
 /** Longer lines of tool results are not parsed just to be shown. */
 const MAX_SHOWN_BYTES = 64 * 1024;
 

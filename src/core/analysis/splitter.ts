@@ -5,8 +5,12 @@ import type { JsonWalker } from './json-walker.ts';
 
 /** Takes the pieces of an output as they become whole. Bytes given are valid during the call only. */
 export interface PieceSink {
-  /** One line, without its line feed. `ended`: false for a last line that has none. */
-  line(line: Kept, ended: boolean): void;
+  /** One line with its line feed, which only the last one may lack. */
+  line(line: Kept): void;
+  /** Whether short lines may be given together here. */
+  mayTakeTogether(): boolean;
+  /** Whole lines of less than `SHORT_LINE` bytes, without brackets and marks of fences. */
+  shortLines(lines: Uint8Array): void;
   /** Whether a `[` at the start of a line may open an array of events here. */
   mayOpenArray(): boolean;
   /** One object inside such an array. */
@@ -20,11 +24,17 @@ export interface Splitter {
   end(): void;
 }
 
+/** Bytes of a line, with its line feed, that are too few for prose. */
+export const SHORT_LINE = 12;
+
 const LINE_FEED = 0x0a;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
+const BACKTICK = 0x60;
+const TILDE = 0x7e;
+const MARK_START = 0xef;
 
 /**
  * Splits bytes into lines, and an array of objects into its elements, whatever the chunks.
@@ -51,7 +61,7 @@ export function createSplitter(sink: PieceSink): Splitter {
 
   function end(): void {
     if (mode === 'element') sink.arrayBytes(pending.kept().head);
-    else if (pending.length() > 0) sink.line(pending.kept(), false);
+    else if (pending.length() > 0) sink.line(pending.kept());
     pending.clear();
   }
 
@@ -61,19 +71,24 @@ export function createSplitter(sink: PieceSink): Splitter {
       pending.append(chunk.subarray(from));
       return chunk.length;
     }
-    endLine(chunk.subarray(from, lineFeed));
+    endLine(chunk.subarray(from, lineFeed + 1));
     return lineFeed + 1;
   }
 
   function endLine(rest: Uint8Array): void {
     mode = 'indent';
-    if (pending.length() === 0) return sink.line({ head: rest, tail: null }, true);
+    if (pending.length() === 0) return sink.line({ head: rest, tail: null });
     pending.append(rest);
-    sink.line(pending.kept(), true);
+    sink.line(pending.kept());
     pending.clear();
   }
 
   function takeIndent(chunk: Uint8Array, from: number): number {
+    const behind = pending.length() === 0 && sink.mayTakeTogether() ? endOfShortLines(chunk, from) : from;
+    if (behind > from) {
+      sink.shortLines(chunk.subarray(from, behind));
+      return behind;
+    }
     let at = from;
     while (at < chunk.length && isBlank(chunk[at])) at += 1;
     if (at === chunk.length || chunk[at] !== OPEN_BRACKET || !sink.mayOpenArray()) {
@@ -130,6 +145,17 @@ export function createSplitter(sink: PieceSink): Splitter {
     }
     return to;
   }
+}
+
+/** Index behind the whole short lines that start at `from`; taking them one by one would cost far more than reading. */
+function endOfShortLines(chunk: Uint8Array, from: number): number {
+  let end = from;
+  for (let at = from; at < chunk.length && at - end < SHORT_LINE; at += 1) {
+    const byte = chunk[at];
+    if (byte === LINE_FEED) end = at + 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === BACKTICK || byte === TILDE || byte === MARK_START) break;
+  }
+  return end;
 }
 
 /** The bytes of a byte order mark count as blanks too: they are kept, and a line may begin behind them. */

@@ -13,7 +13,7 @@ export interface FoundBlock {
 
 /** Finds the agent's self-report, outside code fences and quotes; the last one wins. */
 export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
-  const block = bodiesIn(lines).map(readBlock).findLast((found) => found !== null) ?? null;
+  const block = passagesIn(lines).map(readBlock).findLast((found) => found !== null) ?? null;
   return { block, endsInFencedBlock: endsInFencedBlock(lines) };
 }
 
@@ -40,27 +40,52 @@ const TESTS_STATUSES = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 const WORK_TYPES = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 const MAX_RECOMMENDATION_CHARS = 2_000;
 
-const BULLET = String.raw`(?:(?:[-*+]|\d{1,9}[.)])\s+)?`;
+const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
 const BOLD = String.raw`(?:\*\*|__)?`;
 const START = new RegExp(`^${BULLET}${BOLD}-{3,} ?RALPH_STATUS ?-{3,}${BOLD}$`, 'i');
 const END = new RegExp(`^${BULLET}${BOLD}-{3,} ?END_RALPH_STATUS ?-{3,}${BOLD}$`, 'i');
-const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}$`, 'i');
-const FIELD = new RegExp(`^${BULLET}${BOLD}([A-Za-z][A-Za-z_]*?)${BOLD}\\s*:${BOLD}\\s*(.*)$`);
+const YAML_START = new RegExp(`^${BULLET}${BOLD}RALPH_STATUS${BOLD}:${BOLD}(?:\\s+#.*)?$`, 'i');
+const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
+/** Longer ones are prose. */
+const MAX_LABEL_CHARS = 200;
 
-/** The lines of every block in prose: to its end marker; without one, as far as fields go. */
-function bodiesIn(lines: readonly MarkedLine[]): readonly (readonly string[])[] {
-  const prose = lines.filter(({ within }) => within === 'prose').map(({ text }) => text);
-  const markers = prose.flatMap((line, at) => {
-    const kind = markerKind(line.trim());
+/** The text below a start marker. `fields` may hold fields; `inside` belongs to the block besides them, `behind` only follows it. */
+interface Passage {
+  readonly fields: readonly string[];
+  readonly inside: readonly string[];
+  readonly behind: readonly string[];
+}
+
+/** The text of every block that starts in prose: to its end marker; without one, as far as fields or indentation go. */
+function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
+  const markers = lines.flatMap(({ text, within }, at) => {
+    const kind = within === 'prose' ? markerKind(text.trim()) : null;
     return kind === null ? [] : [{ kind, at }];
   });
   return markers.flatMap(({ kind, at }, index) => {
     if (kind === 'end') return [];
     const next = markers[index + 1];
-    const body = prose.slice(at + 1, next?.at);
-    if (kind === 'yaml') return [whileTrue(body, (line) => indentOf(line) > indentOf(prose[at] ?? ''))];
-    return [next?.kind === 'end' ? body : whileTrue(body, (line) => FIELD.test(line.trim()))];
+    const body = lines.slice(at + 1, next?.at);
+    if (kind === 'yaml') return [yamlPassage(body, indentOf(lines[at]?.text ?? ''))];
+    const fieldsEnd = next?.kind === 'end' ? body.length : endOf(body, ({ text }) => readField(text) !== null);
+    return [{ ...divided(body, (line, position) => position < fieldsEnd && line.within === 'prose'), behind: [] }];
   });
+}
+
+/** Keys stand side by side below the marker; what is indented deeper belongs to one of them. */
+function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage {
+  const end = endOf(body, ({ text }) => indentOf(text) > markerIndent);
+  const keys = indentOf(body.find(({ text }) => text.trim() !== '')?.text ?? '');
+  return {
+    ...divided(body.slice(0, end), ({ text, within }) => within === 'prose' && indentOf(text) === keys),
+    behind: body.slice(end).map(({ text }) => text),
+  };
+}
+
+function divided(lines: readonly MarkedLine[], isField: (line: MarkedLine, position: number) => boolean): Pick<Passage, 'fields' | 'inside'> {
+  const marked = lines.map((line, position) => ({ text: line.text, isField: isField(line, position) }));
+  const textsOf = (field: boolean): string[] => marked.filter((line) => line.isField === field).map(({ text }) => text);
+  return { fields: textsOf(true), inside: textsOf(false) };
 }
 
 function markerKind(line: string): 'start' | 'end' | 'yaml' | null {
@@ -69,24 +94,61 @@ function markerKind(line: string): 'start' | 'end' | 'yaml' | null {
   return YAML_START.test(line) ? 'yaml' : null;
 }
 
-/** The lines before the first one, blank ones aside, for which `holds` does not. */
-function whileTrue(lines: readonly string[], holds: (line: string) => boolean): readonly string[] {
-  const end = lines.findIndex((line) => line.trim() !== '' && !holds(line));
-  return end === -1 ? lines : lines.slice(0, end);
+/** Where the first line stands, blank ones aside, for which `holds` does not. */
+function endOf(lines: readonly MarkedLine[], holds: (line: MarkedLine) => boolean): number {
+  const end = lines.findIndex((line) => line.text.trim() !== '' && !holds(line));
+  return end === -1 ? lines.length : end;
 }
 
-function readBlock(body: readonly string[]): StatusBlock | null {
+/** `name` is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
+function readField(line: string): { readonly name: string; readonly value: string } | null {
+  const colon = line.search(/[:：]/);
+  if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
+  const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
+  const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '').toUpperCase();
+  if (!/^[A-Z][A-Z_]*$/.test(name)) return null;
+  const rest = line.slice(colon + 1);
+  return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
+}
+
+/** What a name's opening marks enclose ends behind the colon, or with the line. */
+function withoutClosing(rest: string, marks: string): string {
+  if (rest.startsWith(marks)) return rest.slice(marks.length).trim();
+  const value = rest.trim();
+  return value.endsWith(marks) ? value.slice(0, -marks.length).trim() : value;
+}
+
+/** What a reader sees: wide and styled letters as plain ones, nothing that has no width. */
+function visible(text: string): string {
+  return /^[\t -~]*$/.test(text) ? text : text.normalize('NFKC').replace(/\p{DI}/gu, '');
+}
+
+/** EXIT_SIGNAL however it is written, with letters of other scripts that look alike. */
+const MENTION = mentionPattern(['eеε', 'xхχ', 'iіιӏıl1', 'tтτ'], ['sѕ', 'iіιӏıl1', 'gԍɡ', 'nνпո', 'aаα', 'lӏιi1']);
+const ASSIGNMENT = new RegExp(`${MENTION.source}[^\\p{L}\\p{N}]{0,4}[:=]`, 'u');
+
+function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
+  const between = String.raw`[^\p{L}\p{N}]{0,3}`;
+  return new RegExp(words.map((letters) => letters.map((alike) => `[${alike}]`).join(between)).join(String.raw`(?:&#?\w{1,8};|[^\p{L}\p{N}]){0,8}`), 'u');
+}
+
+function mentions(lines: readonly string[], pattern: RegExp): boolean {
+  return lines.some((line) => pattern.test(visible(line).toLowerCase()));
+}
+
+function readBlock(passage: Passage): StatusBlock | null {
   const fields = new Map<FieldName, string[]>();
-  for (const line of body) {
-    const match = FIELD.exec(line.trim());
-    const name = FIELD_NAMES.find((known) => known === match?.[1]?.toUpperCase());
-    if (name === undefined) continue;
-    const value = match?.[2]?.trim() ?? '';
-    const values = fields.get(name);
-    if (values === undefined) fields.set(name, [value]);
-    else values.push(value);
+  const unread = [...passage.inside];
+  for (const line of passage.fields) {
+    const field = readField(line);
+    const name = FIELD_NAMES.find((known) => known === field?.name);
+    const values = name && fields.get(name);
+    if (name === undefined || field === null) unread.push(line);
+    else if (values === undefined) fields.set(name, [field.value]);
+    else values.push(field.value);
   }
-  if (fields.size === 0 || isTemplate(fields)) return null;
+  const unreadMention = mentions(unread, MENTION);
+  if (isTemplate(fields) || (fields.size === 0 && !unreadMention)) return null;
 
   const unreadable: FieldName[] = [];
   function read<T>(name: FieldName, parse: (value: string) => T | null): T | null {
@@ -103,23 +165,36 @@ function readBlock(body: readonly string[]): StatusBlock | null {
   const filesModified = read('FILES_MODIFIED', count);
   const testsStatus = read('TESTS_STATUS', oneOf(TESTS_STATUSES));
   const workType = read('WORK_TYPE', oneOf(WORK_TYPES));
-  const exitSignal = read('EXIT_SIGNAL', trueOrFalse);
+  const exitSignal = readExitSignal();
   const recommendation = read('RECOMMENDATION', (value) => (value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS)));
-  // Absent may be inferred from STATUS; there but unreadable never.
-  const inferred = !fields.has('EXIT_SIGNAL') && status === 'COMPLETE' ? true : exitSignal;
-  return { status, exitSignal: inferred, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
+  return { status, exitSignal, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
+
+  /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
+  function readExitSignal(): boolean | null {
+    const said = read('EXIT_SIGNAL', trueOrFalse);
+    if (said === false || unreadable.includes('EXIT_SIGNAL')) return said;
+    const isHidden = unreadMention || (said === null && (mentions([...fields.values()].flat(), ASSIGNMENT) || mentions(passage.behind, MENTION)));
+    if (isHidden) unreadable.push('EXIT_SIGNAL');
+    return isHidden ? null : (said ?? (status === 'COMPLETE' ? true : null));
+  }
 }
 
-/** The protocol's own text, echoed: it offers EXIT_SIGNAL's alternatives, or nothing but alternatives. */
+/** The protocol's own text, echoed: EXIT_SIGNAL offers both its values, or whatever else is there is as the protocol has it. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
-  const offers = new Map([...fields].filter(([name]) => name !== 'RECOMMENDATION').map(([name, values]) => [name, values.some(offersChoice)]));
-  return offers.get('EXIT_SIGNAL') === true || (offers.size > 0 && [...offers.values()].every((offered) => offered));
+  const exitSignals = fields.get('EXIT_SIGNAL');
+  if (exitSignals !== undefined) return exitSignals.every((value) => BOTH_VALUES.test(plain(value)));
+  const others = [...fields].filter(([name]) => name !== 'RECOMMENDATION');
+  return others.length > 0 && others.every(([name, values]) => values.every((value) => plain(value).toUpperCase() === TEMPLATE[name]));
 }
 
-/** `true | false` and `<number>`. */
-function offersChoice(value: string): boolean {
-  return plain(value).includes('|') || /^<.*>$/.test(plain(value));
-}
+const BOTH_VALUES = /^<?\s*(?:true\s*\|\s*false|false\s*\|\s*true)\s*>?$/i;
+const TEMPLATE: Partial<Record<FieldName, string>> = {
+  STATUS: STATUSES.join(' | '),
+  TASKS_COMPLETED_THIS_LOOP: '<NUMBER>',
+  FILES_MODIFIED: '<NUMBER>',
+  TESTS_STATUS: TESTS_STATUSES.join(' | '),
+  WORK_TYPE: WORK_TYPES.join(' | '),
+};
 
 function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | null {
   return (value) => allowed.find((one) => one === plain(value).toUpperCase()) ?? null;
@@ -152,5 +227,5 @@ function endsInFencedBlock(lines: readonly MarkedLine[]): boolean {
   if (lines[end]?.within !== 'fence') return false;
   const before = lines.findLastIndex(({ within }, index) => index < end && within !== 'fence');
   const inside = lines.slice(before + 1, end + 1).map(({ text }): MarkedLine => ({ text: text.trimStart().startsWith('```') || text.trimStart().startsWith('~~~') ? '' : text, within: 'prose' }));
-  return bodiesIn(inside).some((body) => readBlock(body) !== null);
+  return passagesIn(inside).some((passage) => readBlock(passage) !== null);
 }

@@ -26,7 +26,8 @@ const MAX_PENDING_TOOLS = 256;
 const MAX_DENIALS = 500;
 
 export function createTranscript(): Transcript {
-  let lastText = '';
+  /** Of the turn that no result has ended yet; null while nothing has happened in it. */
+  let lastText: string | null = null;
   let failure: Failure | null = null;
   let rejected: RateLimit | null = null;
   let result: Result | null = null;
@@ -44,14 +45,17 @@ export function createTranscript(): Transcript {
       case 'assistant':
         event.tools.forEach(rememberCommand);
         if (event.nested) return;
+        // What an earlier turn's result said is not the last word any more.
+        lastText = event.text ?? lastText ?? '';
         if (event.failure) failure = event.failure;
-        else goOn(event.text);
+        else goOn();
         return;
       case 'denied':
         if (deniedSinceResult.length < MAX_DENIALS) deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
         return;
       case 'rate-limit':
-        rejected = event.limit.rejected ? event.limit : null;
+        if (event.limit.rejected) rejected = event.limit;
+        else if (event.limit.type === rejected?.type) rejected = null;
         return;
       case 'result':
         finish(event.result);
@@ -61,10 +65,9 @@ export function createTranscript(): Transcript {
   }
 
   /** The agent spoke, so whatever failed before did not end the call. */
-  function goOn(text: string | null): void {
+  function goOn(): void {
     failure = null;
     rejected = null;
-    if (text !== null) lastText = text;
   }
 
   function finish(next: Result): void {
@@ -79,7 +82,7 @@ export function createTranscript(): Transcript {
     };
     denials.push(...next.denials.slice(0, MAX_DENIALS - denials.length));
     deniedSinceResult = [];
-    lastText = '';
+    lastText = null;
   }
 
   function rememberCommand({ id, input }: ToolUse): void {
@@ -92,7 +95,7 @@ export function createTranscript(): Transcript {
 
   function summary(): TranscriptSummary {
     return {
-      finalMessage: result === null ? lastText : (result.text ?? ''),
+      finalMessage: lastText ?? result?.text ?? '',
       failure,
       rejected,
       denials: [...denials, ...deniedSinceResult],

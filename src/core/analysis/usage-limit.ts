@@ -1,3 +1,4 @@
+import { limitIn, statusIn } from './agent-error.ts';
 import type { UsageLimit } from './analysis.ts';
 import type { Failure, RateLimit } from './cli-event.ts';
 import { nextReset } from './reset-time.ts';
@@ -12,13 +13,12 @@ export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null
     return { window: windowOfType(rejected.type), resumeAt };
   }
   if (failure === null) return null;
-  const epoch = /\blimit reached\|(\d{9,13})\b/i.exec(text)?.[1];
-  if (epoch !== undefined) return { window: 'unknown', resumeAt: instantOf(Number(epoch)) };
-  if (LIMIT_TEXT.test(text) || failure.apiError === 'usage_limit_reached') return { window: windowOfText(text), resumeAt: nextReset(text, now) };
+  const limit = limitIn(text);
+  const epoch = limit && /^\|(\d{9,13})\b/.exec(text.trimStart().slice(limit.length))?.[1];
+  if (epoch) return { window: 'unknown', resumeAt: instantOf(Number(epoch)) };
+  if (limit !== null || failure.apiError === 'usage_limit_reached') return { window: windowOfText(limit ?? text), resumeAt: nextReset(text, now) };
   return isOverload(failure) ? { window: 'unknown', resumeAt: null } : null;
 }
-
-const LIMIT_TEXT = /\bhit your\b.{0,60}\blimit\b|\b(?:usage|session|5-hour|five-hour|weekly)\b.{0,20}\blimit reached\b|\b(?:usage|session|5-hour|weekly) limit reached\b|\bout of extra usage\b/i;
 
 function windowOfText(text: string): Window {
   if (/\bextra usage\b/i.test(text)) return 'extra';
@@ -34,8 +34,9 @@ function windowOfType(type: string | null): Window {
 }
 
 /** 429 and 529 after the CLI's own retries. */
-function isOverload({ status, error, text }: Failure): boolean {
-  return status === 429 || status === 529 || error === 'rate_limit' || error === 'overloaded' || /^API Error: (?:Repeated 529|Request rejected \(429\))/.test(text);
+function isOverload(failure: Failure): boolean {
+  const status = failure.status ?? statusIn(failure.text);
+  return status === 429 || status === 529 || failure.error === 'rate_limit' || failure.error === 'overloaded';
 }
 
 /** Later instants have no ISO form of four-digit years, and are no reset time. */

@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isRunning } from '../integration/process-fixture.ts';
+import { createScene, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
+
+test("an agent that removes the run's folder in iteration 2: iteration 1 is pushed and reported, and the failure says what happened", async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'remove-run-folder' }] });
+  expect(run).toMatchObject({ calls: 2, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', iterations: '1' } });
+  expect(annotationOf(run)).toMatch(/The run's own folder .* was removed while it ran/);
+  expect(run.main.log.match(/^::warning::The run's record could not be written/gm)).toHaveLength(1);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed' } });
+  expect(run.summary.match(/^## Ralph: .*/gm)).toHaveLength(1);
+  expectNoStack(run);
+  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
+});
+
+test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; says: string }>([
+  { name: 'GITHUB_OUTPUT names a missing file', env: { GITHUB_OUTPUT: '/nowhere/output' }, reason: 'infrastructure', says: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file' },
+  { name: 'GITHUB_STATE names a missing file', env: { GITHUB_STATE: '/nowhere/state' }, reason: 'infrastructure', says: 'GITHUB_STATE is "/nowhere/state": there is no such file' },
+  { name: 'RUNNER_TEMP names a missing folder', env: { RUNNER_TEMP: '/nowhere/temp' }, reason: 'infrastructure', says: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT' },
+  { name: 'RUNNER_TEMP is not set', env: { RUNNER_TEMP: '' }, reason: 'configuration', says: 'RUNNER_TEMP is not set' },
+])('$name: the run fails before anything is done, with one clear error and a summary', async ({ env, reason, says }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ env });
+  expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
+  // Without its file there are no outputs.
+  expect(run.outputs).toEqual(env['GITHUB_OUTPUT'] === undefined ? expect.objectContaining({ outcome: 'failed', reason }) : {});
+  expect(annotationOf(run)).toContain(says);
+  expect(run.summary.replaceAll('\\', '')).toContain(says);
+  expectNoStack(run);
+  expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+});
+
+test("SIGKILL after the run's folder was removed: post ends the orphan and says that nothing can be published", async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'hang-with-orphan', pidFile }], when: whenItThinks((main) => {
+    rmSync(runFolderOf(scene), { recursive: true });
+    main.kill('SIGKILL');
+  }) });
+  expect(run.main.signal).toBe('SIGKILL');
+  expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+  expect(run.post.log).toMatch(/^::error::The record of this run in .* is gone or unreadable/m);
+  expect(run.summary).toContain('is gone or unreadable');
+  expectNoStack(run);
+  expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
+});
+
+test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
+  { name: 'a remote that cannot be reached', given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](), says: /^::error::The commits of this run could not be pushed/m },
+  { name: 'a machine that cannot publish', given: (scene) => { occupy(join(runFolderOf(scene), 'push')); }, says: /^::error::The post step could not publish this run: EEXIST/m },
+])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, says }) => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }], when: whenItThinks(async (main) => {
+    await given(scene);
+    main.kill('SIGKILL');
+  }) });
+  expect(run.main.signal).toBe('SIGKILL');
+  expect(run.post.log).toMatch(says);
+  expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
+  // One iteration of the scripted agent: its tokens and its price.
+  expect(run.summary).toContain('1.5k');
+  expect(run.summary).toContain('$0.01');
+  expectNoStack(run);
+});
+
+test('SIGKILL, and a record whose work is not readable: post fails loudly, and nothing is thrown', async () => {
+  await using scene = await createScene();
+  scene.openIssue('Count');
+  const run = await scene.run({ agent: [{ kind: 'hang', ignoreSigterm: false }], when: whenItThinks((main) => {
+    main.kill('SIGKILL');
+    const file = join(runFolderOf(scene), 'run.json');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')) as object, work: { lane: {} } }));
+  }) });
+  expect(run.post.log).toMatch(/^::error::/m);
+  expect(run.summary).toContain('## Ralph: Failed');
+  expectNoStack(run);
+});
+
+function whenItThinks(act: NonNullable<SceneJob['when']>['act']): NonNullable<SceneJob['when']> {
+  return { text: 'I think for a very long time.', act };
+}
+
+/** Puts a file where a folder was. */
+function occupy(path: string): void {
+  rmSync(path, { recursive: true, force: true });
+  writeFileSync(path, '');
+}
+
+/** The action's own folder on the scene's first machine. */
+function runFolderOf({ sandbox }: Scene): string {
+  const temp = join(sandbox.folder, 'machine-1', 'temp');
+  return join(temp, readdirSync(temp).find((name) => name.startsWith('ralph-run-')) ?? 'none');
+}
+
+function annotationOf({ main }: Run): string {
+  return main.log.split('\n').findLast((line) => line.startsWith('::error::')) ?? '';
+}
+
+function expectNoStack({ main, post }: Run): void {
+  expect(main.log + post.log).not.toMatch(/^(?!::debug::).*\bat .*\.js:\d+|^\s+at /m);
+}
