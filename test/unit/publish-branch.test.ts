@@ -235,7 +235,7 @@ describe('what is published', () => {
     const project = createProject({ agent: [finisher] });
     const run = await runOnce(project, { onRecord: () => { project.store.outage = 'the cache is read-only for this event'; } });
     expect(run.report?.saved).toEqual({ kind: 'not-saved', why: 'the cache is read-only for this event' });
-    expect(run.log.join('\n')).toContain('warning: The state was not saved: the cache is read-only for this event. The next run of this lane begins with one probe iteration.');
+    expect(run.log.join('\n')).toContain('warning: The state was not saved: the cache is read-only for this event. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.');
   });
 
   test('each save has the next sequence number, and can be read back', async () => {
