@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TOKEN } from '../../sandbox/sandbox.ts';
-import { createScene } from './e2e-fixture.ts';
+import { KEY, createScene } from './e2e-fixture.ts';
 
 test('scheduled runs on new machines: limit, then resumed and complete, then idle; one pull request, one comment each', async () => {
   await using scene = await createScene();
@@ -65,7 +65,7 @@ test('the agent sees neither the job\'s tokens nor git credentials, which are ba
 
   const seen = JSON.parse(await readFile(file, 'utf8')) as { environment: Record<string, string>; config: string; fetch: number; localConfig: string };
   expect(Object.keys(seen.environment).filter((name) => /^(GITHUB_|GH_|ACTIONS_|INPUT_|STATE_|NPM_TOKEN)/.test(name))).toEqual([]);
-  expect(seen.environment['ANTHROPIC_API_KEY']).toBeTruthy();
+  expect(seen.environment['ANTHROPIC_API_KEY']).toBe(KEY);
   expect(`${seen.config}${seen.localConfig}`).not.toMatch(/extraheader|AUTHORIZATION/i);
   expect(seen.fetch).not.toBe(0);
 
