@@ -10,6 +10,7 @@ import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
+import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureTranscript } from './transcript.ts';
 
@@ -48,6 +49,7 @@ async function measureAll(): Promise<readonly Row[]> {
   await add('orchestration', () => measureOrchestration(join(folder, 'orchestration')));
   await add('transcript', measureTranscript);
   await add('decisions', measureDecisions);
+  await add('state', () => measureRefState(join(folder, 'state')));
   await add('evidence', () => measureEvidence(join(folder, 'evidence')));
   return rows;
 }

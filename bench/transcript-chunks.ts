@@ -20,6 +20,16 @@ export function* chunks(bytes: number): Generator<Uint8Array> {
   yield Buffer.from(line({ type: 'result', subtype: 'success', is_error: false, num_turns: 1000, result: FINAL, session_id: SESSION, total_cost_usd: 1.5, usage: { input_tokens: 1000, output_tokens: 1000 }, modelUsage: {}, permission_denials: [] }));
 }
 
+/** About `bytes` bytes of tiny lines, each of which might be the beginning of something: text costs most where lines are short. */
+export function* shortLines(bytes: number): Generator<Uint8Array> {
+  const text = Buffer.from(TINY_LINES.map((line) => line.repeat(CHUNK_BYTES / 16)).join(''));
+  for (let made = 0; made < bytes; made += text.length) {
+    for (let at = 0; at < text.length; at += CHUNK_BYTES) yield text.subarray(at, at + CHUNK_BYTES);
+  }
+}
+
+const TINY_LINES = ['\n', '\r\n', '```\n', '{\n', '[\n', '}\n', '"\n', '> a\n', '`a`\n', '<b>\n', '\uFEFF\n', '1\n', '- a\n', 'I say so.\n', 'This is a line.\n'];
+
 const FINAL = 'Done.\n\n---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nTASKS_COMPLETED_THIS_LOOP: 1\nFILES_MODIFIED: 3\nTESTS_STATUS: PASSING\nWORK_TYPE: IMPLEMENTATION\nEXIT_SIGNAL: false\nRECOMMENDATION: Go on\n---END_RALPH_STATUS---';
 
 /** Sizes of tool results in lines of code, as they come in turn: most are small, some are whole files. */

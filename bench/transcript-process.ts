@@ -1,22 +1,24 @@
 import { lineOf } from '../src/agents/claude-events.ts';
 import { createOutputReader } from '../src/core/analysis/reader.ts';
-import { chunks } from './transcript-chunks.ts';
+import { chunks, shortLines } from './transcript-chunks.ts';
 
-// Reads a transcript as a run does, in a process of its own so that its memory can be told; prints one line of JSON.
+// Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be told; prints one line of JSON.
 const BYTES = 100 * 1024 * 1024;
+const isText = process.argv[2] === 'short-lines';
 
 let shown = 0;
 let spentMs = 0;
 let bytes = 0;
-const reader = createOutputReader({ now: 0, onEvent: (event) => void (shown += lineOf(event).length) });
-for (const chunk of chunks(BYTES)) {
+const reader = createOutputReader({ now: 0, ...(isText ? {} : { onEvent: (event) => void (shown += lineOf(event).length) }) });
+for (const chunk of isText ? shortLines(BYTES) : chunks(BYTES)) {
   bytes += chunk.length;
   const startedAt = performance.now();
   reader.push(chunk);
   spentMs += performance.now() - startedAt;
 }
 const startedAt = performance.now();
-const { turns, signal } = reader.end();
+const { format, turns, signal } = reader.end();
 spentMs += performance.now() - startedAt;
-if (turns === null || signal.from !== 'block' || shown === 0) throw new Error('the transcript was not understood');
+const isUnderstood = isText ? format === 'text' : turns !== null && signal.from === 'block' && shown > 0;
+if (!isUnderstood) throw new Error('the transcript was not understood');
 console.log(JSON.stringify({ megabytesPerSecond: bytes / 1e6 / (spentMs / 1000), peakMegabytes: process.resourceUsage().maxRSS / 1000 }));

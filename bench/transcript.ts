@@ -3,26 +3,32 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { spread, type Row } from './measure.ts';
 
-const SPEED_GOAL = 100;
-const MEMORY_GOAL_MB = 150;
-const ROUNDS = 3;
-
+/** What a process took, or may take. */
 interface Reading {
   readonly megabytesPerSecond: number;
   readonly peakMegabytes: number;
 }
 
-/** Reads 100 MB of stream-json, each time in a new process; the memory is all that this process ever had. */
+const STREAM_GOALS: Reading = { megabytesPerSecond: 100, peakMegabytes: 150 };
+/** Node's own stripping of types is some 40 MB of it; the bundle needs less than 150. */
+const TEXT_GOALS: Reading = { megabytesPerSecond: 60, peakMegabytes: 190 };
+const ROUNDS = 3;
+
+/** Reads 100 MB of stream-json and 100 MB of tiny lines, each time in a new process; the memory is all that this process ever had. */
 export async function measureTranscript(): Promise<readonly Row[]> {
+  return [...(await measure('transcript of 100 MB', STREAM_GOALS, [])), ...(await measure('text of 100 MB in tiny lines', TEXT_GOALS, ['short-lines']))];
+}
+
+async function measure(what: string, goals: Reading, args: readonly string[]): Promise<readonly Row[]> {
   const readings: Reading[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('transcript-process.ts', import.meta.url))]);
+    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('transcript-process.ts', import.meta.url)), ...args]);
     readings.push(JSON.parse(stdout) as Reading);
   }
   const speed = spread(readings.map((reading) => reading.megabytesPerSecond));
   const memory = spread(readings.map((reading) => reading.peakMegabytes));
   return [
-    { measure: 'transcript of 100 MB: speed', value: `${speed.median.toFixed(0)} MB/s (${speed.min.toFixed(0)}–${speed.max.toFixed(0)})`, goal: `≥ ${String(SPEED_GOAL)} MB/s`, isMet: speed.median >= SPEED_GOAL },
-    { measure: 'transcript of 100 MB: memory in all', value: `${memory.median.toFixed(0)} MB (${memory.min.toFixed(0)}–${memory.max.toFixed(0)})`, goal: `< ${String(MEMORY_GOAL_MB)} MB`, isMet: memory.max < MEMORY_GOAL_MB },
+    { measure: `${what}: speed`, value: `${speed.median.toFixed(0)} MB/s (${speed.min.toFixed(0)}–${speed.max.toFixed(0)})`, goal: `≥ ${String(goals.megabytesPerSecond)} MB/s`, isMet: speed.median >= goals.megabytesPerSecond },
+    { measure: `${what}: memory in all`, value: `${memory.median.toFixed(0)} MB (${memory.min.toFixed(0)}–${memory.max.toFixed(0)})`, goal: `< ${String(goals.peakMegabytes)} MB`, isMet: memory.max < goals.peakMegabytes },
   ];
 }

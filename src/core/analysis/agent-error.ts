@@ -24,7 +24,7 @@ export function classifyFailure(failure: Failure): AgentError {
 /** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */
 export function failureInText(output: string): Failure | null {
   const text = output.trim();
-  const own = text.length <= MAX_TEXT_CHARS && WHOLE_TEXTS.some((form) => form.test(text));
+  const own = text.length <= MAX_TEXT_CHARS && !SPEAKS_OF_ERRORS.test(text) && WHOLE_TEXTS.some((form) => form.test(text));
   return own ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) } : null;
 }
 
@@ -103,6 +103,14 @@ const WHOLE_TEXTS: readonly RegExp[] = [
   /^Error: (?:When using --|--[a-z-]+ |Session ID |Invalid session ID|Input must be provided|piped stdin|Settings file|claude native binary).*$/,
   /^--dangerously-skip-permissions cannot be used.*$/,
 ];
+
+/** `API Error: 500 responses are retried now.`: what an agent did about such errors, in the words that they begin with. */
+const SPEAKS_OF_ERRORS = new RegExp(
+  String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${
+    'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'
+  })\b`,
+  'i',
+);
 
 function named(kinds: Readonly<Record<string, Kind>>, name: string | null): Kind | null {
   return name !== null && Object.hasOwn(kinds, name) ? (kinds[name] ?? null) : null;

@@ -80,12 +80,18 @@ export function decodeKept({ head, tail }: Kept): string {
   if (tail === null) return decoder.decode(head);
   const end = head.lastIndexOf(SPACE);
   const start = tail.indexOf(SPACE);
-  return `${decoder.decode(head.subarray(0, end === -1 ? head.length : end))} … ${decoder.decode(tail.subarray(start + 1))}`;
+  // Joined as bytes: of two texts there would be a third one, as long as both.
+  return decoder.decode(concat(head.subarray(0, end === -1 ? head.length : end), ELLIPSIS, tail.subarray(start + 1)));
 }
 
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
+const ELLIPSIS = new TextEncoder().encode(' … ');
+
+function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let length = 0;
+  for (const part of parts) {
+    joined.set(part, length);
+    length += part.length;
+  }
   return joined;
 }

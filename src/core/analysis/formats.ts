@@ -1,11 +1,9 @@
 import type { Analysis } from './analysis.ts';
 import { decodeKept } from './capped-bytes.ts';
-import type { Kept } from './capped-bytes.ts';
 import type { CliEvent } from './cli-event.ts';
 import { asArray, asObject, tryParseJson } from './json.ts';
 import { createJsonWalker } from './json-walker.ts';
-import { closesFence, fenceOpenedBy } from './markdown-code.ts';
-import { SHORT_LINE } from './splitter.ts';
+import { LINE_FEED, SPACE } from './line-bytes.ts';
 
 export type Format = Analysis['format'];
 
@@ -14,11 +12,8 @@ export interface FormatWitness {
   sawEvent(event: CliEvent, from: 'line' | 'element'): void;
   /** A whole JSON object that is no event of the CLI. */
   sawObject(): void;
-  sawText(line: Kept): void;
-  /** Lines too short for prose, none of which opens or closes a fence. */
-  sawShortLines(lines: Uint8Array): void;
-  /** Whether what comes now is quoted in a Markdown fence, and so no event. A fence after the first event is noise. */
-  inFence(): boolean;
+  /** One or more lines. */
+  sawText(lines: Uint8Array): void;
   eventCount(): number;
   /** Whether the output may still turn out to be a message that quotes the events. */
   mayBeQuotation(): boolean;
@@ -27,7 +22,8 @@ export interface FormatWitness {
 }
 
 /** So much of a line tells noise from prose. */
-const LOOK_BYTES = 256;
+const LOOK_CHARS = 256;
+const MIN_PROSE_CHARS = 12;
 /** Nobody quotes more events in a message. */
 const MAX_QUOTED_EVENTS = 10;
 
@@ -40,12 +36,11 @@ export function createFormatWitness(): FormatWitness {
   let onlyResults = true;
   let inArray = false;
   let objects = 0;
-  let texts = 0;
-  let fence: string | null = null;
+  let hasText = false;
   let announced = false;
   const prose = { before: false, after: false };
 
-  return { sawEvent, sawObject: () => void (objects += 1), sawText, sawShortLines, inFence: () => fence !== null && events === 0, eventCount: () => events, mayBeQuotation, format };
+  return { sawEvent, sawObject: () => void (objects += 1), sawText, eventCount: () => events, mayBeQuotation, format };
 
   function mayBeQuotation(): boolean {
     return events <= MAX_QUOTED_EVENTS;
@@ -57,20 +52,12 @@ export function createFormatWitness(): FormatWitness {
     inArray ||= from === 'element';
   }
 
-  function sawText(line: Kept): void {
+  function sawText(lines: Uint8Array): void {
     if (!mayBeQuotation()) return;
-    texts += 1;
-    if (events === 0) {
-      fence = fenceBehind(line.head, fence);
-      announced = announces(line.head, announced);
-    }
+    hasText = true;
+    if (events === 0) announced = announces(lines, announced);
     const side = events === 0 ? 'before' : 'after';
-    if (!prose[side] && line.head.length > SHORT_LINE) prose[side] = wordsIn(line.head.subarray(0, LOOK_BYTES)).split('\n').some(isProse);
-  }
-
-  function sawShortLines(lines: Uint8Array): void {
-    texts += 1;
-    announced &&= events > 0 || lines.every((byte) => byte <= SPACE);
+    if (!prose[side]) prose[side] = holdsProse(lines);
   }
 
   function format(text: string): Format {
@@ -78,61 +65,46 @@ export function createFormatWitness(): FormatWitness {
     if (inArray) return 'json-array';
     if (events > 1) return 'jsonl';
     if (events === 1) return onlyResults ? 'json' : 'jsonl';
-    if (objects > 1 && texts === 0) return 'jsonl';
+    if (objects > 1 && !hasText) return 'jsonl';
     return formatOfText(text);
   }
 }
 
-const BACKTICK = 0x60;
-const TILDE = 0x7e;
-const COLON = 0x3a;
-const SPACE = 0x20;
-const LINE_FEED = 0x0a;
-
-/** The fence that is open behind the line. */
-function fenceBehind(line: Uint8Array, open: string | null): string | null {
-  if (!hasThree(line, BACKTICK) && !hasThree(line, TILDE)) return open;
-  // The bare fence is by far the commonest; decoding it would cost more than all the rest.
-  if (line.length === 4 && line[0] === BACKTICK && line[3] === LINE_FEED && (open === null || open === '```')) return open === null ? '```' : null;
-  let fence = open;
-  for (const words of wordsIn(line.subarray(0, LOOK_BYTES)).split('\n')) {
-    if (fence === null) fence = fenceOpenedBy(words);
-    else if (closesFence(words, fence)) fence = null;
-  }
-  return fence;
-}
-
-/** Whether the line announces what comes next; a blank line leaves it at that. */
-function announces(line: Uint8Array, before: boolean): boolean {
-  let end = line.length;
-  while (end > 0 && (line[end - 1] ?? 0) <= SPACE) end -= 1;
+/** Whether the last line announces what comes next; blank ones leave it at that. */
+function announces(lines: Uint8Array, before: boolean): boolean {
+  let end = lines.length;
+  while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
   if (end === 0) return before;
-  if (line[end - 1] !== COLON || end < SHORT_LINE) return false;
-  return isProse(wordsIn(line.subarray(Math.max(0, end - LOOK_BYTES), end)));
+  if (lines[end - 1] !== COLON) return false;
+  const start = lines.lastIndexOf(LINE_FEED, end - 1) + 1;
+  return holdsProse(lines.subarray(Math.max(start, end - LOOK_CHARS), end));
 }
 
-function hasThree(line: Uint8Array, mark: number): boolean {
-  for (let at = line.indexOf(mark); at !== -1 && at < LOOK_BYTES; at = line.indexOf(mark, at + 1)) {
-    if (line[at + 1] === mark && line[at + 2] === mark) return true;
+const COLON = 0x3a;
+
+/** Whether one of the lines is a sentence, as far as its beginning tells. */
+function holdsProse(lines: Uint8Array): boolean {
+  return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
+}
+
+/** A cheap look: tiny lines cost more to decode than to read. */
+function hasLongLine(lines: Uint8Array): boolean {
+  let start = 0;
+  for (let at = 0; at < lines.length; at += 1) {
+    if (lines[at] === LINE_FEED) start = at + 1;
+    else if (at - start >= MIN_PROSE_CHARS - 1) return true;
   }
   return false;
 }
 
-function wordsIn(bytes: Uint8Array): string {
-  return decodeKept({ head: bytes, tail: null });
-}
-
-function isProse(words: string): boolean {
-  return !TOOL_NOISE.test(words) && SENTENCE.test(words);
-}
-
+/** Lines that package managers, runtimes and loggers print around an answer. */
+const TOOL_NOISE = String.raw`[^\S\n]*(?:(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)`;
 /** The small words that make sentences; `Starting up…` and `Done in 3s.` have none. */
-const SENTENCE = /\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b/i;
+const SENTENCE = String.raw`\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b`;
+const PROSE = new RegExp(String.raw`(?:^|\n)(?=[^\n]{${String(MIN_PROSE_CHARS)}})(?!${TOOL_NOISE})[^\n]{0,${String(LOOK_CHARS)}}?${SENTENCE}`, 'i');
+
 /** In the CLI's events a marker stands inside a string. */
 const BLOCK_OUTSIDE = /^[ \t>*-]*---RALPH_STATUS---/im;
-
-/** Lines that package managers, runtimes and loggers print around an answer, and blank ones. */
-const TOOL_NOISE = /^\s*(?:$|(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)/i;
 
 /** An output without events: JSON that is foreign or was cut off keeps its format. */
 function formatOfText(text: string): Format {
@@ -150,5 +122,6 @@ function isJsonSoFar(text: string): boolean {
 }
 
 function isCutOff(text: string): boolean {
-  return createJsonWalker().walk(new TextEncoder().encode(text), 0).kind === 'open';
+  const bytes = new TextEncoder().encode(text);
+  return createJsonWalker().walk(bytes, 0, bytes.length).kind === 'open';
 }

@@ -14,9 +14,11 @@ export type Walk =
 
 /** Finds the end of a JSON object or array in bytes that come in pieces, by brackets and strings alone. */
 export interface JsonWalker {
-  /** Goes on from `from`; the first walk starts at the opening bracket. */
-  walk(bytes: Uint8Array, from: number): Walk;
+  /** Goes on from `from` to before `to`; the first walk starts at the opening bracket, or at blanks before it. */
+  walk(bytes: Uint8Array, from: number, to: number): Walk;
 }
+
+const OPEN: Walk = { kind: 'open' };
 
 export function createJsonWalker(): JsonWalker {
   let depth = 0;
@@ -25,8 +27,8 @@ export function createJsonWalker(): JsonWalker {
 
   return { walk };
 
-  function walk(bytes: Uint8Array, from: number): Walk {
-    for (let i = from; i < bytes.length; i += 1) {
+  function walk(bytes: Uint8Array, from: number, to: number): Walk {
+    for (let i = from; i < to; i += 1) {
       const byte = bytes[i];
       if (inString) {
         if (byte === LINE_FEED) return { kind: 'broken', at: i };
@@ -42,6 +44,6 @@ export function createJsonWalker(): JsonWalker {
         if (depth <= 0) return { kind: 'closed', at: i + 1 };
       }
     }
-    return { kind: 'open' };
+    return OPEN;
   }
 }

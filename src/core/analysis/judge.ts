@@ -25,7 +25,8 @@ export function judgeOutput(output: Output, now: number): JudgedOutput {
   const lines = markLines(readablePart(finalMessage));
   const { block, endsInFencedBlock } = findStatusBlock(lines);
   // With a block no phrase is read at all.
-  const phrases = block === null ? readPhrases(proseOf(lines, 'prose')) : NO_PHRASES;
+  const prose = proseOf(lines, 'prose');
+  const phrases = block === null ? readPhrases(prose) : NO_PHRASES;
   const signal: Signal = block === null ? { ...NO_SIGNAL, from: phrases.found ? 'phrases' : 'none' } : { from: 'block', ...block };
   const analysis: Analysis = {
     format: output.format,
@@ -36,7 +37,7 @@ export function judgeOutput(output: Output, now: number): JudgedOutput {
     noWork: phrases.noWork,
     question: phrases.question || denials.some(({ tool }) => tool === QUESTION_TOOL),
     agentError: failure && classifyFailure(failure),
-    errors: findErrors(proseOf(lines, 'prose-and-quotes')),
+    errors: findErrors(lines.some(({ within }) => within === 'quote') ? proseOf(lines, 'prose-and-quotes') : prose),
     denials,
     usageLimit: usageLimitOf(failure, rejected, now),
     ...numbers,
@@ -45,8 +46,8 @@ export function judgeOutput(output: Output, now: number): JudgedOutput {
 }
 
 /** Longer than any message of a model; it bounds memory when something else was printed. */
-const MAX_HEAD_CHARS = 256 * 1024;
-const MAX_TAIL_CHARS = 1024 * 1024;
+const MAX_HEAD_CHARS = 64 * 1024;
+const MAX_TAIL_CHARS = 192 * 1024;
 
 function readablePart(message: string): string {
   if (message.length <= MAX_HEAD_CHARS + MAX_TAIL_CHARS) return message;

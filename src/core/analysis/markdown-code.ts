@@ -8,6 +8,7 @@ export interface MarkedLine {
 export function markLines(text: string): readonly MarkedLine[] {
   let fence: string | null = null;
   return text.split(/\r\n?|\n/).map((line) => {
+    if (line === '' && fence === null) return EMPTY_LINE;
     if (fence !== null) {
       if (closesFence(line, fence)) fence = null;
       return { text: line, within: 'fence' };
@@ -17,6 +18,9 @@ export function markLines(text: string): readonly MarkedLine[] {
     return { text: line, within: fence === null ? 'prose' : 'fence' };
   });
 }
+
+/** One for all: a text may be nothing but empty lines. */
+const EMPTY_LINE: MarkedLine = { text: '', within: 'prose' };
 
 /** The backticks or tildes that open a fence in this line, in a list item too; null when it opens none. */
 export function fenceOpenedBy(line: string): string | null {
@@ -31,15 +35,19 @@ const CODE = '`…`';
 
 /** The lines, with everything but prose made empty and inline code blanked out. */
 export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
-  const kept = lines.map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : ''));
+  const text = lines.map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : '')).join('\n');
+  if (!text.includes('`')) return text.replace(PARAGRAPH_END, '\n\n');
   // A stray backtick must not swallow more than its own paragraph.
-  return kept.join('\n').split(/\n[ \t]*(?=\n)/).map(withoutInlineCode).join('\n\n');
+  return text.split(PARAGRAPH_END).map(withoutInlineCode).join('\n\n');
 }
+
+const PARAGRAPH_END = /\n[ \t]*(?=\n)/g;
 
 /** Code spans are closed by a run of as many backticks as opened them. */
 function withoutInlineCode(paragraph: string): string {
   if (!paragraph.includes('`')) return paragraph;
-  const runs = [...paragraph.matchAll(/`+/g)].map((run) => ({ start: run.index, length: run[0].length }));
+  const runs: { readonly start: number; readonly length: number }[] = [];
+  for (const run of paragraph.matchAll(/`+/g)) runs.push({ start: run.index, length: run[0].length });
   const lastOfLength = new Map(runs.map(({ length }, index) => [length, index]));
   let text = '';
   let end = 0;

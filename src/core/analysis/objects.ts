@@ -4,6 +4,7 @@ import { asObject, tryParseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import type { JsonWalker } from './json-walker.ts';
+import { endOfLine, firstVisible, OPEN_BRACE, SPACE } from './line-bytes.ts';
 
 /** Takes what lines come to: whole JSON objects, on one line or several, and all other lines. */
 export interface ObjectSink {
@@ -15,14 +16,16 @@ export interface ObjectSink {
 
 export interface ObjectFinder {
   take(line: Kept): void;
+  /** Takes the whole lines from `from` on in which an object that has begun goes on or ends; index behind them. */
+  takeTogether(bytes: Uint8Array, from: number, mayOpenArray: boolean): number;
   /** Whether an object has begun and may go on in the next line. */
   isOpen(): boolean;
+  /** Whether lines are still looked at. */
+  isLooking(): boolean;
 }
 
-const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const QUOTE = 0x22;
-const SPACE = 0x20;
 
 /** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
 const MAX_FAILURES = 10_000;
@@ -33,12 +36,17 @@ export function createObjectFinder(sink: ObjectSink): ObjectFinder {
   let open: JsonWalker | null = null;
   let failures = 0;
 
-  return { take, isOpen: () => open !== null };
+  return { take, takeTogether, isOpen: () => open !== null, isLooking };
+
+  function isLooking(): boolean {
+    return failures < MAX_FAILURES;
+  }
 
   function take(line: Kept): void {
-    if (open !== null && mayContinue(line.head)) return goOn(open, line);
+    if (open !== null && mayContinue(line.head, 0)) return goOn(open, line);
+    if (open !== null) failures += 1;
     open = null;
-    if (failures === MAX_FAILURES || !sink.mayStart() || line.head[firstVisible(line.head)] !== OPEN_BRACE) return sink.text(line);
+    if (!isLooking() || !sink.mayStart() || line.head[firstVisible(line.head, 0)] !== OPEN_BRACE) return sink.text(line);
     const object = endsObject(line) ? parseObject(line) : null;
     if (object !== null) return found(object);
     bytes.clear();
@@ -47,10 +55,30 @@ export function createObjectFinder(sink: ObjectSink): ObjectFinder {
 
   function goOn(walker: JsonWalker, line: Kept): void {
     bytes.append(line.head);
+    open = walker;
     // Where a middle was dropped, brackets cannot be counted any more.
-    const stillOpen = line.tail === null && walker.walk(line.head, 0).kind === 'open';
-    open = stillOpen ? walker : null;
-    if (stillOpen) return;
+    if (line.tail !== null || walker.walk(line.head, 0, line.head.length).kind !== 'open') close(line);
+  }
+
+  function takeTogether(chunk: Uint8Array, from: number, mayOpenArray: boolean): number {
+    let end = from;
+    let start = from;
+    let isOpen = open !== null;
+    while (open !== null && isOpen && mayContinue(chunk, end)) {
+      const behind = endOfLine(chunk, firstVisible(chunk, end), mayOpenArray);
+      if (behind === -1) break;
+      isOpen = open.walk(chunk, end, behind).kind === 'open';
+      start = end;
+      end = behind;
+    }
+    if (end > from) bytes.append(chunk.subarray(from, end));
+    if (!isOpen) close({ head: chunk.subarray(start, end), tail: null });
+    return end;
+  }
+
+  /** The object ends in this line, or breaks off. */
+  function close(line: Kept): void {
+    open = null;
     const object = line.tail === null ? parseObject(bytes.kept()) : null;
     if (object !== null) return found(object);
     failures += 1;
@@ -64,9 +92,9 @@ export function createObjectFinder(sink: ObjectSink): ObjectFinder {
 }
 
 /** Whether a pretty-printed object may go on in this line: not in prose, nor where another event starts in the first column. */
-function mayContinue(line: Uint8Array): boolean {
-  const isFresh = line[0] === OPEN_BRACE && line[1] === QUOTE;
-  return !isFresh && JSON_STARTS.has(line[firstVisible(line)] ?? 0);
+function mayContinue(bytes: Uint8Array, from: number): boolean {
+  const isFresh = bytes[from] === OPEN_BRACE && bytes[from + 1] === QUOTE;
+  return !isFresh && JSON_STARTS.has(bytes[firstVisible(bytes, from)] ?? 0);
 }
 
 /** First bytes of a line inside a printed object: keys, brackets, separators, and values in an array. */
@@ -83,11 +111,4 @@ function endsObject({ head, tail }: Kept): boolean {
   let end = bytes.length - 1;
   while (end > 0 && (bytes[end] ?? 0) <= SPACE) end -= 1;
   return bytes[end] === CLOSE_BRACE;
-}
-
-/** Index behind the blanks, and a byte order mark, that a line begins with. */
-function firstVisible(bytes: Uint8Array): number {
-  let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  while (at < bytes.length && (bytes[at] ?? 0) <= SPACE) at += 1;
-  return at;
 }

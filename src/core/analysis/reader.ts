@@ -10,6 +10,7 @@ import type { JsonObject } from './json.ts';
 import { createSplitter } from './splitter.ts';
 import { streamEventsOf, textEvent } from './stream-event.ts';
 import type { StreamEvent } from './stream-event.ts';
+import { createTextLines } from './text-lines.ts';
 import { createTranscript } from './transcript.ts';
 
 /** Turns the bytes that an agent printed into an analysis, in one pass; never throws for what they are. */
@@ -37,12 +38,12 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   const text = createCappedBytes();
   let final = { chars: 0, endsInFencedBlock: false };
 
-  const objects = createObjectFinder({ mayStart: () => !witness.inFence(), object: takeObject, text: takeText });
+  const texts = createTextLines();
+  const objects = createObjectFinder({ mayStart: () => !texts.inFence(), object: takeObject, text: takeText });
   const splitter = createSplitter({
     line: takeLine,
-    mayTakeTogether: () => onEvent === undefined && !objects.isOpen(),
-    shortLines: takeShortLines,
-    mayOpenArray: () => witness.eventCount() === 0 && !witness.inFence(),
+    lines: takeLines,
+    mayOpenArray: () => witness.eventCount() === 0 && !texts.inFence(),
     element: (element) => takeEvent(readCliEvent(parseObject(element)), 'element'),
     arrayBytes: keepText,
   });
@@ -51,13 +52,19 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   function takeLine(line: Kept): void {
     keepText(line.head);
     if (line.tail !== null) keepText(line.tail);
-    if (isUnread(line, onEvent ? MAX_SHOWN_BYTES : 0) && !witness.inFence()) takeEvent(UNREAD, 'line');
+    if (isUnread(line, onEvent ? MAX_SHOWN_BYTES : 0) && !texts.inFence()) takeEvent(UNREAD, 'line');
     else objects.take(line);
   }
 
-  function takeShortLines(lines: Uint8Array): void {
+  function takeLines(chunk: Uint8Array, from: number, mayArrayCome: boolean): number {
+    const isText = !objects.isOpen();
+    const array = mayArrayCome && witness.eventCount() === 0;
+    const to = isText ? texts.takeTogether(chunk, from, { object: objects.isLooking(), array }) : objects.takeTogether(chunk, from, array);
+    if (to === from) return from;
+    const lines = chunk.subarray(from, to);
     keepText(lines);
-    witness.sawShortLines(lines);
+    if (isText) takeTexts(lines);
+    return to;
   }
 
   function takeObject(object: JsonObject): void {
@@ -68,16 +75,21 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
 
   function takeEvent(event: CliEvent | null, from: 'line' | 'element'): void {
     if (event === null) return;
+    texts.ignoreFences();
     witness.sawEvent(event, from);
     transcript.add(event);
     if (onEvent) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
   function takeText(line: Kept): void {
-    witness.sawText(line);
+    texts.take(line.head);
+    takeTexts(line.head);
+  }
+
+  function takeTexts(lines: Uint8Array): void {
+    witness.sawText(lines);
     if (onEvent === undefined) return;
-    const words = decodeKept({ head: line.head.subarray(0, MAX_SHOWN_BYTES), tail: null });
-    if (words.trim() !== '') onEvent(textEvent(words.replace(/\n$/, ''), false));
+    for (const line of decodeKept({ head: lines, tail: null }).split('\n')) if (line.trim() !== '') onEvent(textEvent(line, false));
   }
 
   function keepText(bytes: Uint8Array): void {

@@ -2,15 +2,14 @@ import { createCappedBytes } from './capped-bytes.ts';
 import type { Kept } from './capped-bytes.ts';
 import { createJsonWalker } from './json-walker.ts';
 import type { JsonWalker } from './json-walker.ts';
+import { firstVisible, isBlank, LINE_FEED, OPEN_BRACE, OPEN_BRACKET } from './line-bytes.ts';
 
 /** Takes the pieces of an output as they become whole. Bytes given are valid during the call only. */
 export interface PieceSink {
   /** One line with its line feed, which only the last one may lack. */
   line(line: Kept): void;
-  /** Whether short lines may be given together here. */
-  mayTakeTogether(): boolean;
-  /** Whole lines of less than `SHORT_LINE` bytes, without brackets and marks of fences. */
-  shortLines(lines: Uint8Array): void;
+  /** Takes whole lines from `from` on together, as many as it can; index behind them. Taking them one by one would cost far more than reading. */
+  lines(chunk: Uint8Array, from: number, mayArrayCome: boolean): number;
   /** Whether a `[` at the start of a line may open an array of events here. */
   mayOpenArray(): boolean;
   /** One object inside such an array. */
@@ -24,17 +23,11 @@ export interface Splitter {
   end(): void;
 }
 
-/** Bytes of a line, with its line feed, that are too few for prose. */
-export const SHORT_LINE = 12;
+/** So many arrays without an event, and none will come. */
+const MAX_ARRAYS = 10_000;
 
-const LINE_FEED = 0x0a;
-const OPEN_BRACKET = 0x5b;
-const OPEN_BRACE = 0x7b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
-const BACKTICK = 0x60;
-const TILDE = 0x7e;
-const MARK_START = 0xef;
 
 /**
  * Splits bytes into lines, and an array of objects into its elements, whatever the chunks.
@@ -43,6 +36,7 @@ const MARK_START = 0xef;
 export function createSplitter(sink: PieceSink): Splitter {
   const pending = createCappedBytes();
   let element: JsonWalker = createJsonWalker();
+  let arrays = 0;
   /** `indent`: blanks so far; `bracket`: `[` and blanks so far; `array`: between two elements. */
   let mode: 'indent' | 'bracket' | 'line' | 'array' | 'element' = 'indent';
 
@@ -84,14 +78,11 @@ export function createSplitter(sink: PieceSink): Splitter {
   }
 
   function takeIndent(chunk: Uint8Array, from: number): number {
-    const behind = pending.length() === 0 && sink.mayTakeTogether() ? endOfShortLines(chunk, from) : from;
-    if (behind > from) {
-      sink.shortLines(chunk.subarray(from, behind));
-      return behind;
-    }
-    let at = from;
-    while (at < chunk.length && isBlank(chunk[at])) at += 1;
-    if (at === chunk.length || chunk[at] !== OPEN_BRACKET || !sink.mayOpenArray()) {
+    const mayArrayCome = arrays < MAX_ARRAYS;
+    const behind = pending.length() === 0 ? sink.lines(chunk, from, mayArrayCome) : from;
+    if (behind > from) return behind;
+    const at = firstVisible(chunk, from);
+    if (at === chunk.length || chunk[at] !== OPEN_BRACKET || !mayArrayCome || !sink.mayOpenArray()) {
       // Nothing to decide: the blanks are the beginning of a line.
       if (at === chunk.length) pending.append(chunk.subarray(from));
       else mode = 'line';
@@ -110,6 +101,7 @@ export function createSplitter(sink: PieceSink): Splitter {
     if (chunk[at] === OPEN_BRACE) {
       sink.arrayBytes(pending.kept().head);
       pending.clear();
+      arrays += 1;
       mode = 'array';
     } else {
       mode = 'line';
@@ -131,7 +123,7 @@ export function createSplitter(sink: PieceSink): Splitter {
   }
 
   function takeElement(chunk: Uint8Array, from: number): number {
-    const walk = element.walk(chunk, from);
+    const walk = element.walk(chunk, from, chunk.length);
     const to = walk.kind === 'open' ? chunk.length : walk.at;
     pending.append(chunk.subarray(from, to));
     if (walk.kind === 'closed') {
@@ -145,20 +137,4 @@ export function createSplitter(sink: PieceSink): Splitter {
     }
     return to;
   }
-}
-
-/** Index behind the whole short lines that start at `from`; taking them one by one would cost far more than reading. */
-function endOfShortLines(chunk: Uint8Array, from: number): number {
-  let end = from;
-  for (let at = from; at < chunk.length && at - end < SHORT_LINE; at += 1) {
-    const byte = chunk[at];
-    if (byte === LINE_FEED) end = at + 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === BACKTICK || byte === TILDE || byte === MARK_START) break;
-  }
-  return end;
-}
-
-/** The bytes of a byte order mark count as blanks too: they are kept, and a line may begin behind them. */
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === 0xef || byte === 0xbb || byte === 0xbf;
 }
