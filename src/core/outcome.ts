@@ -18,6 +18,6 @@ export type CircuitReason = 'no_progress' | 'same_error' | 'permission_denied' |
 
 /** How GitHub shows the end. A run that only met a circuit which an earlier one opened is not a failure of its own. */
 export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): 'success' | 'failure' {
-  if (outcome.kind === 'halted' && outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
+  if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';
 }

@@ -17,8 +17,8 @@ export function flatten(foreign: string): string {
   return foreign
     .toWellFormed()
     .replace(ANSI_SEQUENCE, '')
-    .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/(?!\u200D)\p{Cf}/gu, '')
+    .replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
 }
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
-import { createRedactor, redact } from '../../src/core/redact.ts';
+import { createRedactor, mapTexts, redact } from '../../src/core/redact.ts';
 
 const secret = 'p@ss/w0rd "Grüße" 7';
 
@@ -28,8 +28,20 @@ describe('a secret value is masked in every form', () => {
     expect(redact(Buffer.from(value).toString('base64url'), [value])).toContain('***');
   });
 
-  test('each line of one with several lines', () => {
-    expect(redact('x second-line-of-it y', ['first-line\nsecond-line-of-it\r\n'])).toBe('x *** y');
+  test.each([
+    ['each line of one with several lines', 'first-line\nsecond-line-of-it\r\n'],
+    ['without the indentation of its lines', '{\n  second-line-of-it  \n}'],
+    ['without the white space around it', ' \tsecond-line-of-it\n'],
+  ])('%s', (_, value) => {
+    expect(redact('x second-line-of-it y', [value])).toBe('x *** y');
+  });
+
+  test('one whose lines are words, without the white space around it', () => {
+    expect(redact('x ab1\ncd2 y', [' ab1\ncd2\n'])).toBe('x *** y');
+  });
+
+  test('one of six characters', () => {
+    expect(redact('x abc123 y', ['abc123'])).toBe('x *** y');
   });
 });
 
@@ -53,6 +65,7 @@ describe('keys of well-known form are masked', () => {
   test.each([
     ['Anthropic', key('sk-', 'ant-api03-', 'Abc_123-xyz')],
     ['OpenAI', key('sk-', 'proj-', 'a'.repeat(40))],
+    ['OpenAI, older', key('sk-', 'a'.repeat(32))],
     ['GitHub, classic', key('gh', 'p_', 'A1'.repeat(18))],
     ['GitHub, OAuth', key('gh', 'o_', 'A1'.repeat(18))],
     ['GitHub, server', key('gh', 's_', 'A1'.repeat(18))],
@@ -61,6 +74,7 @@ describe('keys of well-known form are masked', () => {
     ['Slack', key('xo', 'xb-', '1234567890-abcdef')],
     ['Google', key('AI', 'za', 'a'.repeat(35))],
     ['npm', key('np', 'm_', 'a'.repeat(36))],
+    ['GitLab', key('gl', 'pat-', 'A1_-'.repeat(5))],
     ['a private key', pem],
     ['a JSON web token', key('ey', 'JhbGciOiJIUzI1', '.ey', 'JzdWIiOiIxMjM0', '.', 'SflKxwRJSMeKKF2QT4')],
   ])('%s', (_, value) => {
@@ -72,8 +86,22 @@ describe('keys of well-known form are masked', () => {
   });
 });
 
-test.each(['task-list and risk-free sk-short', 'ghp_short', 'a commit 0123456789abcdef0123456789abcdef01234567', 'eyJust.a.sentence', '-----BEGIN CERTIFICATE-----'])('%j stays', (text) => {
+test.each(['task-list and risk-free sk-short', 'ghp_short', 'glpat-short', 'a commit 0123456789abcdef0123456789abcdef01234567', 'eyJust.a.sentence', '-----BEGIN CERTIFICATE-----'])('%j stays', (text) => {
   expect(redact(text, [])).toBe(text);
+});
+
+describe('data is redacted text by text', () => {
+  const masked = (data: unknown): unknown => mapTexts(data, (text) => redact(text, ['hunter22']));
+
+  test.each<[string, unknown, unknown]>([
+    ['a text', 'a hunter22', 'a ***'],
+    ['texts in lists', ['hunter22', ['hunter22']], ['***', ['***']]],
+    ['texts in fields', { a: 'hunter22', b: { c: 'hunter22' } }, { a: '***', b: { c: '***' } }],
+    ['keys stay', { hunter22: 'hunter22' }, { hunter22: '***' }],
+    ['what is no text stays', { a: 1, b: true, c: null, d: [] }, { a: 1, b: true, c: null, d: [] }],
+  ])('%s', (_, data, expected) => {
+    expect(masked(data)).toEqual(expected);
+  });
 });
 
 test('long texts that nearly match take no long time', () => {

@@ -14,6 +14,8 @@ describe('the next task', () => {
     ['the first of equals', two, {}, null, 'issue-1'],
     ['the highest priority', [task(1), task(2, { priority: 1 })], {}, null, 'issue-2'],
     ['what is in progress, before a higher priority', [task(1), task(2, { priority: 1 })], { 1: 'in-progress' }, null, 'issue-1'],
+    ['the highest priority, whatever their order', [task(1, { priority: 1 }), task(2)], {}, null, 'issue-1'],
+    ['what is in progress, wherever it stands', two, { 2: 'in-progress' }, null, 'issue-2'],
     ['the current one of several in progress', two, { 1: 'in-progress', 2: 'in-progress' }, 'issue-2', 'issue-2'],
     ['required before optional', [task(1, { optional: true, priority: 1 }), task(2)], {}, null, 'issue-2'],
     ['not one that is done', two, { 1: 'done' }, 'issue-1', 'issue-2'],
@@ -87,6 +89,10 @@ describe('cleaning', () => {
   test('a title is one line of at most 200 characters', () => {
     expect(cleanTitle(' Fix\n\nthe <!-- no -->bug ').text).toBe('Fix the bug');
     expect(cleanTitle('y'.repeat(300))).toEqual({ text: 'y'.repeat(200), removed: 100 });
+  });
+
+  test('a title is not cut within a character', () => {
+    expect(cleanTitle(`${'y'.repeat(199)}🚀`)).toEqual({ text: 'y'.repeat(199), removed: 1 });
   });
 
   test('comments in comments end in time', () => {
