@@ -14,7 +14,7 @@ const layers = {
   github: { may: ['github', 'core', 'ports', 'user-error'], packages: ['@actions/github', '@octokit/', 'node:'] },
   secrets: { may: ['secrets', 'core', 'ports', 'user-error'], packages: ['@secretlint/'] },
   state: { may: ['state', 'core', 'ports', 'user-error'], packages: ['@actions/cache', 'node:'] },
-  cli: { may: ['cli', 'core', 'config'], packages: ['node:', 'zod'] },
+  cli: { may: ['cli', 'core', 'config', 'ports', 'report/format'], packages: ['node:', 'zod'] },
   runner: { may: ['runner', 'core', 'config', 'ports', 'user-error'], packages: ['@actions/core', 'node:'] },
 };
 

@@ -70,10 +70,10 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     redact: (text: string) => text,
     narrate: () => undefined,
     appendJournal: journal.append,
-    record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, work }); },
+    record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work }); },
   };
   return () => costOf(async () => {
-    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), notes: { restored: '', warnings: [] } });
+    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, notes: { restored: '', warnings: [], working: null } });
     if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null)) throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
   });
 }

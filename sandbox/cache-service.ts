@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { CacheShelf } from './github/state.ts';
 
 /** One scope of a cache token, as GitHub writes it in the claim `ac`: 1 = read, 2 = write, 3 = both. */
 export interface CacheScope {
@@ -13,6 +14,7 @@ export interface CacheEntry {
   readonly scope: string;
   readonly key: string;
   readonly version: string;
+  readonly createdAt: number;
   /** A reserved key can be neither restored nor reserved again. */
   state: 'reserved' | 'complete';
   content: Buffer;
@@ -29,6 +31,8 @@ export interface CacheService extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** Oldest first. */
   readonly entries: CacheEntry[];
+  /** The complete entries as GitHub's REST API shows and deletes them. */
+  readonly shelf: CacheShelf;
   readonly requests: { readonly step: CacheStep; readonly method: string; readonly key: string }[];
   /** What goes wrong from now on, by step. */
   readonly faults: Partial<Record<CacheStep, CacheFault>>;
@@ -43,7 +47,13 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
   const requests: CacheService['requests'] = [];
   const faults: CacheService['faults'] = {};
   const blocks = new Map<string, Buffer>();
+  let reserved = 0;
   let mode: 'read' | 'write' = options.readOnly === true ? 'read' : 'write';
+
+  const shelf: CacheShelf = {
+    list: () => entries.filter(({ state }) => state === 'complete').map(({ id, key, scope, version, content, createdAt }) => ({ id, key, ref: scope, version, sizeInBytes: content.length, createdAt })),
+    remove: ({ id }) => void entries.splice(entries.findIndex((entry) => entry.id === id), 1),
+  };
 
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
@@ -68,6 +78,7 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
       };
     },
     entries,
+    shelf,
     requests,
     faults,
     setMode(next) {
@@ -125,7 +136,8 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
     if (entries.some((entry) => entry.scope === scope && entry.key === key && entry.version === version)) {
       return answer(response, 409, { code: 'already_exists', msg: 'cache entry with the same key, version, and scope already exists' });
     }
-    const entry: CacheEntry = { id: entries.length + 1, scope, key, version, state: 'reserved', content: Buffer.alloc(0) };
+    reserved += 1;
+    const entry: CacheEntry = { id: reserved, scope, key, version, createdAt: Date.now(), state: 'reserved', content: Buffer.alloc(0) };
     entries.push(entry);
     answer(response, 200, { ok: true, signed_upload_url: blobUrl(entry), message: '' });
   }

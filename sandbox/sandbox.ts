@@ -62,6 +62,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
     tokens: { [TOKEN]: { login: 'github-actions[bot]', kind: 'app', permissions } },
+    caches: cache.shelf,
     now: () => Date.now(),
   });
   // The cache library speaks its current protocol only to github.com, *.ghe.com and *.localhost.

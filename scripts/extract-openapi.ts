@@ -29,6 +29,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${repository}/pulls`]: ['get', 'post'],
   [`${repository}/pulls/{pull_number}`]: ['get', 'patch'],
   [`${repository}/actions/caches`]: ['get', 'delete'],
+  [`${repository}/actions/caches/{cache_id}`]: ['delete'],
 };
 
 /** What of a schema is kept as it is; other formats are GitHub's own and mean nothing to a validator. */

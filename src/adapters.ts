@@ -1,25 +1,52 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { agentEnvironment, secretValues, verifyEnvironment } from './config/agent-environment.ts';
-import type { Config, RunContext } from './config/config.ts';
+import type { RunContext } from './config/config.ts';
+import { leaseMs, type Lease } from './core/lease.ts';
 import { createRedactor } from './core/redact.ts';
-import type { Agent, Clock, Forge, Log, Remote, Repository, StateStore, Verifier } from './ports.ts';
+import type { Agent, BudgetStore, CellStore, Clock, CopyStore, Forge, Remote, Repository, StateStore, Verifier } from './ports.ts';
+import type { Connections, RunFrame, RunPlace } from './river.ts';
+import { onCancel } from './runner/cancellation.ts';
+import { createLog, debug } from './runner/log.ts';
+import { readWorkspaceFile } from './runner/workspace-files.ts';
+import { writeRunRecord } from './run-record.ts';
+import { batchReads } from './state/batched-cells.ts';
 
 /** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
-export interface World {
+export interface World extends Omit<RunFrame, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the action: dist/ and templates/. */
   readonly actionFolder: string;
-  readonly config: Config;
-  readonly context: RunContext;
   readonly secrets: readonly string[];
-  readonly redact: (text: string) => string;
-  readonly log: Log;
-  readonly debug: (text: string) => void;
   /** This run's private folder. */
   readonly runFolder: string;
-  /** Every process of the agent carries it. */
-  readonly mark: string;
+}
+
+/** The world of a run, in main and in post. `mark`: every process of the agent carries it. */
+export function createWorld({ environment, config, context, runFolder, mark }: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'mark'>): World {
+  const { secrets, redact } = secretsOf(environment, config.agent.envNames);
+  return { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, clock: systemClock, log: createLog(redact), debug: (text) => { debug(redact(text)); }, runFolder, mark };
+}
+
+/** The world's ports, each made at its first use and once. */
+export function connect(world: World): Connections {
+  const { stateStore } = world.config;
+  const cells = once(async () => batchReads(await openCells(world)));
+  return {
+    forge: once(() => connectForge(world)),
+    remote: once(() => connectRemote(world)),
+    repository: once(() => openRepository(world)),
+    store: once(async () => openStore(world, stateStore === 'cache' ? null : await cells())),
+    budget: once(async () => (stateStore === 'cache' || stateStore === 'none' ? null : openBudget(await cells()))),
+    agent: once(() => createAgent(world)),
+    verifier: once(() => createCommands(world)),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
 }
 
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
@@ -34,18 +61,18 @@ export function secretsOf(environment: World['environment'], envNames: readonly 
 }
 
 /** Folder that holds `dist/`, from the script that the runner started. */
-export function actionFolderOf(script: string | undefined): string {
+function actionFolderOf(script: string | undefined): string {
   return dirname(dirname(script ?? ''));
 }
 
 /** GitHub's API. */
-export async function connectForge({ config, context, log }: World): Promise<Forge> {
+async function connectForge({ config, context, log, debug }: World): Promise<Forge> {
   const { createForge } = await import('./github/forge.ts');
-  return createForge({ token: config.githubToken, apiUrl: context.apiUrl, repository: context.repository, log, now: systemClock.now });
+  return createForge({ token: config.githubToken, apiUrl: context.apiUrl, repository: context.repository, log, debug, now: systemClock.now });
 }
 
 /** The remote side of the repository. */
-export async function connectRemote(world: World): Promise<Remote> {
+async function connectRemote(world: World): Promise<Remote> {
   const { createRemote } = await import('./git/remote.ts');
   const gitFolder = join(world.context.workspace, '.git');
   return createRemote({
@@ -60,7 +87,7 @@ export async function connectRemote(world: World): Promise<Remote> {
 }
 
 /** The checkout. */
-export async function openRepository(world: World): Promise<Repository> {
+async function openRepository(world: World): Promise<Repository> {
   const [{ createRepository }, { createSecretScanner }] = await Promise.all([import('./git/checkout.ts'), import('./secrets/scanner.ts')]);
   const { config, context } = world;
   return createRepository({
@@ -73,8 +100,32 @@ export async function openRepository(world: World): Promise<Repository> {
   });
 }
 
+/** The lanes' cells on a git ref. */
+async function openCells(world: World): Promise<CellStore> {
+  const { createRefCells } = await import('./git/ref-cells.ts');
+  const { config, context, environment, runFolder } = world;
+  return createRefCells({ url: remoteUrl(context), access: { kind: 'token', token: config.githubToken }, workFolder: join(runFolder, 'cells'), env: environment as NodeJS.ProcessEnv, now: systemClock.now });
+}
+
+/** The state store that the input asks for; `cells` is null where the cache alone keeps it. */
+async function openStore(world: World, cells: CellStore | null): Promise<StateStore> {
+  const [{ createLayeredStore }, { createGuardedStore }] = await Promise.all([import('./state/layered-store.ts'), import('./state/guarded-store.ts')]);
+  const guarded = cells === null ? null : createGuardedStore({ cells, lease: () => leaseOf(world), now: systemClock.now });
+  const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
+  return createLayeredStore({ guarded, copies });
+}
+
+async function openBudget(cells: CellStore): Promise<BudgetStore> {
+  const { createBudgetStore } = await import('./state/budget-store.ts');
+  return createBudgetStore(cells, systemClock.now);
+}
+
+function leaseOf({ config, context, mark }: World): Lease {
+  return { mark, runId: context.runId, runAttempt: context.runAttempt, runUrl: context.runUrl, acquiredAt: systemClock.now(), durationMs: leaseMs(config.policy.maxRunMs) };
+}
+
 /** The Actions cache, each operation in a process of its own. */
-export async function openStore(world: World): Promise<StateStore> {
+async function openCache(world: World): Promise<CopyStore> {
   const { cacheTimeouts, createCacheStore } = await import('./state/cache-store.ts');
   return createCacheStore({
     ...cacheTimeouts,
@@ -89,7 +140,7 @@ export async function openStore(world: World): Promise<StateStore> {
 }
 
 /** The agent's CLI. */
-export async function createAgent(world: World): Promise<Agent> {
+async function createAgent(world: World): Promise<Agent> {
   const { createClaudeAgent } = await import('./agents/claude.ts');
   const { config, context, environment } = world;
   return createClaudeAgent({
@@ -108,7 +159,7 @@ export async function createAgent(world: World): Promise<Agent> {
 }
 
 /** The user's verify commands. */
-export async function createCommands(world: World): Promise<Verifier> {
+async function createCommands(world: World): Promise<Verifier> {
   const { createVerifier } = await import('./agents/command.ts');
   const { config, context } = world;
   return createVerifier({ commands: config.verify, workFolder: context.workspace, environment: verifyEnvironment(world.environment, config.agent.envNames), mark: world.mark, log: world.log, now: systemClock.now });
@@ -134,4 +185,41 @@ export async function endAgent(mark: string): Promise<void> {
 export async function giveCredentialsBack({ runFolder }: Pick<World, 'runFolder'>): Promise<void> {
   const { restoreCredentials } = await import('./git/credentials.ts');
   await restoreCredentials(join(runFolder, 'git'));
+}
+
+/** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
+const MAX_PROMPT_BYTES = 1024 * 1024;
+/** The prompt shows the last 2,000 characters; a character is at most four bytes. */
+const MAX_LEARNINGS_BYTES = 8_000;
+
+/** This machine, as main needs it. */
+export function createPlace(world: World, startedAt: number): RunPlace {
+  const { context, runFolder, mark } = world;
+  return {
+    readPrompt: () => readPrompt(world),
+    readLearnings: async () => (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    record: (record) => { writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record }); },
+    loss: () => (existsSync(runFolder) ? null : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`),
+    sessionFolder: sessionFolderOf(world),
+    onCancel,
+    endAgent: () => endAgent(mark),
+    exit: (code) => process.exit(code),
+  };
+}
+
+/** Where the session's transcript is put before it is stored. */
+export function sessionFolderOf({ runFolder }: Pick<World, 'runFolder'>): string {
+  return join(runFolder, 'session');
+}
+
+/** The user's prompt, or the built-in one. */
+async function readPrompt({ context, config, actionFolder, log }: World): Promise<string> {
+  for (const path of [config.promptFile, 'PROMPT.md']) {
+    const text = await readWorkspaceFile(context.workspace, path, MAX_PROMPT_BYTES);
+    if (text !== null && text.trim() !== '') {
+      log.info(`prompt: ${path}`);
+      return text;
+    }
+  }
+  return readFile(join(actionFolder, 'templates', 'PROMPT.md'), 'utf8');
 }

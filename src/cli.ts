@@ -1,9 +1,15 @@
 import { analyzeCommand } from './cli/analyze.ts';
 import type { Command, Terminal } from './cli/command.ts';
+import { createOrderCommands } from './cli/orders.ts';
 import { replayCommand } from './cli/replay.ts';
 import { runCommand } from './cli/run-command.ts';
+import type { OpenPlaces } from './cli/state-places.ts';
+import { createStatusCommand } from './cli/status.ts';
 
-const COMMANDS: readonly Command[] = [analyzeCommand, replayCommand];
+/** Loaded by the commands that need it: the others start without git. */
+const open: OpenPlaces = async (checkout) => (await import('./cli-places.ts')).openPlaces(checkout);
+
+const COMMANDS: readonly Command[] = [analyzeCommand, replayCommand, createStatusCommand(open), ...createOrderCommands(open)];
 
 /** The command `ralph`. */
 export async function cli(): Promise<void> {

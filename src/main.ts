@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { actionFolderOf, secretsOf, systemClock, type World } from './adapters.ts';
+import { connect, createPlace, createWorld, secretsOf, systemClock, type World } from './adapters.ts';
 import type { Config, RunContext } from './config/config.ts';
 import { parseInputs } from './config/inputs.ts';
 import { conclude, type Outcome } from './core/outcome.ts';
@@ -34,15 +34,15 @@ export async function main(): Promise<void> {
     const mark = randomUUID();
     const runFolder = createRunFolder(context.temp);
     // First the record: post takes a folder that is remembered and holds none for one that was tampered with.
-    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, work: null });
+    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, held: null, work: null });
     // The mark by itself as well: processes must be found even when the folder is gone.
     rememberForPost('mark', mark);
     rememberForPost('run-folder', runFolder);
     // Set at once: the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => { setOutputs({ 'journal-path': path }); });
-    const world: World = { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, log, debug: debugRedacted, runFolder, mark };
+    const world = createWorld({ environment, config, context, runFolder, mark });
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
-    return Promise.race([runRiver({ world, startedAt, appendJournal: journal.append, leave }), left]);
+    return Promise.race([runRiver({ ...world, connect: connect(world), place: createPlace(world, startedAt), startedAt, appendJournal: journal.append, leave }), left]);
   }
 
   function giveUp(error: unknown): void {

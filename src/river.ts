@@ -1,31 +1,66 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { connectForge, connectRemote, createAgent, createCommands, endAgent, openRepository, openStore, systemClock, type World } from './adapters.ts';
+import type { Config, RunContext } from './config/config.ts';
 import type { Outcome } from './core/outcome.ts';
+import type { LaneId } from './core/state.ts';
 import { countTasks } from './core/tasks/queue.ts';
+import { letGo } from './gate/claim.ts';
 import { acknowledge, gate } from './gate/gate.ts';
 import { loop } from './loop/loop.ts';
 import type { LoopRun } from './loop/loop-run.ts';
 import type { Work } from './loop/work.ts';
-import type { Agent } from './ports.ts';
+import type { Agent, BudgetStore, Clock, Forge, Log, Remote, Repository, StateStore, Verifier } from './ports.ts';
 import { publishAnswer } from './publish/answer.ts';
 import { isOnRemote, publish, type PublishRun } from './publish/publish.ts';
 import { reportOfEnd, reportOfWork } from './publish/report-of.ts';
 import { renderIterationEnd, renderProgressLine } from './report/progress.ts';
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
-import { onCancel } from './runner/cancellation.ts';
 import { failureOf, messageOf, type Failure } from './runner/failure.ts';
-import { readWorkspaceFile } from './runner/workspace-files.ts';
-import { writeRunRecord } from './run-record.ts';
+import type { RunRecord } from './run-record.ts';
 
-/** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
-const MAX_PROMPT_BYTES = 1024 * 1024;
-/** The prompt shows the last 2,000 characters; a character is at most four bytes. */
-const MAX_LEARNINGS_BYTES = 8_000;
+/** The world that a run talks to. Each is made at its first use, and once. */
+export interface Connections {
+  readonly forge: () => Promise<Forge>;
+  readonly remote: () => Promise<Remote>;
+  readonly repository: () => Promise<Repository>;
+  readonly store: () => Promise<StateStore>;
+  /** null: nothing is counted for the whole repository. */
+  readonly budget: () => Promise<BudgetStore | null>;
+  readonly agent: () => Promise<Agent>;
+  readonly verifier: () => Promise<Verifier>;
+}
 
-export interface River {
-  readonly world: World;
+/** What a run has of its machine. */
+export interface RunPlace {
+  /** The user's prompt, or the built-in one. */
+  readonly readPrompt: () => Promise<string>;
+  readonly readLearnings: () => Promise<string>;
+  /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
+  readonly record: (record: Omit<RunRecord, 'version' | 'mark' | 'startedAt'>) => void;
+  /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */
+  readonly loss: () => string | null;
+  /** Folder for the session's transcript. */
+  readonly sessionFolder: string;
+  /** Calls `giveUp` when the run was cancelled and is not done in time. */
+  readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
+  /** Ends the agent's processes. */
+  readonly endAgent: () => Promise<void>;
+  readonly exit: (code: number) => void;
+}
+
+/** What main and post have in common. */
+export interface RunFrame {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly mark: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly debug: (text: string) => void;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
+  readonly connect: Connections;
+}
+
+export interface River extends RunFrame {
+  readonly place: RunPlace;
   readonly startedAt: number;
   readonly appendJournal: LoopRun['appendJournal'];
   /** Ends the run while a part of it hangs. */
@@ -33,17 +68,18 @@ export interface River {
 }
 
 /** The river: gate → loop → publish. Whatever happens in it ends in a report; what was finished before a failure is published. */
-export async function runRiver({ world, startedAt, appendJournal, leave }: River): Promise<RunReport> {
-  const { config, context, runFolder, mark, log, redact, debug } = world;
+export async function runRiver(river: River): Promise<RunReport> {
+  const { config, context, mark, clock, log, redact, debug, connect, place, startedAt } = river;
   let work: Work | null = null;
-  const record = (stage: 'work' | 'ended'): void => { writeRunRecord(runFolder, { version: 1, stage, mark, startedAt, work }); };
+  let held: LaneId | null = null;
+  const record = (stage: RunRecord['stage']): void => { place.record({ stage, held, work }); };
   const keep = (latest: Work): void => {
     work = latest;
     record('work');
   };
   let toldOfRecord = false;
   /** For where no new call depends on the record any more: the work is in memory, and publishing it matters more. */
-  const tryToRecord = (stage: 'work' | 'ended'): void => {
+  const tryToRecord = (stage: RunRecord['stage']): void => {
     try {
       record(stage);
     } catch (error) {
@@ -51,16 +87,16 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
       toldOfRecord = true;
     }
   };
-  const frame = (): Parameters<typeof reportOfEnd>[0] => ({ config, context, redact, now: systemClock.now() });
+  const frame = (): Parameters<typeof reportOfEnd>[0] => ({ config, context, redact, now: clock.now() });
 
-  const signal = onCancel(async (why) => {
-    await endAgent(mark);
+  const signal = place.onCancel(async (why) => {
+    await place.endAgent();
     if (work !== null) {
       log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
-      process.exit(1);
+      place.exit(1);
     }
     tryToRecord('ended');
-    leave(endedReport({ kind: 'cancelled', reason: 'signal' }));
+    river.leave(endedReport({ kind: 'cancelled', reason: 'signal' }));
   });
 
   try {
@@ -70,22 +106,30 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
   }
 
   async function flow(): Promise<RunReport> {
-    const repository = await openRepository(world);
+    const repository = await connect.repository();
     // Read before anything else: from the checkout as the job made it, before any agent ran.
-    const promptTemplate = await readPrompt(world);
+    const promptTemplate = await place.readPrompt();
     const publishing = await publisher(null);
-    const intake = await gate({ ...publishing, repository });
+    // On disk before the lane is claimed: a run that is killed right behind its claim is let go by post.
+    const claiming = (lane: LaneId): void => {
+      held = lane;
+      record('gate');
+    };
+    const intake = await gate({ ...publishing, repository, claiming });
     if (intake.kind === 'end') {
+      held = null;
       await publishAnswer(publishing, intake);
       tryToRecord('ended');
       return reportOfEnd(frame(), intake, startedAt);
     }
-    const agent = await createAgent(world);
+    const agent = await connect.agent();
     const agentName = nameOfAgent(await agent.prepare());
     await acknowledge(publishing.forge, intake);
-    const verifier = await createCommands(world);
-    const readLearnings = async (): Promise<string> => (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '';
-    const finished = await loop({ config, agent, agentName, repository, verifier, clock: systemClock, log, signal, runId: context.runId, promptTemplate, readLearnings, redact, narrate, appendJournal, record: keep }, intake);
+    const verifier = await connect.verifier();
+    const finished = await loop(
+      { config: { ...config, policy: intake.policy }, agent, agentName, repository, verifier, clock, log, signal, runId: context.runId, promptTemplate, readLearnings: place.readLearnings, redact, narrate, appendJournal: river.appendJournal, record: keep },
+      intake,
+    );
     keep(finished);
     await agent.sweep();
     // A cancelled job has seconds left: post publishes what the loop put on disk.
@@ -93,14 +137,16 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
     return publishWork(await publisher(agent), finished);
   }
 
-  /** After a failure: publishes what was finished before it. */
+  /** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
   async function salvage(error: unknown): Promise<RunReport> {
     const outcome = whatFailed(error);
     if (work === null) {
+      if (held !== null) await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held);
+      held = null;
       tryToRecord('ended');
       return endedReport(outcome);
     }
-    const unfinished: Work = { ...(work as Work), outcome, endedAt: systemClock.now() };
+    const unfinished: Work = { ...(work as Work), outcome, endedAt: clock.now() };
     work = unfinished;
     tryToRecord('work');
     try {
@@ -114,19 +160,22 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
   function whatFailed(error: unknown): Failure {
     const failure = failureOf(error, debug);
     // Everything fails in some way of its own then; this is the one thing worth saying.
-    if (!existsSync(runFolder)) return { kind: 'failed', reason: 'infrastructure', message: `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.` };
-    return failure;
+    const loss = place.loss();
+    return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
   }
 
   async function publishWork(publishing: PublishRun, finished: Work): Promise<RunReport> {
     const report = await publish(publishing, finished);
     // Commits that are only on this machine are not given up before post has tried as well.
-    if (isOnRemote(finished, report)) tryToRecord('ended');
+    if (isOnRemote(finished, report)) {
+      held = null;
+      tryToRecord('ended');
+    }
     return report;
   }
 
   async function publisher(agent: Agent | null): Promise<PublishRun> {
-    return connectPublisher(world, agent);
+    return connectPublisher(river, agent, place.sessionFolder);
   }
 
   function narrate(entry: Work['journal'][number], { tasks, state }: Work): void {
@@ -136,29 +185,15 @@ export async function runRiver({ world, startedAt, appendJournal, leave }: River
   }
 
   function endedReport(outcome: Outcome): RunReport {
-    return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: systemClock.now() });
+    return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
   }
 }
 
 /** The publisher's ports; `agent` (null: none at hand) knows where the session's transcript is. */
-export async function connectPublisher(world: World, agent: Agent | null): Promise<PublishRun> {
-  const { config, context, log, redact } = world;
-  const [forge, remote, store] = await Promise.all([connectForge(world), connectRemote(world), openStore(world)]);
-  const folder = join(world.runFolder, 'session');
-  const exportSession = async (id: string): Promise<string | null> => (agent !== null && (await agent.exportSession(id, folder)) ? folder : null);
-  return { config, context, forge, remote, store, clock: systemClock, log, redact, exportSession };
-}
-
-/** The user's prompt, or the built-in one. */
-async function readPrompt({ context, config, actionFolder, log }: World): Promise<string> {
-  for (const path of [config.promptFile, 'PROMPT.md']) {
-    const text = await readWorkspaceFile(context.workspace, path, MAX_PROMPT_BYTES);
-    if (text !== null && text.trim() !== '') {
-      log.info(`prompt: ${path}`);
-      return text;
-    }
-  }
-  return readFile(join(actionFolder, 'templates', 'PROMPT.md'), 'utf8');
+export async function connectPublisher({ config, context, mark, clock, log, redact, connect }: RunFrame, agent: Agent | null, sessionFolder: string): Promise<PublishRun> {
+  const [forge, remote, store, budget] = await Promise.all([connect.forge(), connect.remote(), connect.store(), connect.budget()]);
+  const exportSession = async (id: string): Promise<string | null> => (agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null);
+  return { config, context, mark, runUrl: context.runUrl, forge, remote, store, budget, clock, log, redact, exportSession };
 }
 
 /** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another CLI. */

@@ -1,5 +1,6 @@
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LaneId } from './core/state.ts';
 import type { Work } from './loop/work.ts';
 import { messageOf } from './runner/failure.ts';
 import { UserError } from './user-error.ts';
@@ -11,6 +12,8 @@ export interface RunRecord {
   /** Every process of the agent carries it. */
   readonly mark: string;
   readonly startedAt: number;
+  /** The lane that this run holds, or was about to claim; null: none. */
+  readonly held: LaneId | null;
   /** null until the loop begins. */
   readonly work: Work | null;
 }

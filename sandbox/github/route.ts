@@ -1,5 +1,5 @@
 import type { Renderer } from './render.ts';
-import type { GitHubState, Person } from './state.ts';
+import type { CacheShelf, GitHubState, Person } from './state.ts';
 
 /** One operation of the stand-in. `needs`: any one of these rights is enough. */
 export interface Route {
@@ -30,6 +30,7 @@ export interface Call {
   readonly token: TokenIdentity;
   readonly viewer: Person;
   readonly now: number;
+  readonly caches: CacheShelf;
   /** Tips of the remote's branches by name. */
   readonly branches: () => Promise<Readonly<Record<string, string>>>;
 }

@@ -7,6 +7,7 @@ export const repositoryRoutes: readonly Route[] = [
   { method: 'GET', path: '/collaborators/:login/permission', needs: ['metadata=read'], answer: permission },
   { method: 'GET', path: '/actions/caches', needs: ['actions=read'], answer: listCaches },
   { method: 'DELETE', path: '/actions/caches', needs: ['actions=write'], answer: deleteCaches },
+  { method: 'DELETE', path: '/actions/caches/:id', needs: ['actions=write'], answer: deleteCache },
 ];
 
 /** Everybody may read a public repository; a login that ends in `-deleted` stands for an account that is none. */
@@ -19,18 +20,28 @@ function permission({ state, parameters, render }: Call): Answer {
 
 function listCaches(call: Call): Answer {
   const found = matching(call, (cache, key) => cache.key.startsWith(key));
-  const answer = page(call, found, call.render.cache);
+  // Nobody's restore is counted here, so that the default, the last access, is the creation as well.
+  const measure = (cache: StoredCache) => (call.query.get('sort') === 'size_in_bytes' ? cache.sizeInBytes : cache.createdAt);
+  const ascending = found.toSorted((left, right) => measure(left) - measure(right) || left.id - right.id);
+  const answer = page(call, call.query.get('direction') === 'asc' ? ascending : ascending.reverse(), call.render.cache);
   return { ...answer, body: { total_count: found.length, actions_caches: answer.body } };
 }
 
 function deleteCaches(call: Call): Answer {
   const found = matching(call, (cache, key) => cache.key === key);
   if (found.length === 0) return notFound;
-  for (const cache of found) call.state.caches.splice(call.state.caches.indexOf(cache), 1);
+  for (const cache of found) call.caches.remove(cache);
   return { status: 200, body: { total_count: found.length, actions_caches: found.map(call.render.cache) } };
 }
 
-function matching({ state, query }: Call, keyFits: (cache: StoredCache, key: string) => boolean): readonly StoredCache[] {
+function deleteCache({ caches, parameters }: Call): Answer {
+  const found = caches.list().find(({ id }) => String(id) === parameters['id']);
+  if (found === undefined) return notFound;
+  caches.remove(found);
+  return { status: 204 };
+}
+
+function matching({ caches, query }: Call, keyFits: (cache: StoredCache, key: string) => boolean): readonly StoredCache[] {
   const ref = query.get('ref');
-  return state.caches.filter((cache) => keyFits(cache, query.get('key') ?? '') && (ref === null || cache.ref === ref));
+  return caches.list().filter((cache) => keyFits(cache, query.get('key') ?? '') && (ref === null || cache.ref === ref));
 }

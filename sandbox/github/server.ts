@@ -8,13 +8,15 @@ import { type Answer, type Call, notFound, refusal, type Route, text, type Token
 import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
 import { repositoryRoutes } from './routes-repository.ts';
-import { createState, type GitHubState } from './state.ts';
+import { type CacheShelf, createState, type GitHubState, shelfOf } from './state.ts';
 
 export interface GitHubOptions {
   readonly repository: GitHubState['repository'];
   /** Tips of the git remote's branches by name. */
   readonly branches: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
+  /** A cache service's; without one the state's own list. */
+  readonly caches?: CacheShelf;
   readonly now: () => number;
 }
 
@@ -98,6 +100,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       token,
       viewer: { login: token.login, type: token.kind === 'app' ? 'Bot' : 'User' },
       now: options.now(),
+      caches: options.caches ?? shelfOf(state.caches),
       branches: async () => options.branches(),
     };
     if (method === 'POST' && path === '/graphql') return answerGraphql({ ...call, parameters: {} });

@@ -11,6 +11,7 @@ export interface GitHubState {
   readonly pulls: StoredPull[];
   readonly comments: StoredComment[];
   readonly reactions: StoredReaction[];
+  /** Unless a cache service keeps them. */
   readonly caches: StoredCache[];
   nextId: number;
 }
@@ -87,6 +88,19 @@ export interface StoredCache {
   readonly version: string;
   readonly sizeInBytes: number;
   readonly createdAt: number;
+}
+
+/** Where the repository's Actions caches are kept. */
+export interface CacheShelf {
+  list(): readonly StoredCache[];
+  remove(cache: StoredCache): void;
+}
+
+export function shelfOf(caches: StoredCache[]): CacheShelf {
+  return {
+    list: () => caches,
+    remove: (cache) => void caches.splice(caches.indexOf(cache), 1),
+  };
 }
 
 export function createState(repository: GitHubState['repository'], now: number): GitHubState {

@@ -46,10 +46,18 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
   return {
     prepare: async () => versionOf(await ready(), { cwd: workFolder, environment, mark }),
     call: async (call) => callClaude(await ready(), options, call),
-    exportSession: (id, folder) => exportSession({ configFolder, workFolder }, { id, folder, redact: options.redact }),
+    exportSession: (id, folder) => keepSession(options, id, folder),
     importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
     sweep: () => endMarked(mark),
   };
+}
+
+/** Says what is not kept of it. */
+async function keepSession({ configFolder, workFolder, redact, log }: ClaudeOptions, id: string, folder: string): Promise<boolean> {
+  const exported = await exportSession({ configFolder, workFolder }, { id, folder, redact });
+  if (exported.kind === 'left-behind') log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
+  else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');
+  return exported.kind === 'exported';
 }
 
 /** Ends every process that carries the mark; for `post`, which has no agent. */

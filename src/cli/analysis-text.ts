@@ -10,7 +10,7 @@ export function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string
     ['format', format],
     ['signal', describeSignal(analysis.signal)],
     ...(fencedBlock ? [['note', 'the message ends in a status block in a code fence, which does not count'] as const] : []),
-    ...(analysis.signal.unreadable.length > 0 ? [['unreadable', analysis.signal.unreadable.map(plainLine).join(', ')] as const] : []),
+    ...(analysis.signal.unreadable.length > 0 ? [['unreadable', analysis.signal.unreadable.map((field) => plainLine(field)).join(', ')] as const] : []),
     ...(analysis.signal.recommendation === null ? [] : [['recommends', plainLine(analysis.signal.recommendation)] as const]),
     ['completion', `${analysis.completionIndicator ? 'indicated' : 'not indicated'}, confidence ${String(analysis.confidence)}`],
     ['kind', kindsOf(analysis).join(', ') || 'nothing special'],

@@ -5,6 +5,8 @@ import type { Policy } from '../core/policy.ts';
 export interface Config {
   readonly githubToken: string;
   readonly taskLabel: string;
+  /** Words of a command for a dispatched run; empty = none. */
+  readonly command: string;
   readonly agent: AgentConfig;
   /** Relative to the workspace. */
   readonly promptFile: string;
@@ -18,7 +20,7 @@ export interface Config {
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
-  readonly stateStore: 'auto' | 'cache' | 'none';
+  readonly stateStore: 'auto' | 'cache' | 'ref' | 'none';
   readonly failOn: readonly OutcomeKind[];
 }
 
@@ -40,7 +42,7 @@ export interface RunContext {
   readonly serverUrl: string;
   readonly apiUrl: string;
   readonly runId: string;
-  readonly runAttempt: string;
+  readonly runAttempt: number;
   readonly runUrl: string;
   readonly event: { readonly name: string; readonly payload: unknown };
   /** Whether the job's environment holds anything with which the agent could log in. */

@@ -11,6 +11,7 @@ const OUTCOME_KINDS = ['cancelled', 'complete', 'halted', 'blocked', 'parked', '
 const inputs = z.object({
   'github-token': filled('a token, for example ${{ github.token }}'),
   'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels'),
+  command: z.string().max(100, 'is longer than any command'),
   'agent-version': z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330'),
   'agent-path': optional(),
   'agent-args': lines(),
@@ -25,7 +26,7 @@ const inputs = z.object({
   'allow-protected-paths': lines(),
   'max-patch-files': whole({ min: 1, max: 100_000 }),
   'max-patch-kib': whole({ min: 1, max: 1_048_576 }),
-  'state-store': choice('auto', 'cache', 'none'),
+  'state-store': choice('auto', 'cache', 'ref', 'none'),
   'fail-on': z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(OUTCOME_KINDS, { error: `must be a list of: ${OUTCOME_KINDS.join(', ')}` }))),
 });
 
@@ -46,6 +47,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   return {
     githubToken: input['github-token'],
     taskLabel: input['task-label'],
+    command: input.command,
     agent: { version: input['agent-version'], path: input['agent-path'], args: input['agent-args'], envNames: input['agent-env'], model: input.model },
     promptFile: input['prompt-file'],
     policy: policyOf(input, input.verify.length > 0),

@@ -7,6 +7,7 @@ import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { parseState, serializeState, type LaneId, type LaneState } from './state.ts';
 import type { QueuedTask, TaskId } from './tasks/task.ts';
+import { tryJson } from './try-json.ts';
 
 /** First line of a run's journal: what the decisions of the run started from. */
 export interface JournalStart {
@@ -140,12 +141,4 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const fields = [...new Set(issues.map(({ path }) => path.join('.')))];
   const named = fields.filter((field) => field !== '').slice(0, 5);
   return named.length === 0 ? 'it is no line of a journal' : `${named.join(', ')}: missing, or not as the schema wants it`;
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,7 +8,6 @@ export type SessionReset =
   | 'circuit_opened'
   | 'completed'
   | 'cancelled'
-  | 'by_person'
   | 'task_changed'
   | 'expired'
   | 'session_fresh'

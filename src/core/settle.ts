@@ -123,10 +123,9 @@ export function loseProgress(run: { readonly before: LaneState; readonly after: 
   return { ...after, circuit, tasks, currentTask, signals, lastIteration, session: null };
 }
 
-/** CLOSED by a person's command. */
-export function resetCircuit(state: LaneState, now: number): LaneState {
-  if (state.circuit.kind === 'closed') return { ...state, circuit: reset(state.circuit) };
-  return noted({ ...state, circuit: reset(state.circuit) }, { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'by_person' });
+/** CLOSED by a person's order; `reason` says whose. */
+export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
+  return noted({ ...state, circuit: reset(state.circuit) }, { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason });
 }
 
 /** A failed or blocked task gets all its attempts again; asked for by a person. */

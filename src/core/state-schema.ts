@@ -53,7 +53,7 @@ const task = z.object({
 const published = z.object({ head: objectId, pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable() });
 
 const body = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   lane: z.string().max(120),
   sequence: count,
   savedAt: instant,
@@ -70,6 +70,7 @@ const body = z.object({
   currentTask: taskId.nullable(),
   park: z.object({ reason: parkReason, resumeAt: instant, taskId: taskId.nullable(), branchHead: objectId.nullable() }).nullable(),
   pause: z.object({ by: word, at: instant }).nullable(),
+  ordersApplied: count,
   ledger: z.array(z.object({ day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/), calls: count, tokens: count, costUsd: amount, minutes: amount })).max(31),
   transitions: z
     .array(z.object({ at: instant, subject: z.enum(['circuit', 'session', 'task', 'pause', 'park', 'state']), from: word, to: word, reason: word }))
@@ -78,7 +79,7 @@ const body = z.object({
   lastIteration: lastIteration.nullable(),
 });
 
-/** Version 1 of a lane's document, in the parts that are judged one by one. */
+/** A lane's document, in the parts that are judged one by one. */
 export const laneStateParts = {
   head: z.object({ version: z.number().int().min(1), lane: z.string(), circuit: z.unknown().optional(), windows: z.unknown().optional() }),
   body,
@@ -88,3 +89,6 @@ export const laneStateParts = {
   day,
   opened: z.object({ openedAt: instant }),
 };
+
+/** What the repository's budget has in common with a lane's document. */
+export const budgetParts = { hour, day, instant, count, amount };

@@ -1,14 +1,24 @@
 import type { HintCode } from './hints.ts';
 import type { CircuitReason, OutcomeKind, ParkReason } from './outcome.ts';
 import { laneStateParts } from './state-schema.ts';
+import { migrateState } from './state-migrations.ts';
 import type { TaskId, TaskProgress } from './tasks/task.ts';
+import { tryJson } from './try-json.ts';
 
 /** `queue` or `issue-N`. */
 export type LaneId = string;
 
+/** The lane that works on every task without a lane of its own. */
+export const QUEUE: LaneId = 'queue';
+
+/** The lane of one issue. */
+export function issueLane(issue: number): LaneId {
+  return `issue-${String(issue)}`;
+}
+
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
 export interface LaneState {
-  readonly version: 1;
+  readonly version: typeof stateVersion;
   readonly lane: LaneId;
   /** Grows by one with every save; the higher of two copies is the newer. */
   readonly sequence: number;
@@ -21,6 +31,8 @@ export interface LaneState {
   readonly currentTask: TaskId | null;
   readonly park: { readonly reason: ParkReason; readonly resumeAt: number; readonly taskId: TaskId | null; readonly branchHead: string | null } | null;
   readonly pause: { readonly by: string; readonly at: number } | null;
+  /** Number of the newest order that this state has obeyed. */
+  readonly ordersApplied: number;
   /** Calls, tokens, cost and minutes per UTC day, newest last, at most 31. */
   readonly ledger: readonly LedgerDay[];
   /** Newest last, at most 50. */
@@ -113,8 +125,12 @@ export type ParsedState =
   | { readonly kind: 'unreadable'; readonly why: string }
   | { readonly kind: 'newer'; readonly version: number };
 
+/** Version of the documents that are written; older ones are migrated. */
+export const stateVersion = 2;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const maxStateBytes = 64 * 1024;
+/** What is kept of a session's transcript: more is not worth its transfer. */
+export const maxSessionBytes = 10 * 1024 * 1024;
 export const maxTransitions = 50;
 export const maxLedgerDays = 31;
 /** Longer reasons in the state are cut. */
@@ -130,7 +146,7 @@ export function closedCircuit(totalOpens: number): Circuit & { readonly kind: 'c
 /** The state of a lane that never ran. */
 export function initialState(lane: LaneId, now: number): LaneState {
   return {
-    version: 1,
+    version: stateVersion,
     lane,
     sequence: 0,
     savedAt: now,
@@ -142,6 +158,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     currentTask: null,
     park: null,
     pause: null,
+    ordersApplied: 0,
     ledger: [],
     transitions: [],
     lastRun: null,
@@ -167,16 +184,17 @@ export function noted(state: LaneState, transition: Transition): LaneState {
 /** Reads a stored document. Any string is answered; nothing in it is trusted beyond its schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
   if (bytesOf(document) > maxStateBytes) return { kind: 'unreadable', why: `it is longer than ${maxStateBytes} bytes` };
-  const json = tryJson(document);
-  const head = laneStateParts.head.safeParse(json);
-  if (!head.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
-  if (head.data.version > 1) return { kind: 'newer', version: head.data.version };
-  if (head.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+  const stored = tryJson(document);
+  const written = laneStateParts.head.safeParse(stored);
+  if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
+  if (written.data.version > stateVersion) return { kind: 'newer', version: written.data.version };
+  if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+  const json = migrateState(stored, written.data.version);
   const body = laneStateParts.body.safeParse(json);
   if (!body.success) return { kind: 'unreadable', why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it` };
 
-  const circuit = laneStateParts.circuit.safeParse(head.data.circuit);
-  const windows = parseWindows(head.data.windows, body.data.savedAt);
+  const circuit = laneStateParts.circuit.safeParse(written.data.circuit);
+  const windows = parseWindows(written.data.windows, body.data.savedAt);
   const problems = [
     ...(circuit.success ? [] : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.']),
     ...windows.problems,
@@ -228,14 +246,6 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
 
 function keepTasks(state: LaneState, keep: (entry: [TaskId, TaskProgress]) => boolean): Readonly<Record<TaskId, TaskProgress>> {
   return Object.fromEntries(Object.entries(state.tasks).filter(keep));
-}
-
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function bytesOf(text: string): number {

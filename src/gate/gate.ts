@@ -1,42 +1,31 @@
-import { z } from 'zod';
-import type { Config, RunContext } from '../config/config.ts';
-import { nextStep, startRun } from '../core/decide.ts';
+import { nextTask } from '../core/tasks/queue.ts';
+import type { OrderGiven } from '../core/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { isPlanComplete, nextTask } from '../core/tasks/queue.ts';
-import type { Task } from '../core/tasks/task.ts';
-import type { Clock, Forge, Log, Remote, Repository, StateStore } from '../ports.ts';
+import { applyOrders } from '../core/orders.ts';
+import { issueLane, QUEUE, serializeState, type LaneId } from '../core/state.ts';
+import type { Forge } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import type { Answer, Intake, Lane, Notes } from './intake.ts';
+import { admit, baseBranch, withoutOwnLane, type GateRun } from './admit.ts';
+import { endIntake, type Answer, type Intake } from './intake.ts';
 import { readIntent, type Intent, type Thread } from './intent.ts';
-import { reopenProgress, restoreState, type RestoredLane } from './restore.ts';
-import { findStart } from './start.ts';
+import { restoreState } from './restore.ts';
 import { tasksOfIssues } from './tasks.ts';
-
-/** What the gate needs of the world. */
-export interface GateRun {
-  readonly config: Config;
-  readonly context: RunContext;
-  readonly forge: Forge;
-  readonly repository: Repository;
-  readonly remote: Remote;
-  readonly store: StateStore;
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
 export async function gate(run: GateRun): Promise<Intake> {
-  const intent = readIntent(run.context.event, run.config.taskLabel);
+  const intent = readIntent(run.context.event, run.config);
   switch (intent.kind) {
     case 'not-for-us':
       run.log.info(`Nothing to do: ${intent.why}`);
-      return end({ kind: 'idle', reason: 'not_for_us' });
+      return endIntake({ kind: 'idle', reason: 'not_for_us' });
     case 'work-queue':
       return workQueue(run);
     case 'work-issue':
       return workLabeledIssue(run, intent);
     case 'command':
       return obey(run, intent);
+    case 'dispatched-command':
+      return obeyDispatch(run, intent);
   }
 }
 
@@ -48,7 +37,7 @@ export async function acknowledge(forge: Forge, { tasks, state }: Extract<Intake
 
 async function workLabeledIssue(run: GateRun, intent: Extract<Intent, { kind: 'work-issue' }>): Promise<Intake> {
   if (!(await mayCommand(run, intent.actor))) {
-    return end(notAllowed(intent.actor, `label an issue "${run.config.taskLabel}" for Ralph`));
+    return endIntake(notAllowed(intent.actor, `label an issue "${run.config.taskLabel}" for Ralph`));
   }
   return answering(intent.issue, () => workIssue(run, intent.issue));
 }
@@ -58,12 +47,12 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
   const comment = { kind: 'comment', id: intent.commentId } as const;
   if (!(await mayCommand(run, intent.actor))) {
     await forge.react(comment, '-1');
-    return end(notAllowed(intent.actor, 'command Ralph'));
+    return endIntake(notAllowed(intent.actor, 'command Ralph'));
   }
   await forge.react(comment, 'eyes');
   const thread = intent.thread.number;
   const lane = await laneOfThread(run, intent.thread);
-  if (lane.kind === 'none') return { ...end({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why: lane.why } } };
+  if (lane.kind === 'none') return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why: lane.why } } };
   switch (intent.command.kind) {
     case 'run': {
       const { issue } = lane;
@@ -71,6 +60,11 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
     }
     case 'status':
       return tellStatus(run, lane.issue, { thread, text: { kind: 'status' } });
+    case 'order': {
+      const { issue } = lane;
+      const given: OrderGiven = { kind: intent.command.order, by: intent.actor, from: 'comment', at: run.clock.now() };
+      return answering(thread, () => giveOrder(run, issue, given));
+    }
     case 'unknown':
       return tellStatus(run, lane.issue, { thread, text: { kind: 'help', word: intent.command.word } });
   }
@@ -83,26 +77,68 @@ async function answering(thread: number, ask: () => Promise<Intake>): Promise<In
     return intake.kind === 'end' && intake.answer === null ? { ...intake, answer: { thread, text: { kind: 'status' } } } : intake;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { ...end({ kind: 'failed', reason: error.kind, message: error.message }), answer: { thread, text: { kind: 'refusal', why: error.message } } };
+    return { ...endIntake({ kind: 'failed', reason: error.kind, message: error.message }), answer: { thread, text: { kind: 'refusal', why: error.message } } };
   }
 }
 
-/** An answer, with how the lane stands. An issue without a branch of its own belongs to the queue, as `issue: null` does. */
-async function tellStatus(run: GateRun, issue: number | null, answer: Answer): Promise<Intake> {
+/** A command that a dispatch gives to the queue. Who may dispatch may command. */
+async function obeyDispatch(run: GateRun, { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>): Promise<Intake> {
+  switch (command.kind) {
+    case 'run':
+      return workQueue(run);
+    case 'order':
+      return giveOrder(run, null, { kind: command.order, by: actor, from: 'dispatch', at: run.clock.now() });
+    default:
+      return tellStatus(run, null, null);
+  }
+}
+
+/** Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Throws a UserError when it cannot be kept. */
+async function giveOrder(run: GateRun, issue: number | null, given: OrderGiven): Promise<Intake> {
+  const { config, store, clock } = run;
+  if (config.stateStore === 'none') throw notKept(given, 'state-store is "none", so nothing is kept from run to run');
+  const lane = await laneIdOf(run, issue);
+  const ordered = await store.order(lane, given);
+  if (ordered.kind === 'not-kept') throw notKept(given, ordered.why);
+  if (ordered.kind === 'unsupported') {
+    const { state } = await restoreState({ lane, expected: false, run });
+    const sequence = state.sequence + 1;
+    const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [{ ...given, number: given.at }]);
+    const saved = await store.save({ lane, sequence, document: serializeState(obeyed), sessionFolder: null });
+    if (saved.kind === 'not-saved') throw notKept(given, saved.why);
+  }
+  run.log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
+  return tellStatus(run, issue, null);
+}
+
+function notKept({ kind }: OrderGiven, why: string): UserError {
+  return new UserError('infrastructure', `The order "${kind.replace('-', ' ')}" could not be kept: ${why}. Nothing was changed.`);
+}
+
+async function laneIdOf(run: GateRun, issue: number | null): Promise<LaneId> {
+  if (issue === null) return QUEUE;
+  const { branchPrefix } = run.config;
+  const own = issueLane(issue);
+  return (await run.remote.branches(branchPrefix))[branchPrefix + own] === undefined ? QUEUE : own;
+}
+
+/** How the lane stands, as an answer to who asked. An issue without a branch of its own belongs to the queue, as `issue: null` does. */
+async function tellStatus(run: GateRun, issue: number | null, answer: Answer | null): Promise<Intake> {
   const { config, forge } = run;
   const branches = await run.remote.branches(config.branchPrefix);
-  const hasOwnLane = issue !== null && branches[`${config.branchPrefix}issue-${String(issue)}`] !== undefined;
-  const id = hasOwnLane ? `issue-${String(issue)}` : 'queue';
+  const hasOwnLane = issue !== null && branches[config.branchPrefix + issueLane(issue)] !== undefined;
+  const id = hasOwnLane ? issueLane(issue) : QUEUE;
   const branch = config.branchPrefix + id;
-  const restored = await restoreState({ lane: id, expected: false, config, store: run.store, now: run.clock.now() });
+  const restored = await restoreState({ lane: id, expected: false, run });
+  run.log.info(`state: ${restored.note}`);
   const { tasks } = tasksOfIssues(await forge.openIssuesWithLabel(config.taskLabel));
   return {
-    ...end({ kind: 'idle', reason: 'answered' }),
+    ...endIntake({ kind: 'idle', reason: 'answered' }),
     answer,
     lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
     tasks: hasOwnLane ? tasks.filter((task) => task.id === id) : withoutOwnLane(tasks, config, branches),
     state: restored.state,
-    notes: { restored: restored.note, warnings: restored.warnings },
+    notes: { restored: restored.note, warnings: restored.warnings, working: restored.workedOnBy },
   };
 }
 
@@ -114,7 +150,7 @@ async function laneOfThread(run: GateRun, thread: Thread): Promise<{ readonly ki
   if (head === null || head.fromFork) return { kind: 'none', why: 'This pull request comes from a fork. Ralph works on branches of this repository only.' };
   const lane = head.branch.startsWith(branchPrefix) ? head.branch.slice(branchPrefix.length) : '';
   const issue = /^issue-(\d{1,15})$/.exec(lane)?.[1];
-  if (lane === 'queue') return { kind: 'lane', issue: null };
+  if (lane === QUEUE) return { kind: 'lane', issue: null };
   if (issue !== undefined) return { kind: 'lane', issue: Number(issue) };
   return { kind: 'none', why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.` };
 }
@@ -122,90 +158,20 @@ async function laneOfThread(run: GateRun, thread: Thread): Promise<{ readonly ki
 async function workIssue(run: GateRun, number: number): Promise<Intake> {
   const { taskLabel } = run.config;
   const issue = await run.forge.issue(number);
-  const refused = (why: string): Intake => ({ ...end({ kind: 'idle', reason: 'no_tasks' }), answer: { thread: number, text: { kind: 'refusal', why } } });
-  if (issue === null) return end({ kind: 'idle', reason: 'no_tasks' });
+  const refused = (why: string): Intake => ({ ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: { thread: number, text: { kind: 'refusal', why } } });
+  if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!issue.labels.some((label) => label.toLowerCase() === taskLabel.toLowerCase())) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
   const { tasks, removed } = tasksOfIssues([issue]);
-  return admit(run, { id: `issue-${String(number)}`, tasks, removed, requested: 'by-name' });
+  return admit(run, { id: issueLane(number), tasks, removed, requested: 'by-name' });
 }
 
 async function workQueue(run: GateRun): Promise<Intake> {
   const issues = await run.forge.openIssuesWithLabel(run.config.taskLabel);
-  if (issues.length === 0) return end({ kind: 'idle', reason: 'no_tasks' });
+  if (issues.length === 0) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   const { tasks, removed } = tasksOfIssues(issues);
-  return admit(run, { id: 'queue', tasks, removed, requested: 'by-queue' });
-}
-
-/** Work that is asked for; `by-name` means that a person named this very issue now. */
-interface Request {
-  readonly id: string;
-  readonly tasks: readonly Task[];
-  readonly removed: number;
-  readonly requested: 'by-name' | 'by-queue';
-}
-
-async function admit(run: GateRun, request: Request): Promise<Intake> {
-  const { config, clock, log } = run;
-  const branch = config.branchPrefix + request.id;
-  const branches = await run.remote.branches(config.branchPrefix);
-  const remoteHead = branches[branch] ?? null;
-
-  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, branches);
-  if (tasks.length === 0) return end({ kind: 'idle', reason: 'no_tasks' });
-
-  const restored = await restoreState({ lane: request.id, expected: remoteHead !== null, config, store: run.store, now: clock.now() });
-  const warnings = [...restored.warnings, ...(request.removed > 0 ? [`${String(request.removed)} characters that a reader of the issues does not see were removed from the tasks' texts.`] : [])];
-  log.info(`state: ${restored.note}`);
-  const notes: Notes = { restored: restored.note, warnings };
-
-  if (request.requested === 'by-queue' && isPublished(restored, remoteHead) && isPlanComplete(tasks, restored.state.tasks)) {
-    return { ...end({ kind: 'idle', reason: 'all_done' }), tasks, state: restored.state, notes };
-  }
-
-  const base = await baseBranch(run);
-  const found = await findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
-  const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
-  const state = reopenProgress(restored.state, { tasks, workIsLost: found.workIsLost, requested: request.requested });
-  if (found.closedBy !== null && request.requested === 'by-queue') {
-    return { ...end({ kind: 'paused', reason: 'by_person', by: found.closedBy }), lane, tasks, state, notes };
-  }
-
-  // Everything was done and merged, but the issues are still open: nothing is left to publish either.
-  if (found.start.kind !== 'continue' && isPlanComplete(tasks, state.tasks)) return { ...end({ kind: 'idle', reason: 'all_done' }), lane, tasks, state, notes };
-
-  const step = nextStep({ state, tasks, run: startRun(state, clock.now()), policy: config.policy, now: clock.now() });
-  if (step.kind === 'stop' && step.outcome.kind !== 'complete') return { ...end(step.outcome), lane, tasks, state, notes };
-
-  await checkBeforeSpending(run, { base, branch });
-  const opened = await run.repository.openLane(lane);
-  if (found.pullRequest === null) await run.forge.checkMayOpenPullRequests(base);
-  else await run.forge.checkMayUpdatePullRequest(found.pullRequest.number);
-  return { kind: 'work', lane, opened, sessionFolder: restored.sessionFolder, tasks, state, notes };
-}
-
-/** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
-async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string }): Promise<void> {
-  const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
-  const problems = [...found];
-  if (!run.context.hasProviderKey) {
-    problems.push('There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.');
-  }
-  if (lane.branch === lane.base) problems.push(`The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`);
-  if (pushObstacle !== null) problems.push(pushObstacle);
-  if (problems.length > 0) throw new UserError('configuration', `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
-}
-
-/** An issue that has its own lane is worked there, or it would be done twice. */
-function withoutOwnLane(tasks: readonly Task[], { branchPrefix }: Config, branches: Readonly<Record<string, string>>): readonly Task[] {
-  return tasks.filter((task) => branches[branchPrefix + task.id] === undefined);
-}
-
-/** Whether what the state says of the tasks is what the remote branch holds. */
-function isPublished(restored: RestoredLane, remoteHead: string | null): boolean {
-  const head = restored.state.lastRun?.published?.head ?? null;
-  return head !== null && head === remoteHead;
+  return admit(run, { id: QUEUE, tasks, removed, requested: 'by-queue' });
 }
 
 async function mayCommand(run: GateRun, login: string): Promise<boolean> {
@@ -214,16 +180,4 @@ async function mayCommand(run: GateRun, login: string): Promise<boolean> {
 
 function notAllowed(login: string, what: string): Outcome {
   return { kind: 'refused', reason: 'not_allowed', message: `${login} may not ${what}: that takes write permission to this repository.` };
-}
-
-const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
-
-async function baseBranch(run: GateRun): Promise<string> {
-  if (run.config.baseBranch !== null) return run.config.baseBranch;
-  const event = defaultBranchOfEvent.safeParse(run.context.event.payload);
-  return event.success ? event.data.repository.default_branch : run.forge.defaultBranch();
-}
-
-function end(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
-  return { kind: 'end', outcome, lane: null, tasks: [], state: null, answer: null, notes: { restored: 'not needed', warnings: [] } };
 }

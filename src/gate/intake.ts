@@ -1,11 +1,13 @@
 import type { Outcome } from '../core/outcome.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Lease } from '../core/lease.ts';
 import type { LaneId, LaneState } from '../core/state.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LaneStart, OpenedLane, PullRequest } from '../ports.ts';
 
-/** What the gate hands to the loop, or the end of the run that it decided. Plain data. */
+/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved), or the end of the run that it decided. Plain data. */
 export type Intake =
-  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly notes: Notes }
+  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly policy: Policy; readonly notes: Notes }
   | { readonly kind: 'end'; readonly outcome: Outcome; readonly lane: Lane | null; readonly tasks: readonly Task[]; readonly state: LaneState | null; readonly answer: Answer | null; readonly notes: Notes };
 
 /** A lane as this run found it. */
@@ -25,7 +27,14 @@ export interface Answer {
 
 /** What people must hear of how the run began. */
 export interface Notes {
-  /** `restored #40 (cache)`, or why there is none. */
+  /** `restored #40 (cache and ref)`, or why there is none. */
   readonly restored: string;
   readonly warnings: readonly string[];
+  /** Another run that works on the lane now. */
+  readonly working: Lease | null;
+}
+
+/** A run that ends in the gate, before it knows anything of a lane. */
+export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
+  return { kind: 'end', outcome, lane: null, tasks: [], state: null, answer: null, notes: { restored: 'not needed', warnings: [], working: null } };
 }

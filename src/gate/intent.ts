@@ -1,14 +1,14 @@
 import { z } from 'zod';
+import { COMMANDS, nearestCommand, readCommand, type Command } from '../core/command.ts';
 import { UserError } from '../user-error.ts';
 
-/** What an event asks for. `actor` is who caused it. */
+/** What an event asks for. `actor` is who caused it, and in a dispatch someone who may write anyway. */
 export type Intent =
   | { readonly kind: 'work-queue' }
   | { readonly kind: 'work-issue'; readonly issue: number; readonly actor: string }
   | { readonly kind: 'command'; readonly command: Command; readonly commentId: number; readonly thread: Thread; readonly actor: string }
+  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
   | { readonly kind: 'not-for-us'; readonly why: string };
-
-export type Command = { readonly kind: 'run' } | { readonly kind: 'status' } | { readonly kind: 'unknown'; readonly word: string };
 
 /** Where a comment stands. */
 export interface Thread {
@@ -31,12 +31,13 @@ const commented = z.object({
 });
 const action = z.object({ action: z.string().max(100) });
 
-/** Reads an event's intent; throws a UserError that names the event when it is not supported. */
-export function readIntent(event: { readonly name: string; readonly payload: unknown }, taskLabel: string): Intent {
+/** Reads an event's intent; throws a UserError that names the event, or the input `command`, when it is not supported. */
+export function readIntent(event: { readonly name: string; readonly payload: unknown }, { taskLabel, command }: { readonly taskLabel: string; readonly command: string }): Intent {
   switch (event.name) {
     case 'schedule':
-    case 'workflow_dispatch':
       return { kind: 'work-queue' };
+    case 'workflow_dispatch':
+      return command === '' ? { kind: 'work-queue' } : readDispatched(event, command);
     case 'issues':
       return readLabeled(event, taskLabel);
     case 'issue_comment':
@@ -44,6 +45,16 @@ export function readIntent(event: { readonly name: string; readonly payload: unk
     default:
       throw unsupported(`The event "${event.name}" is not supported.`);
   }
+}
+
+function readDispatched({ payload }: { readonly payload: unknown }, text: string): Intent {
+  const command = readCommand(text);
+  if (command.kind === 'unknown') {
+    const meant = nearestCommand(command.word);
+    throw new UserError('configuration', `The input command is ${JSON.stringify(command.word)}, which is no command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`);
+  }
+  const sender = z.object({ sender: actor }).safeParse(payload);
+  return { kind: 'dispatched-command', command, actor: sender.data?.sender.login ?? 'someone' };
 }
 
 function readLabeled(event: { readonly name: string; readonly payload: unknown }, taskLabel: string): Intent {
@@ -70,12 +81,6 @@ function readComment(event: { readonly name: string; readonly payload: unknown }
     thread: { number: issue.number, isPullRequest: issue.pull_request !== undefined && issue.pull_request !== null },
     actor: sender.login,
   };
-}
-
-function readCommand(text: string): Command {
-  const word = text.toLowerCase();
-  if (word === 'run' || word === 'status') return { kind: word };
-  return { kind: 'unknown', word: text.slice(0, 40) };
 }
 
 function unreadable(event: { readonly name: string; readonly payload: unknown }, expected: string): UserError {

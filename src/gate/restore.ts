@@ -1,43 +1,88 @@
-import type { Config } from '../config/config.ts';
+import { windowsFor } from '../core/budget.ts';
+import { keepsOut, type Lease } from '../core/lease.ts';
+import { applyOrders, type Order } from '../core/orders.ts';
 import { initialState, parseState, probeState, type LaneId, type LaneState } from '../core/state.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
-import type { StateStore } from '../ports.ts';
+import type { ReadBudget, RestoredState } from '../ports.ts';
 import { UserError } from '../user-error.ts';
+import type { Holder } from './claim.ts';
 
-/** A lane's state as this run begins with it. */
+/** A lane's state as this run finds it, people's orders obeyed. */
 export interface RestoredLane {
   readonly state: LaneState;
   readonly sessionFolder: string | null;
   /** One line for people: where the state came from. */
   readonly note: string;
   readonly warnings: readonly string[];
+  /** Another run that works on the lane now. */
+  readonly workedOnBy: Lease | null;
 }
 
-/** Restores a lane's state. `expected`: the lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
-export async function restoreState(request: { readonly lane: LaneId; readonly expected: boolean; readonly config: Config; readonly store: StateStore; readonly now: number }): Promise<RestoredLane> {
-  const { lane, expected, config, store, now } = request;
-  if (config.stateStore === 'none') return { state: initialState(lane, now), sessionFolder: null, note: 'not kept (state-store: none)', warnings: [] };
+interface RestoreRequest {
+  readonly lane: LaneId;
+  /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
+  readonly expected: boolean;
+  readonly run: Pick<Holder, 'config' | 'store' | 'budget' | 'clock' | 'mark'> & { readonly context: { readonly runId: string; readonly runAttempt: number } };
+}
 
-  const restored = await store.restore(lane);
-  if (restored.kind === 'found') {
-    const parsed = parseState(restored.document, lane);
-    switch (parsed.kind) {
-      case 'state':
-        return { state: parsed.state, sessionFolder: restored.sessionFolder, note: `restored #${String(parsed.state.sequence)} (${restored.origin})`, warnings: parsed.problems };
-      case 'newer':
-        throw new UserError('configuration', `The state of lane ${lane} was written by a newer version of this action (state version ${String(parsed.version)}). Use that version in \`uses:\`, or delete the cache entries ralph-state-*.`);
-      case 'unreadable':
-        return lost(lane, now, `unreadable (${restored.origin}): ${parsed.why}`);
+/** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
+export interface KeptLane {
+  readonly restored: RestoredState | null;
+  readonly budget: ReadBudget | null;
+}
+
+/** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
+export async function restoreState(request: RestoreRequest): Promise<RestoredLane> {
+  return readLane(await lookUpLane(request), request);
+}
+
+/** Asks the stores. */
+export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
+  if (run.config.stateStore === 'none') return { restored: null, budget: null };
+  const [restored, budget] = await Promise.all([run.store.restore(lane), run.budget?.read() ?? null]);
+  return { restored, budget };
+}
+
+/** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
+export function readLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
+  const now = run.clock.now();
+  if (restored === null) return { state: initialState(lane, now), sessionFolder: null, note: 'not kept (state-store: none)', warnings: [], workedOnBy: null };
+  const found = readRestored(restored, { lane, expected, now });
+  const { orders, lease } = 'orders' in restored ? restored : { orders: [] as readonly Order[], lease: null };
+  const obeyed = applyOrders(found.state, found.isLost ? orders.filter(({ kind }) => kind === 'pause' || kind === 'resume') : orders);
+  const state = budget?.kind === 'budget' ? { ...obeyed, windows: windowsFor(budget.budget, run.mark, now) } : obeyed;
+  const isTaken = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
+  return { ...found, state, warnings: [...found.warnings, ...(budget?.kind === 'budget' && budget.problem !== null ? [budget.problem] : [])], workedOnBy: isTaken ? lease : null };
+}
+
+/** `isLost`: the state was there and is no more. Which resets it had obeyed nobody knows, and one of long ago must not close the circuit now. */
+type ReadLane = Omit<RestoredLane, 'workedOnBy'> & { readonly isLost: boolean };
+
+function readRestored(restored: RestoredState, { lane, expected, now }: { readonly lane: LaneId; readonly expected: boolean; readonly now: number }): ReadLane {
+  switch (restored.kind) {
+    case 'newer':
+      throw newer(lane, restored.version, restored.origin);
+    case 'found': {
+      const parsed = parseState(restored.document, lane);
+      if (parsed.kind === 'newer') throw newer(lane, parsed.version, restored.origin);
+      if (parsed.kind === 'unreadable') return lost({ lane, now, note: `unreadable (${restored.origin}): ${parsed.why}`, warnings: restored.warnings });
+      return { state: parsed.state, sessionFolder: restored.sessionFolder, note: `restored #${String(parsed.state.sequence)} (${restored.origin})`, warnings: [...restored.warnings, ...parsed.problems], isLost: false };
     }
+    case 'absent':
+      if (expected) return lost({ lane, now, note: 'lost: nothing is kept of it any more', warnings: restored.warnings });
+      return { state: initialState(lane, now), sessionFolder: null, note: 'none yet (first run of this lane)', warnings: restored.warnings, isLost: false };
+    case 'unavailable':
+      if (expected) return lost({ lane, now, note: `lost: ${restored.why}`, warnings: [] });
+      return { state: initialState(lane, now), sessionFolder: null, note: `none (${restored.why})`, warnings: [`The state could not be restored: ${restored.why} The lane has no branch yet, so this counts as its first run.`], isLost: false };
   }
-  const why = restored.kind === 'absent' ? 'no entry in the cache' : restored.why;
-  if (expected) return lost(lane, now, `lost: ${why}`);
-  const note = restored.kind === 'absent' ? 'none yet (first run of this lane)' : `none (${why})`;
-  return { state: initialState(lane, now), sessionFolder: null, note, warnings: restored.kind === 'absent' ? [] : [`The state could not be restored: ${why}. The lane has no branch yet, so this counts as its first run.`] };
 }
 
-function lost(lane: LaneId, now: number, note: string): RestoredLane {
-  return { state: probeState(lane, now), sessionFolder: null, note, warnings: [`The lane's branch exists but its state is ${note}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`] };
+function lost({ lane, now, note, warnings }: { readonly lane: LaneId; readonly now: number; readonly note: string; readonly warnings: readonly string[] }): ReadLane {
+  return { state: probeState(lane, now), sessionFolder: null, note, warnings: [...warnings, `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`], isLost: true };
+}
+
+function newer(lane: LaneId, version: number, origin: string): UserError {
+  return new UserError('configuration', `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries ralph-state-*.`);
 }
 
 /** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name. */

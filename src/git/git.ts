@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
 import { UserError } from '../user-error.ts';
+import { runToEnd } from './git-process.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -9,7 +10,7 @@ export interface GitAnswer {
   readonly stderr: string;
 }
 
-/** `variables` are added to the command's environment. */
+/** `variables` are added to the command's environment. A command that is given a `timeoutMs` is ended with every process that it started. */
 export interface GitOptions {
   readonly input?: string | Buffer;
   readonly variables?: Readonly<Record<string, string>>;
@@ -26,36 +27,36 @@ export interface Git {
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
 }
 
-/** Where commands run: `variables` hold GIT_DIR and the like, `hide` are texts that no error may repeat. */
+/**
+ * Where commands run: `variables` hold GIT_DIR and the like, `hide` are texts that no error may repeat.
+ * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine reaches
+ * the server with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
+ */
 export interface GitPlace {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly variables?: Readonly<Record<string, string>>;
   readonly hide?: readonly string[];
+  readonly configuration?: 'none' | 'own';
 }
 
 /** Binds git to a place. Every command gets a minimal environment and the settings below, which beat any config file. */
 export function createGit(place: GitPlace): Git {
   const program = findGit(place.env);
-  const base = { ...keep(place.env), ...fixedVariables, ...place.variables };
+  const isOwn = place.configuration === 'own';
+  const base = { ...(isOwn ? { ...withoutPlace(place.env), ...ownVariables } : { ...keep(place.env), ...fixedVariables }), ...place.variables };
+  const settings = isOwn ? ownSettings : fixedSettings;
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-    // Loaded at the first command: a run that ends before one need not wait for it.
-    const { execa } = await import('execa');
-    const result = await execa(program, [...fixedSettings, ...args], {
-      cwd: place.folder,
+    const { exitCode, stdout, stderr, why } = await runToEnd(program, [...settings, ...args], {
+      folder: place.folder,
       env: { ...base, ...options.variables },
-      extendEnv: false,
-      ...(options.input === undefined ? { stdin: 'ignore' as const } : { input: options.input }),
-      encoding: 'buffer',
-      stripFinalNewline: false,
-      timeout: options.timeoutMs ?? defaultTimeoutMs,
-      maxBuffer: maxOutputBytes,
-      reject: false,
+      input: options.input ?? null,
+      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+      ends: options.timeoutMs === undefined ? 'alone' : 'group',
+      maxBytes: maxOutputBytes,
     });
-    // Without an exit code git was not found or was ended by us; execa's sentence then says why (its first line repeats the arguments).
-    const why = result.exitCode === undefined ? `${result.timedOut ? 'it took too long' : (result.originalMessage ?? 'it was ended')}\n` : '';
-    return { exitCode: result.exitCode ?? -1, stdout: Buffer.from(result.stdout), stderr: hidden(why + Buffer.from(result.stderr).toString(), place.hide ?? []) };
+    return { exitCode: exitCode ?? -1, stdout, stderr: hidden(`${why === '' ? '' : `${why}\n`}${stderr.toString()}`, place.hide ?? []) };
   }
 
   async function bytes(args: readonly string[], options?: GitOptions): Promise<Buffer> {
@@ -97,7 +98,6 @@ export function basicCredentials(token: string): string {
 
 const defaultTimeoutMs = 10 * 60_000;
 const maxOutputBytes = 256 * 1024 * 1024;
-
 /** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */
 const fixedSettings = [
   'core.hooksPath=/dev/null',
@@ -135,6 +135,19 @@ const fixedVariables = {
   GIT_EDITOR: 'false',
   GIT_PAGER: 'cat',
 };
+
+/** The part of `fixedSettings` that takes nothing from a person who reaches a server with a repository of ours. */
+const ownSettings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'core.pager=cat', 'gc.auto=0', 'maintenance.auto=false', 'protocol.ext.allow=never'].flatMap((setting) => ['-c', setting]);
+
+/** Nobody is there to answer a question, and what git says is read by us. */
+const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
+
+/** What a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`, without the person's settings). */
+const placeVariables: ReadonlySet<string> = new Set(['GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_OBJECT_DIRECTORY', 'GIT_DIR', 'GIT_WORK_TREE', 'GIT_IMPLICIT_WORK_TREE', 'GIT_GRAFT_FILE', 'GIT_INDEX_FILE', 'GIT_NO_REPLACE_OBJECTS', 'GIT_REPLACE_REF_BASE', 'GIT_PREFIX', 'GIT_SHALLOW_FILE', 'GIT_COMMON_DIR', 'GIT_NAMESPACE']);
+
+function withoutPlace(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined && !placeVariables.has(entry[0])));
+}
 
 /** What a self-hosted runner needs to reach its server, and nothing that could carry a token. */
 const keptVariables = ['PATH', 'HOME', 'TMPDIR', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'all_proxy', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'GIT_SSL_CAINFO'];

@@ -1,12 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../core/evidence.ts';
 import type { Log, PushResult, Remote } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import { authorization, basicCredentials, createGit, lastWords, type Git, type GitAnswer } from './git.ts';
+import { withBareRepository } from './bare-repository.ts';
+import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from './git.ts';
 import { treeOf } from './objects.ts';
 import { explainRefusal, isUnreachable, lostCommits } from './refusal.ts';
+import { parseRefs, wordsOf } from './remote-answers.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -32,6 +32,11 @@ export function createRemote(options: RemoteOptions): Remote {
     pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
     push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
   };
+}
+
+/** The checkout's objects can be pushed from it. */
+function withPushRepository<T>({ workFolder, sourceGitFolder, token, env }: RemoteOptions, body: (git: Git) => Promise<T>): Promise<T> {
+  return withBareRepository({ workFolder, borrowFrom: sourceGitFolder, env, hide: [token, basicCredentials(token)] }, body);
 }
 
 interface Push {
@@ -125,12 +130,6 @@ function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
   }
 }
 
-/** The server's words: the reason of each ref and what it printed. */
-function wordsOf({ stdout, stderr }: { readonly stdout: Buffer; readonly stderr: string }): string {
-  const reasons = stdout.toString().split('\n').filter((line) => line.startsWith('!')).map((line) => line.split('\t').at(-1) ?? '');
-  return [...reasons, lastWords(stderr)].join('\n');
-}
-
 interface Question {
   readonly url: string;
   readonly network: Network;
@@ -164,13 +163,6 @@ async function readRemote(git: Git, { url, ref, network }: Question & { readonly
   return { tip: refs.find(({ name }) => name === ref)?.value ?? null, defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null };
 }
 
-function parseRefs(stdout: Buffer): readonly { readonly name: string; readonly value: string }[] {
-  return stdout.toString().split('\n').filter((line) => line.includes('\t')).map((line) => {
-    const [value = '', name = ''] = line.split('\t');
-    return { name, value };
-  });
-}
-
 function unreadable(url: string, stderr: string): UserError {
   const words = lastWords(stderr);
   const advice = /40[134]|could not read Username|not found/i.test(words) ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").' : 'Check that the server can be reached.';
@@ -178,18 +170,3 @@ function unreadable(url: string, stderr: string): UserError {
 }
 
 const nobody = { GIT_AUTHOR_NAME: 'ralph', GIT_AUTHOR_EMAIL: 'ralph@localhost', GIT_COMMITTER_NAME: 'ralph', GIT_COMMITTER_EMAIL: 'ralph@localhost' };
-
-/** A bare repository that exists for one call and borrows the checkout's objects. Made by hand: `git init` would copy templates. */
-async function withPushRepository<T>({ workFolder, sourceGitFolder, token, env }: RemoteOptions, body: (git: Git) => Promise<T>): Promise<T> {
-  await mkdir(workFolder, { recursive: true });
-  const folder = await mkdtemp(join(workFolder, 'push-'));
-  try {
-    await Promise.all([mkdir(join(folder, 'objects', 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
-    await writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n');
-    await writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
-    if (sourceGitFolder !== null) await writeFile(join(folder, 'objects', 'info', 'alternates'), `${join(sourceGitFolder, 'objects')}\n`);
-    return await body(createGit({ folder, env, variables: { GIT_DIR: folder }, hide: [token, basicCredentials(token)] }));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}

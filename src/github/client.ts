@@ -15,6 +15,8 @@ export interface ForgeOptions {
   readonly apiUrl: string;
   readonly repository: RepositoryName;
   readonly log: Log;
+  /** For what matters to nobody but who looks for a fault; without it, that is not said. */
+  readonly debug?: (text: string) => void;
   readonly now: () => number;
   /** Tests shorten what a person would wait for. */
   readonly pace?: Pace;
@@ -25,6 +27,8 @@ export interface Pace {
   readonly requestMs: number;
   readonly secondMs: number;
 }
+
+export const usualPace: Pace = { requestMs: 30_000, secondMs: 1000 };
 
 /** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
 export interface Client {
@@ -55,7 +59,7 @@ const retries = 2;
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
 const longestPauseSeconds = 60;
 
-async function connect({ token, apiUrl, log, pace = { requestMs: 30_000, secondMs: 1000 } }: ForgeOptions, onRequest: () => void): Promise<Octokit> {
+async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, onRequest: () => void): Promise<Octokit> {
   // A line break in a header value makes fetch fail with a message that quotes the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UserError('configuration', 'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.');

@@ -1,4 +1,5 @@
 import type { Forge } from '../ports.ts';
+import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';
 import { createComments } from './comments.ts';
 import { createIssues } from './issues.ts';
@@ -11,6 +12,7 @@ export function createForge(options: ForgeOptions): Forge {
     ...createIssues(client),
     ...createComments(client),
     ...createPullRequests(client, options.log),
+    ...createCaches(client, options),
     requestCount: client.requestCount,
   };
 }

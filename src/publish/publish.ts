@@ -1,20 +1,29 @@
+import { settleRun } from '../core/budget.ts';
+import { laneKeyPrefix } from '../core/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/settle.ts';
 import { serializeState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
-import type { Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
+import type { BudgetStore, Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
 import { doneTasks, type RunReport, type SavedReport } from '../report/run-report.ts';
 import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
 import { UserError } from '../user-error.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 
+/** Entries of a lane that stay: one may just be read by another run. */
+const KEPT_CACHES = 2;
+
 /** What the publisher needs of the world. No code of the repository runs here. */
 export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
   readonly forge: Forge;
   readonly remote: Remote;
   readonly store: StateStore;
+  readonly budget: BudgetStore | null;
+  /** UUID of this run's process tree, by which it finds what it reserved. */
+  readonly mark: string;
+  readonly runUrl: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Text → the same text without secrets. */
@@ -27,9 +36,15 @@ export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
 export async function publish(run: PublishRun, finished: Work): Promise<RunReport> {
   const branch = await publishBranch(run, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
-  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead);
+  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(async (error: unknown) => {
+    // Nobody foresaw this. It may not hold the lane for an hour, nor forget the calls that were made.
+    await saveState(run, work, { outcome: { kind: 'failed', reason: 'infrastructure', message: '' }, remoteHead: branch.remoteHead, pullRequest: work.lane.pullRequest, published: false });
+    await settleUsage(run, work);
+    throw error;
+  });
   const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, pullRequest: pull.pullRequest, published: branch.kind === 'published' && pull.kind === 'current' };
   const saved = await saveState(run, work, end);
+  await settleUsage(run, work);
   const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
   const warnings = await publishComments(run, report);
   return { ...report, warnings: [...report.warnings, ...warnings] };
@@ -124,10 +139,20 @@ async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pul
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
   const state = published && remoteHead !== null ? recordPublished(ended, { head: remoteHead, pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url } }) : ended;
   const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
-  const saved = await run.store.save(work.lane.id, sequence, run.redact(serializeState(state)), sessionFolder);
-  if (saved.kind === 'saved') return { ...saved, sequence };
+  const saved = await run.store.save({ lane: work.lane.id, sequence, document: run.redact(serializeState(state)), sessionFolder });
+  if (saved.kind === 'saved') {
+    run.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
+    if (run.config.stateStore !== 'ref') await run.forge.deleteSupersededCaches(laneKeyPrefix(work.lane.id), KEPT_CACHES);
+    return { ...saved, sequence };
+  }
   run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`);
   return saved;
+}
+
+/** Tells the repository's counters what this run used, in place of what it had reserved. */
+async function settleUsage({ budget, mark, clock, log }: PublishRun, work: Work): Promise<void> {
+  const settled = await budget?.update((newest) => settleRun(newest, mark, { before: work.stateBefore, after: work.state }, clock.now()));
+  if (settled?.kind === 'unavailable') log.warning(`What this run used could not be told to the repository's counters: ${settled.why}. What it had reserved counts instead, for an hour, and its money for the day.`);
 }
 
 /** One sticky comment on each issue that was worked on, and on the pull request. What fails here is a warning: the work itself is safe. */

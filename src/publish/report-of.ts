@@ -1,15 +1,13 @@
 import type { Config, RunContext } from '../config/config.ts';
 import { view } from '../core/circuit.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { LaneState } from '../core/state.ts';
 import { mapTexts } from '../core/redact.ts';
-import { progressOf } from '../core/tasks/queue.ts';
-import type { Task } from '../core/tasks/task.ts';
 import { callsRemaining } from '../core/windows.ts';
 import type { Intake } from '../gate/intake.ts';
 import type { Work } from '../loop/work.ts';
 import type { PullRequest } from '../ports.ts';
-import { reportWithoutLane, type RunReport, type SavedReport, type TaskReport } from '../report/run-report.ts';
+import { reportWithoutLane, type RunReport, type SavedReport } from '../report/run-report.ts';
+import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
 /** What every report is made with. */
 export interface ReportFrame {
@@ -56,13 +54,9 @@ export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 
     baseBranch: lane?.baseBranch ?? null,
     pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
     headSha: state.lastRun?.published?.head ?? null,
+    laneView: outcome.kind === 'idle' && outcome.reason === 'answered' ? laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now }) : null,
   };
   return mapTexts(report, frame.redact);
-}
-
-/** Tasks with how far the lane got with each. */
-export function tasksWithProgress(tasks: readonly Task[], state: LaneState): TaskReport[] {
-  return tasks.map((task) => ({ task, progress: progressOf(state.tasks, task.id) }));
 }
 
 function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick<Work, 'state' | 'tasks' | 'notes' | 'outcome'>): RunReport {

@@ -32,10 +32,10 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'idle':
       return idle(outcome.reason, report);
     case 'paused':
-      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: 'To go on, reopen the pull request; to begin from scratch, delete its branch.' };
+      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) };
     case 'refused':
       return outcome.reason === 'another_run'
-        ? { title: 'Refused: another run', what: outcome.message, next: 'Nothing to do: the other run goes on. Set `concurrency` in the workflow so that runs wait for each other.' }
+        ? { title: 'Refused: another run', what: outcome.message, next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.` }
         : { title: 'Refused', what: outcome.message, next: 'Someone with write access to the repository can ask for it.' };
     case 'failed':
       return outcome.reason === 'configuration'
@@ -108,7 +108,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const reset = 'To close it at once, mend the cause and run once with `cb-auto-reset: true`.';
+      const reset = 'To close it at once, mend the cause and comment `/ralph reset circuit`.';
       return outcome.tripped === 'this-run'
         ? { title: 'Halted: circuit open', what: `The circuit opened: ${why}.`, next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}` }
         : { title: 'Waiting: circuit open', what: `No call was made: the circuit opened in an earlier run, because ${why}.`, next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}` };
@@ -132,8 +132,18 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
 
 /** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
-  if (report.lane === null || report.lane === 'queue') return `Nothing to do: the next scheduled run goes on ${when}.`;
+  if (isQueue(report)) return `Nothing to do: the next scheduled run goes on ${when}.`;
   return when === 'from here' ? 'Comment `/ralph run` on the issue to go on from here.' : 'Comment `/ralph run` on the issue after that to go on.';
+}
+
+function isQueue({ lane }: RunReport): boolean {
+  return lane === null || lane === 'queue';
+}
+
+/** How to go on: a lane is paused by an order, or by a pull request that was closed. */
+function resumption(by: string, report: RunReport): string {
+  if (by.startsWith('pull request #')) return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
+  return `To go on, comment \`/ralph resume\` ${isQueue(report) ? 'on the pull request, or run the workflow by hand with the command `resume`' : 'on the issue'}.`;
 }
 
 function usedUp(reason: ParkReason, report: RunReport): string {
@@ -176,7 +186,7 @@ function idle(reason: Extract<Outcome, { kind: 'idle' }>['reason'], report: RunR
     case 'not_for_us':
       return { title: 'Not for Ralph', what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`, next: 'Nothing to do.' };
     case 'answered':
-      return { title: 'Answered', what: 'The command was answered in a comment; no call was made.', next: 'Nothing to do.' };
+      return { title: 'Answered', what: 'The command was answered; no call was made.', next: 'Nothing to do.' };
   }
 }
 

@@ -3,16 +3,9 @@ import type { Verification } from '../core/evidence.ts';
 import { count, formatCost, formatDuration, formatTokens } from './format.ts';
 import { cap, flatten } from '../core/plain-text.ts';
 import { describeOutcome } from './outcome-text.ts';
+import { laneStatusLines } from './lane-status.ts';
+import { progressBar } from './progress-bar.ts';
 import { doneTasks, type RunReport } from './run-report.ts';
-
-const BAR_CELLS = 6;
-
-/** `[████░░]`: full only when everything is done, empty only when nothing is. */
-export function progressBar(done: number, total: number): string {
-  const share = total === 0 ? 0 : (Math.min(done, total) / total) * BAR_CELLS;
-  const filled = done > 0 && done < total ? Math.min(BAR_CELLS - 1, Math.max(1, Math.round(share))) : Math.round(share);
-  return `[${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}]`;
-}
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: { readonly done: number; readonly total: number; readonly title: string }): string {
@@ -49,18 +42,33 @@ export function iterationResult({ verdict, evidence, analysis }: JournalEntry): 
 /** The last block of the job log: outcome, numbers, where things are, what to do next. Plain lines. */
 export function renderClosingBlock(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  const done = doneTasks(report).length;
   const lines = [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => cap(flatten(line), 1000)),
+    ...(report.laneView === null ? numberLines(report) : laneStatusLines(report.laneView)),
+    `next: ${flatten(next)}`,
+  ];
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+function numberLines(report: RunReport): readonly string[] {
+  const done = doneTasks(report).length;
+  return [
     ...(report.tasks.length === 0 ? [] : [`${progressBar(done, report.tasks.length)} ${done}/${report.tasks.length} tasks done`]),
     ...(report.iterations.length === 0 ? [] : [`${count(report.iterations.length, 'iteration')} in ${formatDuration(report.endedAt - report.startedAt)}, ${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`]),
     ...(report.pullRequest === null ? [] : [`pull request: ${report.pullRequest.url}`]),
     ...(report.circuit === null ? [] : [`circuit: ${report.circuit}${report.callsRemaining === null ? '' : `, calls left: ${report.callsRemaining}`}`]),
-    ...(report.saved === null ? [] : [`state: ${report.saved.kind === 'saved' ? `saved #${report.saved.sequence} (${flatten(report.saved.where)})` : `NOT saved: ${flatten(report.saved.why)}`}`]),
-    `next: ${flatten(next)}`,
+    ...stateLines(report),
   ];
-  return lines.filter((line) => line !== '').join('\n');
+}
+
+/** `state: restored #40 (ref, cache was 3 behind) … saved #41 (cache ✓ ref ✓)`. */
+function stateLines({ restored, saved }: RunReport): readonly string[] {
+  const words = [
+    ...(restored === null ? [] : [flatten(restored)]),
+    ...(saved === null ? [] : [saved.kind === 'saved' ? `saved #${saved.sequence} (${flatten(saved.where)})` : `NOT saved: ${flatten(saved.why)}`]),
+  ];
+  return words.length === 0 ? [] : [`state: ${words.join(' … ')}`];
 }
 
 function verifyDetail(verification: Verification): string {

@@ -2,7 +2,8 @@ import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
-import type { LaneId } from '../core/state.ts';
+import type { Lease } from '../core/lease.ts';
+import type { LaneId, LaneState } from '../core/state.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 
 /** Everything a reader may see of one run. Agent text in it is redacted; `null` means "the run ended before this was known". */
@@ -41,6 +42,28 @@ export interface RunReport {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly warnings: readonly string[];
+  /** The lane as whoever gave a command asked to see it; null in a run that worked or was asked nothing. */
+  readonly laneView: LaneView | null;
+}
+
+/** How a lane stands, for the answer to a command. */
+export interface LaneView {
+  readonly lane: LaneId;
+  /** null: the lane has not run yet, or its state could not be read. */
+  readonly state: LaneState | null;
+  /** `restored #40 (cache and ref)`, or why there is none. */
+  readonly restored: string;
+  /** Another run that works on the lane now. */
+  readonly working: Lease | null;
+  readonly tasks: readonly TaskReport[];
+  readonly circuit: CircuitWord;
+  /** When an open circuit is probed. */
+  readonly probeAt: number | null;
+  readonly callsRemaining: number;
+  readonly pullRequest: { readonly number: number; readonly url: string } | null;
+  readonly taskLabel: string;
+  readonly runUrl: string;
+  readonly now: number;
 }
 
 export interface TaskReport {
@@ -88,6 +111,7 @@ export function reportWithoutLane(facts: RunFacts): RunReport {
     taskLabel: null,
     agent: null,
     warnings: [],
+    laneView: null,
   };
 }
 

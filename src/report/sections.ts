@@ -126,5 +126,5 @@ function storeWord(report: RunReport): string | null {
     ...(restored === null ? [] : [text(restored, 200)]),
     ...(saved === null ? [] : [saved.kind === 'saved' ? text(`saved #${saved.sequence} (${saved.where})`, 200) : `**not saved**: ${prose(saved.why, 300)}`]),
   ];
-  return words.length === 0 ? null : words.join('; ');
+  return words.length === 0 ? null : words.join(' … ');
 }

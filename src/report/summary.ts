@@ -1,5 +1,6 @@
 import type { JournalEntry } from '../core/journal.ts';
 import { formatCost, formatDuration, formatTokens } from './format.ts';
+import { renderLaneStatus } from './lane-status.ts';
 import { code, link, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { iterationResult } from './progress.ts';
@@ -16,7 +17,8 @@ export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
-      { name: 'status', rank: 0, markdown: statusTable(report) },
+      // Who asked how the lane stands wants to know of the lane, not of the run that looked.
+      { name: 'status', rank: 0, markdown: report.laneView === null ? statusTable(report) : renderLaneStatus(report.laneView) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'iterations', rank: 1, markdown: timeline(report) },
       { name: 'cost and progress', rank: 7, markdown: chart(report) },

@@ -1,5 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../user-error.ts';
+import { messageOf } from './failure.ts';
 
 /** A run's journal on disk. */
 export interface JournalFile {
@@ -16,7 +18,11 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
   return {
     path: () => (begun ? file : null),
     append: (line) => {
-      appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      try {
+        appendFileSync(file, `${line}\n`, { mode: 0o600 });
+      } catch (error) {
+        throw new UserError('infrastructure', `The run's journal could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`, { cause: error });
+      }
       if (!begun) onBegin(file);
       begun = true;
     },

@@ -34,7 +34,7 @@ export function readRunContext(environment: Readonly<Record<string, string | und
     serverUrl,
     apiUrl,
     runId,
-    runAttempt: environment.GITHUB_RUN_ATTEMPT ?? '1',
+    runAttempt: Math.max(1, Number.parseInt(environment.GITHUB_RUN_ATTEMPT ?? '1', 10) || 1),
     runUrl: `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`,
     event: { name: eventName, payload },
     hasProviderKey: hasProviderKey(environment),

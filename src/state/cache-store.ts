@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { laneKeyPrefix, sequenceKeyPrefix } from '../core/cache-keys.ts';
 import type { LaneId } from '../core/state.ts';
-import type { RestoredState, SavedState, StateStore } from '../ports.ts';
+import type { CopyStore, RestoredCopy, SavedState, StateCopy } from '../ports.ts';
 import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
@@ -15,7 +16,7 @@ export interface CacheStoreOptions {
   /** The run's environment; the worker gets only what the cache library needs of it. */
   readonly environment: Environment;
   readonly runId: string;
-  readonly runAttempt: string;
+  readonly runAttempt: number;
   /** A healthy round trip takes under a second; 8 s leave room for two retries of the library. */
   readonly restoreTimeoutMs: number;
   /** Saving and reading back together. */
@@ -27,15 +28,15 @@ export interface CacheStoreOptions {
 /** So that a hanging cache costs a run at most 20 s in all. */
 export const cacheTimeouts = { restoreTimeoutMs: 8_000, saveTimeoutMs: 12_000 } as const;
 
-/** The Actions cache as a state store: a fresh entry per save, the newest of the lane at restore. */
-export function createCacheStore(options: CacheStoreOptions): StateStore {
+/** The Actions cache as a store of copies: a fresh entry per save, the newest of the lane at restore. */
+export function createCacheStore(options: CacheStoreOptions): CopyStore {
   // A cache that hung once is not asked the same again: each wait would cost the run its limit once more.
   const hung = new Map<CacheRequest['kind'], string>();
   return { restore, save };
 
-  async function restore(lane: LaneId): Promise<RestoredState> {
-    return within('restore', async ({ workFolder, ask }): Promise<RestoredState> => {
-      const end = await ask({ kind: 'restore', key: lanePrefix(lane) });
+  async function restore(lane: LaneId): Promise<RestoredCopy> {
+    return within('restore', async ({ workFolder, ask }): Promise<RestoredCopy> => {
+      const end = await ask({ kind: 'restore', key: laneKeyPrefix(lane) });
       if (end.kind !== 'answered') return unavailable(end.why);
       if (end.answer.kind === 'no-entry') return { kind: 'absent' };
       if (end.answer.kind !== 'restored') return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
@@ -44,17 +45,17 @@ export function createCacheStore(options: CacheStoreOptions): StateStore {
       if (stray !== undefined) return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
       const read = await readStateFolder(join(workFolder, stateFolderName));
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
-      if (read.copy.lane !== lane || !key.startsWith(sequencePrefix(lane, read.copy.sequence))) {
+      if (read.copy.lane !== lane || !key.startsWith(sequenceKeyPrefix(lane, read.copy.sequence))) {
         return unavailable(`the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`);
       }
-      return { kind: 'found', document: read.copy.document, sessionFolder: read.copy.sessionFolder, origin: 'cache' };
+      return { kind: 'found', sequence: read.copy.sequence, document: read.copy.document, sessionFolder: read.copy.sessionFolder };
     }).catch((error: unknown) => unavailable(messageOf(error)));
   }
 
-  async function save(...[lane, sequence, document, sessionFolder]: Parameters<StateStore['save']>): Promise<SavedState> {
+  async function save(copy: StateCopy): Promise<SavedState> {
     return within('save', async ({ workFolder, ask }): Promise<SavedState> => {
-      await writeCopy(join(workFolder, stateFolderName), { lane, sequence, document, sessionFolder });
-      const key = `${sequencePrefix(lane, sequence)}${options.runId}-${options.runAttempt}-${String(options.now())}`;
+      await writeCopy(join(workFolder, stateFolderName), copy);
+      const key = `${sequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
       const end = await ask({ kind: 'save', key });
       if (end.kind !== 'answered') return notSaved(end.why);
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
@@ -68,7 +69,7 @@ export function createCacheStore(options: CacheStoreOptions): StateStore {
     readonly ask: (request: CacheRequest) => Promise<WorkerEnd>;
   }
 
-  async function within<Result extends RestoredState | SavedState>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
+  async function within<Result extends RestoredCopy | SavedState>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
     const obstacle = cacheObstacle(kind, options.environment) ?? hung.get(kind);
     if (obstacle !== undefined && obstacle !== null) throw new Error(obstacle);
     await mkdir(options.stagingFolder, { recursive: true });
@@ -102,7 +103,7 @@ export function createCacheStore(options: CacheStoreOptions): StateStore {
   }
 
   /** The session is worth less than the document: when it cannot be kept, the document is kept without it. */
-  async function writeCopy(target: string, copy: Parameters<typeof writeStateFolder>[1]): Promise<void> {
+  async function writeCopy(target: string, copy: StateCopy): Promise<void> {
     try {
       await writeStateFolder(target, copy);
     } catch (error) {
@@ -113,16 +114,7 @@ export function createCacheStore(options: CacheStoreOptions): StateStore {
   }
 }
 
-/** `/` ends the lane's name, and no encoded name holds one: the prefix of `queue` matches no key of `queue-2`. */
-function lanePrefix(lane: LaneId): string {
-  return `ralph-state-v1/${encodeURIComponent(lane)}/`;
-}
-
-function sequencePrefix(lane: LaneId, sequence: number): string {
-  return `${lanePrefix(lane)}${String(sequence)}/`;
-}
-
-function unavailable(why: string): RestoredState {
+function unavailable(why: string): RestoredCopy {
   return { kind: 'unavailable', why };
 }
 

@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { LaneId } from '../core/state.ts';
-
-/** The spec's cap of the state document. */
-export const maxDocumentBytes = 64 * 1024;
-/** A transcript beyond this is not worth its transfer: the next run starts a new session. */
-export const maxSessionBytes = 10 * 1024 * 1024;
+import { maxSessionBytes, maxStateBytes, type LaneId } from '../core/state.ts';
+import type { StateCopy } from '../ports.ts';
 
 /** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
 interface Manifest {
@@ -16,20 +12,13 @@ interface Manifest {
   readonly files: Readonly<Record<string, string>>;
 }
 
-export interface StateCopy {
-  readonly lane: LaneId;
-  readonly sequence: number;
-  readonly document: string;
-  readonly sessionFolder: string | null;
-}
-
 export type ReadCopy =
   | { readonly kind: 'intact'; readonly copy: StateCopy }
   | { readonly kind: 'refused'; readonly why: string };
 
 /** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
 export async function writeStateFolder(target: string, copy: StateCopy): Promise<void> {
-  if (Buffer.byteLength(copy.document) > maxDocumentBytes) throw new Error(`the state document is larger than ${String(maxDocumentBytes / 1024)} KiB`);
+  if (Buffer.byteLength(copy.document) > maxStateBytes) throw new Error(`the state document is larger than ${String(maxStateBytes / 1024)} KiB`);
   const contents = new Map<string, Buffer>([[documentName, Buffer.from(copy.document)]]);
   if (copy.sessionFolder !== null) {
     for (const [path, content] of await readFiles(copy.sessionFolder, maxSessionBytes)) contents.set(`${sessionName}/${path}`, content);
@@ -46,12 +35,12 @@ export async function writeStateFolder(target: string, copy: StateCopy): Promise
 /** Reads back what `writeStateFolder` wrote; anything missing, added, changed, linked or oversize refuses the whole. */
 export async function readStateFolder(source: string): Promise<ReadCopy> {
   try {
-    const contents = await readFiles(source, maxDocumentBytes + maxManifestBytes + maxSessionBytes);
+    const contents = await readFiles(source, maxStateBytes + maxManifestBytes + maxSessionBytes);
     const manifest = parseManifest(contents.get(manifestName));
     contents.delete(manifestName);
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
     const document = contents.get(documentName);
-    if (document === undefined || document.length > maxDocumentBytes) return { kind: 'refused', why: 'its state document is missing or oversize' };
+    if (document === undefined || document.length > maxStateBytes) return { kind: 'refused', why: 'its state document is missing or oversize' };
     for (const [path, content] of contents) {
       if (manifest.files[path] !== sha256(content)) return { kind: 'refused', why: `its file ${path} differs from the manifest` };
     }

@@ -24,7 +24,7 @@ test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
   expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
   expect(run.summary).toContain('after 1 finished iteration.');
-  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
   await expectToGoOn(scene);
@@ -47,7 +47,7 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
   const run = await scene.run({ when: { text: 'pushed ', act: (main) => { hangOnce(); main.cancel(); } } });
   expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run.main.log).toContain('left to the post step');
-  expect(run.post.log).toContain('state: saved #2 (cache)');
+  expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 });
@@ -70,7 +70,7 @@ test.each([
   scene.openIssue('Count');
   const run = await scene.run({ agent, when: { text, act: (main) => { main.kill('SIGKILL'); } } });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
   expect(run.summary).toContain('Killed');
   expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
@@ -93,7 +93,7 @@ test.each([
     main.kill('SIGKILL');
   } } });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('state: saved #1 (cache)');
+  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 });

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assistantLine, block, resultLine } from '../unit/analysis-fixtures.ts';
 import { idle, progress, task } from '../unit/core-fixtures.ts';
 import { record } from '../unit/journal-fixtures.ts';
+import { runGit } from './git-fixture.ts';
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'cli.ts');
 const { text: journal } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
@@ -109,5 +110,61 @@ describe('ralph replay', () => {
       outcome: { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: expect.any(Number) as number },
       whatIf: { set: { 'cb-no-progress': '9' }, kind: 'goes-on', iterations: 4, taskId: 'issue-1' },
     });
+  });
+});
+
+describe('state commands in a checkout', () => {
+  /** A checkout of a new bare repository, which its remote names by a relative path. */
+  async function checkout(name: string): Promise<string> {
+    const place = join(folder, name);
+    await mkdir(place);
+    await runGit(place, ['init', '--quiet', '--bare', 'server.git']);
+    await runGit(place, ['init', '--quiet', 'checkout']);
+    const top = join(place, 'checkout');
+    await runGit(top, ['config', 'user.name', 'Ann Other']);
+    await runGit(top, ['remote', 'add', 'origin', '../server.git']);
+    await mkdir(join(top, 'src'));
+    return top;
+  }
+  const placesOf = (out: string): readonly { place: string; pause: unknown; ordersWaiting: { by: string; order: string }[] }[] => (JSON.parse(out) as { places: [] }).places;
+
+  test('orders are kept on the ref of the remote and are seen from anywhere in the checkout', async () => {
+    const top = await checkout('orders');
+    expect(await ralph('pause', '--dir', join(top, 'src'))).toMatchObject({ code: 0, error: '', out: expect.stringMatching(/^Order kept \(ref\): pause\./) as string });
+    expect(await ralph('reset', 'session', '--dir', top)).toMatchObject({ code: 0 });
+    const { code, out } = await ralph('status', '--json', '--dir', top);
+    expect(code).toBe(0);
+    expect(placesOf(out)).toMatchObject([{ place: 'ref', pause: { by: 'Ann Other' }, ordersWaiting: [{ by: 'Ann Other', order: 'pause' }, { order: 'reset-session' }] }]);
+    expect(await runGit(top, ['ls-remote', 'origin'])).toMatch(/^[0-9a-f]{40}\trefs\/ralph\/state\/queue$/);
+    // Nothing is left in the checkout.
+    expect(await runGit(top, ['for-each-ref'])).toBe('');
+    expect((await readdir(top)).sort()).toEqual(['.git', 'src']);
+  });
+
+  test('with .ralph/state in the checkout they hold there as well', async () => {
+    const top = await checkout('both');
+    await mkdir(join(top, '.ralph', 'state'), { recursive: true });
+    expect(await ralph('pause', '--dir', top)).toMatchObject({ code: 0, out: expect.stringContaining('Order kept (ref and directory)') as string });
+    expect(placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place, pause }) => [place, pause !== null])).toEqual([['ref', true], ['directory', true]]);
+    await runGit(top, ['remote', 'remove', 'origin']);
+    expect(placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place }) => place)).toEqual(['directory']);
+  });
+
+  test('a remote that does not answer: why, and it ends with 1', async () => {
+    const top = await checkout('gone');
+    await runGit(top, ['remote', 'set-url', 'origin', 'http://ann:hunter2hunter2@127.0.0.1:9/x.git']);
+    const { code, out, error } = await ralph('pause', '--dir', top);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(error).toContain('ralph pause: the order could not be kept in the ref, nothing was changed there:');
+    expect(error).not.toContain('hunter2');
+  });
+
+  test.each<[string, (top: string) => readonly string[], string]>([
+    ['a folder that is not there', (top) => ['--dir', join(top, 'nothing')], 'does not exist'],
+    ['a folder in no checkout', (top) => ['--dir', join(top, '..')], 'is not in a git checkout'],
+    ['a remote of another name', (top) => ['--dir', top, '--remote', 'upstream'], 'has no remote "upstream"'],
+  ])('%s ends with 2', async (name, args, why) => {
+    const top = await checkout(name.replaceAll(' ', '-'));
+    expect(await ralph('status', ...args(top))).toMatchObject({ code: 2, out: '', error: expect.stringContaining(why) as string });
   });
 });

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +9,8 @@ import { createSampleProject, startGitRemote, type GitRemote } from '../../sandb
 import { createRepository } from '../../src/git/checkout.ts';
 import type { PublishingRules } from '../../src/git/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../src/git/remote.ts';
-import type { IterationCommit, Log, Remote, Repository } from '../../src/ports.ts';
+import { createRefCells, type RefCellsOptions } from '../../src/git/ref-cells.ts';
+import type { CellStore, IterationCommit, Log, Remote, Repository } from '../../src/ports.ts';
 import { createSecretScanner } from '../../src/secrets/scanner.ts';
 
 export const token = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
@@ -94,8 +97,9 @@ export async function openFresh(scene: Scene, repository = scene.repository) {
   return await repository.openLane({ branch, baseBranch: 'main', start: { kind: 'fresh' } });
 }
 
-export async function runGit(folder: string, args: readonly string[]): Promise<string> {
+export async function runGit(folder: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<string> {
   const env = {
+    ...variables,
     PATH: process.env['PATH'] ?? '',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
@@ -106,6 +110,40 @@ export async function runGit(folder: string, args: readonly string[]): Promise<s
   };
   const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env, maxBuffer: 2 ** 26 });
   return stdout.trimEnd();
+}
+
+/** The cells of a remote, as a machine of its own would have them: each call makes another work folder below `root`. */
+export async function openCells(remote: { readonly url: string }, root: string, change: Partial<RefCellsOptions> = {}): Promise<CellStore> {
+  const workFolder = await mkdtemp(join(root, 'machine-'));
+  return createRefCells({ url: remote.url, access: { kind: 'token', token }, workFolder, env: { PATH: process.env['PATH'], HOME: root }, now: () => 1_790_000_000_000, retryAfterMs: 1, ...change });
+}
+
+/** What becomes of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or done with its answer lost. */
+export type Passage = 'open' | number | 'cut' | 'silent' | 'answer lost';
+
+/** A way to a git server on which `guard` decides about each request. */
+export async function startWay(server: { readonly url: string }, guard: (path: string) => Promise<Passage>): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const target = new URL(server.url);
+  const way = createServer((question, answer) => void pass(question, answer));
+  async function pass(question: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const passage = await guard(question.url ?? '');
+    if (passage === 'silent') return;
+    if (typeof passage === 'number') return void answer.writeHead(passage, { location: new URL(question.url ?? '', target).href }).end();
+    if (passage === 'cut') return void question.socket.destroy();
+    question.pipe(request({ host: target.hostname, port: target.port, path: question.url, method: question.method, headers: question.headers }, (reply) => {
+      if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
+      answer.writeHead(reply.statusCode ?? 500, reply.headers);
+      reply.pipe(answer);
+    }));
+  }
+  await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(way.address() as AddressInfo).port}${target.pathname}`,
+    async [Symbol.asyncDispose]() {
+      way.closeAllConnections();
+      await new Promise((closed) => way.close(closed));
+    },
+  };
 }
 
 const silent: Log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_, body) => body() };

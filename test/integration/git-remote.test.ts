@@ -1,10 +1,8 @@
 import { readdir, rm, writeFile } from 'node:fs/promises';
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../sandbox/git-remote.ts';
-import { branch, iterate, openFresh, readOnlyToken, setScene, token, type Scene } from './git-fixture.ts';
+import { branch, iterate, openFresh, readOnlyToken, setScene, startWay, token, type Scene } from './git-fixture.ts';
 
 /** One commit on the lane; returns it. */
 async function work(scene: Scene, path = 'a.txt'): Promise<string> {
@@ -22,32 +20,6 @@ async function personPushes(scene: Scene): Promise<string> {
   const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
   await scene.serverGit('update-ref', `refs/heads/${branch}`, theirs);
   return theirs;
-}
-
-type Passage = 'open' | 'broken' | 'cut' | 'answer lost';
-
-/** A way to the scene's server on which `guard` says what becomes of each request: passed on, answered with 503, cut, or done with its answer lost. */
-async function startWay(scene: Scene, guard: (path: string) => Promise<Passage>): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
-  const target = new URL(scene.server.url);
-  const way = createServer((question, answer) => void pass(question, answer));
-  async function pass(question: IncomingMessage, answer: ServerResponse): Promise<void> {
-    const passage = await guard(question.url ?? '');
-    if (passage === 'broken') return void answer.writeHead(503).end();
-    if (passage === 'cut') return void question.socket.destroy();
-    question.pipe(request({ host: target.hostname, port: target.port, path: question.url, method: question.method, headers: question.headers }, (reply) => {
-      if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
-      answer.writeHead(reply.statusCode ?? 500, reply.headers);
-      reply.pipe(answer);
-    }));
-  }
-  await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(way.address() as AddressInfo).port}${target.pathname}`,
-    async [Symbol.asyncDispose]() {
-      way.closeAllConnections();
-      await new Promise((closed) => way.close(closed));
-    },
-  };
 }
 
 describe('before the push', () => {
@@ -222,7 +194,7 @@ describe('a branch that somebody else pushed to during the run', () => {
     const main = await tipOf(scene, 'main');
     const commit = await work(scene);
     let theirs = '';
-    await using way = await startWay(scene, async (path) => {
+    await using way = await startWay(scene.server, async (path) => {
       if (theirs === '' && path.endsWith('service=git-receive-pack')) theirs = await personPushes(scene);
       return 'open';
     });
@@ -248,15 +220,15 @@ describe('a server that cannot be reached is tried once more', () => {
   const push = (scene: Scene, url: string, commit: string) => scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
 
   test.each([
-    ['reading', 'git-upload-pack', 'broken'],
+    ['reading', 'git-upload-pack', 503],
     ['reading', 'git-upload-pack', 'cut'],
-    ['pushing', 'git-receive-pack', 'broken'],
+    ['pushing', 'git-receive-pack', 503],
     ['pushing', 'git-receive-pack', 'cut'],
   ] as const)('%s (%s), %s once: pushed', async (_, service, fault) => {
     await using scene = await setScene();
     const commit = await work(scene);
     let faults = 0;
-    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'));
+    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'));
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
     expect(await tipOf(scene, branch)).toBe(commit);
   });
@@ -265,7 +237,7 @@ describe('a server that cannot be reached is tried once more', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     let lost = 0;
-    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'));
+    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'));
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
     expect(lost).toBeGreaterThan(0);
     expect(await tipOf(scene, branch)).toBe(commit);
@@ -274,7 +246,7 @@ describe('a server that cannot be reached is tried once more', () => {
   test('broken twice: an error, after two requests', async () => {
     await using scene = await setScene();
     let requests = 0;
-    await using way = await startWay(scene, () => Promise.resolve(requests++ < 2 ? 'broken' : 'open'));
+    await using way = await startWay(scene.server, () => Promise.resolve(requests++ < 2 ? 503 : 'open'));
     await expect(scene.remote({ url: way.url }).branches('ralph/')).rejects.toThrow(/cannot be read.*Check that the server can be reached/s);
     expect(requests).toBe(2);
   });
@@ -282,7 +254,7 @@ describe('a server that cannot be reached is tried once more', () => {
   test('pushes are broken off each time: the server could not be reached', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    await using way = await startWay(scene, (path) => Promise.resolve(path.endsWith('git-receive-pack') ? 'broken' : 'open'));
+    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith('git-receive-pack') ? 503 : 'open'));
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'rejected', why: expect.stringContaining('could not be reached') });
     expect(await scene.remote({ url: way.url }).pushObstacle()).toContain('could not be reached');
   });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { TokenIdentity } from '../../sandbox/github/route.ts';
+import type { CacheShelf } from '../../sandbox/github/state.ts';
 import { type GitHub, startGitHub } from '../../sandbox/github/server.ts';
 import type { Forge, Log } from '../../src/ports.ts';
 import { createForge } from '../../src/github/forge.ts';
@@ -19,12 +20,13 @@ export interface ForgeFixture extends AsyncDisposable {
   readonly branches: Record<string, string>;
   /** Lines of the job log. */
   readonly logged: string[];
+  readonly debugLines: string[];
   /** Method and path of every request, without the repository's own path. */
   sent(): readonly string[];
 }
 
 /** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
-export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number } = {}): Promise<ForgeFixture> {
+export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly caches?: CacheShelf } = {}): Promise<ForgeFixture> {
   const branches: Record<string, string> = { main: 'a'.repeat(40), 'ralph/queue': 'b'.repeat(40) };
   const identity: TokenIdentity = options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
   const github = await startGitHub({
@@ -32,17 +34,20 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
     branches: () => branches,
     tokens: { [token]: { ...identity, permissions: options.permissions ?? identity.permissions } },
     now: () => now,
+    ...(options.caches === undefined ? {} : { caches: options.caches }),
   });
   const logged: string[] = [];
+  const debugLines: string[] = [];
   const write = (text: string) => void logged.push(text);
   const log: Log = { info: write, warning: write, error: write, group: (_title, body) => body() };
-  const nextRun = () => createForge({ token: options.sentToken ?? token, apiUrl: github.url, repository: { owner: 'octo', repo: 'demo' }, log, now: () => now, pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1 } });
+  const nextRun = () => createForge({ token: options.sentToken ?? token, apiUrl: github.url, repository: { owner: 'octo', repo: 'demo' }, log, debug: (text) => void debugLines.push(text), now: () => now, pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1 } });
   return {
     github,
     forge: nextRun(),
     nextRun,
     branches,
     logged,
+    debugLines,
     sent: () => github.requests.map(({ method, path, query }) => `${method} ${path.replace('/repos/octo/demo', '')}${query === '' ? '' : `?${query}`}`),
     async [Symbol.asyncDispose]() {
       await github[Symbol.asyncDispose]();

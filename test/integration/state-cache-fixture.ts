@@ -1,3 +1,4 @@
+import type { CopyStore, StateCopy } from '../../src/ports.ts';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,6 @@ import { build } from 'esbuild';
 import { afterAll } from 'vitest';
 import { type CacheService, startCacheService } from '../../sandbox/cache-service.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../src/state/cache-store.ts';
-import type { StateStore } from '../../src/ports.ts';
 
 const bundleFolder = await mkdtemp(join(tmpdir(), 'ralph-cache-worker-'));
 afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ export interface CacheFixture extends AsyncDisposable {
   readonly service: CacheService;
   readonly folder: string;
   /** A store on a new machine: its own staging folder and a later clock. */
-  store(change?: Partial<CacheStoreOptions>): StateStore;
+  store(change?: Partial<CacheStoreOptions>): CopyStore;
   readonly warnings: string[];
   readonly debugLines: string[];
 }
@@ -59,7 +59,7 @@ export async function cacheFixture(options: Parameters<typeof startCacheService>
         stagingFolder: join(folder, `machine-${String(machines)}`),
         environment: runEnvironment(service),
         runId: '4711',
-        runAttempt: '1',
+        runAttempt: 1,
         restoreTimeoutMs: patientMs,
         saveTimeoutMs: patientMs,
         now: () => startedAt,
@@ -76,4 +76,9 @@ export async function cacheFixture(options: Parameters<typeof startCacheService>
 
 export function runEnvironment(service: CacheService, change: Record<string, string | undefined> = {}): Record<string, string | undefined> {
   return { PATH: process.env['PATH'], ...service.env, ...change };
+}
+
+/** A copy to save. */
+export function copyOf(lane: string, sequence: number, document: string, sessionFolder: string | null): StateCopy {
+  return { lane, sequence, document, sessionFolder };
 }

@@ -6,7 +6,7 @@ import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../sandbox/cache-service.ts';
-import { cacheFixture, patientMs, runEnvironment, shortMs, workerCommand } from './state-cache-fixture.ts';
+import { cacheFixture, copyOf, patientMs, runEnvironment, shortMs, workerCommand } from './state-cache-fixture.ts';
 
 interface FaultCase {
   readonly step: CacheStep;
@@ -23,10 +23,10 @@ describe('what was saved is found again', () => {
     await writeFile(join(session, 'a1b2.jsonl'), '{"turn":1}\n');
     await writeFile(join(session, 'parts', '1.txt'), 'äöü');
 
-    expect(await cache.store().save('queue', 41, '{"sequence":41}', session)).toEqual({ kind: 'saved', where: 'cache' });
+    expect(await cache.store().save(copyOf('queue', 41, '{"sequence":41}', session))).toEqual({ kind: 'saved', where: 'cache' });
     const found = await cache.store().restore('queue');
 
-    expect(found).toMatchObject({ kind: 'found', document: '{"sequence":41}', origin: 'cache' });
+    expect(found).toMatchObject({ kind: 'found', sequence: 41, document: '{"sequence":41}' });
     const restored = found.kind === 'found' ? found.sessionFolder : null;
     expect(await readFile(join(restored ?? '', 'a1b2.jsonl'), 'utf8')).toBe('{"turn":1}\n');
     expect(await readFile(join(restored ?? '', 'parts', '1.txt'), 'utf8')).toBe('äöü');
@@ -35,17 +35,17 @@ describe('what was saved is found again', () => {
 
   test('without a session there is none after restore', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, '{}', null);
-    expect(await cache.store().restore('queue')).toEqual({ kind: 'found', document: '{}', sessionFolder: null, origin: 'cache' });
+    await cache.store().save(copyOf('queue', 1, '{}', null));
+    expect(await cache.store().restore('queue')).toEqual({ kind: 'found', sequence: 1, document: '{}', sessionFolder: null });
   });
 
   test('the newest entry of the lane wins, and other lanes stay apart even when one name begins with the other', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, 'queue old', null);
-    await cache.store().save('queue', 2, 'queue new', null);
-    await cache.store().save('queue-2', 9, 'another lane', null);
-    await cache.store().save('issue-1', 3, 'one', null);
-    await cache.store().save('issue-12', 4, 'twelve', null);
+    await cache.store().save(copyOf('queue', 1, 'queue old', null));
+    await cache.store().save(copyOf('queue', 2, 'queue new', null));
+    await cache.store().save(copyOf('queue-2', 9, 'another lane', null));
+    await cache.store().save(copyOf('issue-1', 3, 'one', null));
+    await cache.store().save(copyOf('issue-12', 4, 'twelve', null));
 
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'queue new' });
     expect(await cache.store().restore('issue-1')).toMatchObject({ document: 'one' });
@@ -55,13 +55,13 @@ describe('what was saved is found again', () => {
   test('a save leaves nothing in the staging folder', async () => {
     await using cache = await cacheFixture();
     const stagingFolder = join(cache.folder, 'staging');
-    await cache.store({ stagingFolder }).save('queue', 1, '{}', null);
+    await cache.store({ stagingFolder }).save(copyOf('queue', 1, '{}', null));
     expect(await readdir(stagingFolder)).toEqual([]);
   });
 
   test('the log shows what the library says, but no command and no signed address', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, '{}', null);
+    await cache.store().save(copyOf('queue', 1, '{}', null));
     await cache.store().restore('queue');
     expect(cache.debugLines).toContainEqual(expect.stringContaining('Cache hit for'));
     expect(cache.debugLines.join('\n')).not.toMatch(/::|sig=/);
@@ -71,7 +71,7 @@ describe('what was saved is found again', () => {
 describe('what cannot be kept is said', () => {
   test('a document over 64 KiB is not saved', async () => {
     await using cache = await cacheFixture();
-    expect(await cache.store().save('queue', 1, 'x'.repeat(64 * 1024 + 1), null)).toEqual({ kind: 'not-saved', why: 'the state document is larger than 64 KiB' });
+    expect(await cache.store().save(copyOf('queue', 1, 'x'.repeat(64 * 1024 + 1), null))).toEqual({ kind: 'not-saved', why: 'the state document is larger than 64 KiB' });
     expect(cache.service.requests).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe('what cannot be kept is said', () => {
     const session = join(cache.folder, 'session');
     await mkdir(session);
     await fill(session);
-    expect(await cache.store().save('queue', 1, '{}', session)).toMatchObject({ kind: 'saved' });
+    expect(await cache.store().save(copyOf('queue', 1, '{}', session))).toMatchObject({ kind: 'saved' });
     expect(cache.warnings).toEqual([expect.stringMatching(why)]);
     expect(await cache.store().restore('queue')).toMatchObject({ kind: 'found', sessionFolder: null });
   });
@@ -92,8 +92,8 @@ describe('what cannot be kept is said', () => {
   test('a key that exists is never overwritten', async () => {
     await using cache = await cacheFixture();
     const now = (): number => 1_795_300_000_000;
-    await cache.store({ now }).save('queue', 1, 'first', null);
-    expect(await cache.store({ now }).save('queue', 1, 'second', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(/answered 409 to the reservation: .*same key/) });
+    await cache.store({ now }).save(copyOf('queue', 1, 'first', null));
+    expect(await cache.store({ now }).save(copyOf('queue', 1, 'second', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(/answered 409 to the reservation: .*same key/) });
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'first' });
   });
 });
@@ -103,10 +103,10 @@ describe('what the run is not allowed to do', () => {
 
   test('a label or comment event restores but does not save, and asks the service for nothing', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, '{}', null);
+    await cache.store().save(copyOf('queue', 1, '{}', null));
     cache.service.setMode('read');
     const before = cache.service.requests.length;
-    expect(await cache.store().save('queue', 2, '{}', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(denied) });
+    expect(await cache.store().save(copyOf('queue', 2, '{}', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(denied) });
     expect(cache.service.requests.length).toBe(before);
     expect(await cache.store().restore('queue')).toMatchObject({ kind: 'found' });
   });
@@ -114,7 +114,7 @@ describe('what the run is not allowed to do', () => {
   test("a read-only token is the service's word, whatever the runner says of the mode", async () => {
     await using cache = await cacheFixture({ readOnly: true });
     const environment = runEnvironment(cache.service, { ACTIONS_CACHE_MODE: undefined });
-    expect(await cache.store({ environment }).save('queue', 1, '{}', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(/`cache-mode: write` \(the service: cache write denied: token has no writable scopes\)/) });
+    expect(await cache.store({ environment }).save(copyOf('queue', 1, '{}', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(/`cache-mode: write` \(the service: cache write denied: token has no writable scopes\)/) });
   });
 
   test('a token without readable scope is no miss', async () => {
@@ -126,9 +126,9 @@ describe('what the run is not allowed to do', () => {
   test('a branch reads the default branch, which does not read the branch', async () => {
     await using cache = await cacheFixture();
     const branch = runEnvironment(cache.service, { ACTIONS_RUNTIME_TOKEN: cacheToken([{ Scope: 'refs/heads/topic', Permission: 3 }, { Scope: 'refs/heads/main', Permission: 1 }]) });
-    await cache.store().save('queue', 1, 'of main', null);
+    await cache.store().save(copyOf('queue', 1, 'of main', null));
     expect(await cache.store({ environment: branch }).restore('queue')).toMatchObject({ document: 'of main' });
-    await cache.store({ environment: branch }).save('queue', 2, 'of topic', null);
+    await cache.store({ environment: branch }).save(copyOf('queue', 2, 'of topic', null));
     expect(await cache.store({ environment: branch }).restore('queue')).toMatchObject({ document: 'of topic' });
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'of main' });
   });
@@ -142,7 +142,7 @@ describe('what the run is not allowed to do', () => {
     await using cache = await cacheFixture();
     const store = cache.store({ environment: runEnvironment(cache.service, change) });
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
-    expect(await store.save('queue', 1, '{}', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(why) });
+    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(why) });
     expect(cache.service.requests).toEqual([]);
   });
 });
@@ -182,7 +182,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     { step: 'download', fault: 'hang', limitMs: shortMs, why: /no result within 3 s; last: the cache service answered 200 to the lookup/ },
   ])('$step $fault → unavailable', async ({ step, fault, limitMs, why }) => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, JSON.stringify({ text: 'x'.repeat(500) }), null);
+    await cache.store().save(copyOf('queue', 1, JSON.stringify({ text: 'x'.repeat(500) }), null));
     cache.service.faults[step] = fault;
     const stagingFolder = join(cache.folder, 'staging');
     const store = cache.store({ stagingFolder, restoreTimeoutMs: limitMs ?? patientMs });
@@ -195,7 +195,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     const store = cache.store();
     await cache.service[Symbol.asyncDispose]();
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(/failed at the lookup \(ECONNREFUSED\)/) });
-    expect(await store.save('queue', 1, '{}', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(/failed at the reservation \(ECONNREFUSED\)/) });
+    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(/failed at the reservation \(ECONNREFUSED\)/) });
   });
 
   test.each<FaultCase>([
@@ -212,7 +212,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     await using cache = await cacheFixture();
     cache.service.faults[step] = fault;
     const store = cache.store({ saveTimeoutMs: limitMs ?? patientMs });
-    expect(await store.save('queue', 1, '{}', null)).toEqual({ kind: 'not-saved', why: expect.stringMatching(why) });
+    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({ kind: 'not-saved', why: expect.stringMatching(why) });
   });
 });
 
@@ -242,7 +242,7 @@ describe('the worker never outlives its use', () => {
     delete cache.service.faults.lookup;
     expect(await store.restore('issue-1')).toMatchObject({ kind: 'unavailable', why: expect.stringMatching(/no result within 3 s/) as string });
     expect(cache.service.requests.length).toBe(1);
-    expect(await store.save('queue', 1, '{}', null)).toMatchObject({ kind: 'saved' });
+    expect(await store.save(copyOf('queue', 1, '{}', null))).toMatchObject({ kind: 'saved' });
   });
 
   test('when the action is killed, it ends by itself', async () => {

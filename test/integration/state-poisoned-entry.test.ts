@@ -3,7 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { cacheFixture } from './state-cache-fixture.ts';
+import { cacheFixture, copyOf } from './state-cache-fixture.ts';
 
 /** A member of a tar archive; `link` makes it a symbolic link (`hard`: a hard link) to that name. */
 interface Member {
@@ -49,7 +49,7 @@ describe.concurrent('an entry that someone else wrote', () => {
     await using cache = await cacheFixture();
     const outside = join(cache.folder, 'outside');
     await mkdir(outside);
-    await cache.store().save('queue', 1, '{}', null);
+    await cache.store().save(copyOf('queue', 1, '{}', null));
     poison(cache.service.entries[0], [...members(outside), state, manifest({ 'state.json': document })]);
     // Members reach `outside` from <folder>/machine-N/restore-…/work.
     expect(await cache.store().restore('queue')).toMatchObject({ kind: 'unavailable' });
@@ -58,7 +58,7 @@ describe.concurrent('an entry that someone else wrote', () => {
 
   test('a truncated archive is refused', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save('queue', 1, '{}', null);
+    await cache.store().save(copyOf('queue', 1, '{}', null));
     const [entry] = cache.service.entries;
     if (entry) entry.content = entry.content.subarray(0, entry.content.length - 20);
     expect(await cache.store().restore('queue')).toEqual({ kind: 'unavailable', why: 'the downloaded archive cannot be unpacked' });
@@ -67,7 +67,7 @@ describe.concurrent('an entry that someone else wrote', () => {
 
 async function restoreOf(members: readonly Member[]): Promise<unknown> {
   await using cache = await cacheFixture();
-  await cache.store().save('queue', 1, '{}', null);
+  await cache.store().save(copyOf('queue', 1, '{}', null));
   poison(cache.service.entries[0], members);
   return await cache.store().restore('queue');
 }

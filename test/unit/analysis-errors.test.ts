@@ -26,8 +26,18 @@ test.each([
   ['error[E0308]: mismatched types', 'error[E0308]: mismatched types'],
   ['fatal: not a git repository', 'fatal: not a git repository'],
   ['npm ERR! missing script: build', 'npm ERR! missing script: build'],
+  ['_Error: no such table_ ', 'Error: no such table'],
 ])('a real error form is read: %j', (message, text) => {
   expect(analyzeAt(message).errors.map((error) => error.text)).toEqual([text]);
+});
+
+test.each([
+  ['within the first 1,000 characters of a line', `${'x'.repeat(985)} Error: no such table`, 'Error: no such'],
+  ['not behind them', `${'x'.repeat(993)} Error: no such table`, undefined],
+  ['with its first 300 characters', `Error: ${'x'.repeat(293)}`, `Error: ${'x'.repeat(293)}`],
+  ['with an ellipsis where it is longer', `Error: ${'x'.repeat(294)}`, `Error: ${'x'.repeat(292)}…`],
+])('an error is read %s', (_where, message, text) => {
+  expect(analyzeAt(message).errors[0]?.text).toBe(text);
 });
 
 describe('fingerprint', () => {
@@ -39,14 +49,33 @@ describe('fingerprint', () => {
     ['Error: src/a.ts:12:3 is wrong', 'Error: src/long/b.ts:4:44 is wrong'],
     ['Error: GET https://a.example/x?y=1 failed', 'Error: GET http://b.example failed'],
     ['Error: waited 30s', 'Error: waited 5s'],
+    ['Error: no such table', ' ERROR:\tno  such\n table '],
   ])('is the same for %j and %j', (one, other) => {
     expect(fingerprintOf(one)).toBe(fingerprintOf(other));
   });
   test('differs for another error', () => {
     expect(fingerprintOf('Error: cannot open /a')).not.toBe(fingerprintOf('Error: cannot close /a'));
   });
-  test('appears once', () => {
-    expect(analyzeAt('Error: cannot open /a/b.txt (code 17)\nError: cannot open /c.txt (code 4)\nError: other').errors).toHaveLength(2);
+  test('is that of the first 1,000 characters', () => {
+    const start = `Error: ${'no '.repeat(330)}ta`;
+    expect(fingerprintOf(`${start}b here`)).toBe(fingerprintOf(`${start}b there`));
+    expect(fingerprintOf(`${start}a`)).not.toBe(fingerprintOf(`${start}b`));
+  });
+  test('differs for other words', () => {
+    expect(fingerprintOf('Error: no table')).not.toBe(fingerprintOf('Error: notable'));
+  });
+  test('appears once, with the text that came first', () => {
+    expect(analyzeAt('Error: cannot open /a/b.txt (code 17)\nError: cannot open /c.txt (code 4)\nError: other').errors.map(({ text }) => text)).toEqual(['Error: cannot open /a/b.txt (code 17)', 'Error: other']);
+  });
+  test.each([
+    ['Error: cannot open /a/b.txt (code 17)', '34fd3bdd4e3af490'],
+    ['Error: no module', '037d84501f52bcf5'],
+  ])('stays what it is in the states of earlier runs: %j', (text, fingerprint) => {
+    expect(fingerprintOf(text)).toBe(fingerprint);
+  });
+  test('is listed for the first twenty errors', () => {
+    const errors = Array.from({ length: 21 }, (_, index) => `Error: no table ${'x'.repeat(index + 1)}`);
+    expect(analyzeAt(errors.join('\n')).errors.map(({ text }) => text)).toEqual(errors.slice(0, 20));
   });
 });
 

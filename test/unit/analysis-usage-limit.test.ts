@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, assistantLine, failedLine, INIT, jsonLines, rateLimitLine, resultLine, toolResultLine } from './analysis-fixtures.ts';
+import { analyzeAt, assistantLine, failedLine, INIT, jsonLines, rateLimitLine, resultLine, syntheticLine, toolResultLine } from './analysis-fixtures.ts';
 
 const RESETS_AT = 1795304042;
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType: 'five_hour' });
@@ -67,12 +67,48 @@ describe('the next such instant', () => {
     ['13pm', '2026-07-01T16:00:00Z', null],
     ['Mon 5pm', '2026-07-01T16:00:00Z', null],
     ['Feb 30, 5pm', '2026-07-01T16:00:00Z', null],
+    ['23:59', '2026-07-01T16:00:00Z', '2026-07-01T23:59:00.000Z'],
+    ['24:00', '2026-07-01T16:00:00Z', null],
+    ['17:60', '2026-07-01T16:00:00Z', null],
+    ['0pm', '2026-07-01T16:00:00Z', null],
+    ['5', '2026-07-01T16:00:00Z', null],
+    ['5 pm', '2026-07-01T16:00:00Z', '2026-07-01T17:00:00.000Z'],
+    ['5PM ( Europe/Berlin )', '2026-07-01T12:00:00Z', '2026-07-01T15:00:00.000Z'],
+    ['October 9 at 5pm', '2026-07-01T16:00:00Z', '2026-10-09T17:00:00.000Z'],
+    ['Oct. 9 17:30', '2026-07-01T16:00:00Z', '2026-10-09T17:30:00.000Z'],
+    ['day 9, 5pm', '2026-07-01T16:00:00Z', null],
+    ['Dec 31, 11pm (America/Los_Angeles)', '2027-01-01T06:00:00Z', '2027-01-01T07:00:00.000Z'],
+    ['Feb 29, 5pm', '2096-03-01T00:00:00Z', '2104-02-29T17:00:00.000Z'],
   ])('of "resets %s" at %s is %s', (reset, now, resumeAt) => {
     expect(analyzeAt(failedLine(`You've hit your 5-hour limit · resets ${reset}`), Date.parse(now)).usageLimit?.resumeAt).toBe(resumeAt);
   });
 });
 
-test.each([['beyond the year 9999', 1e15], ['no instant at all', 1e300]])('a reset %s is unknown', (_, resetsAt) => {
+test.each<[string, string, string, string | null]>([
+  ['an event without instant leaves it to the text', jsonLines(rateLimitLine({ status: 'rejected', rateLimitType: 'five_hour' }), failedLine("You've hit your weekly limit · resets 5pm")), 'five-hour', '2026-11-21T17:00:00.000Z'],
+  ['an event without type has an unknown window', jsonLines(rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT }), failedLine('x')), 'unknown', '2026-11-21T23:34:02.000Z'],
+  ['an event that ends the stream needs no result', jsonLines(INIT, rejected), 'five-hour', '2026-11-21T23:34:02.000Z'],
+  ['a field of the result that names the limit leaves window and instant to any text', failedLine('Your weekly budget is used up, it resets 5pm', { api_error: 'usage_limit_reached' }), 'weekly', '2026-11-21T17:00:00.000Z'],
+  ['the window is that of the limit, not of the words behind it', failedLine("You've hit your limit · the weekly one is next"), 'unknown', null],
+  ['extra usage comes before other windows', failedLine("You're out of extra usage · weekly limit as well"), 'extra', null],
+  ['the synthetic message’s rate limit needs no status', jsonLines(INIT, syntheticLine('Hm.', 'rate_limit')), 'unknown', null],
+  ['the synthetic message’s overload needs no status', jsonLines(INIT, syntheticLine('Hm.', 'overloaded')), 'unknown', null],
+  ['an epoch may stand behind blanks', failedLine('\n Claude AI usage limit reached|1795303952'), 'unknown', '2026-11-21T23:32:32.000Z'],
+  ['an epoch may be in milliseconds', failedLine('Claude AI usage limit reached|1795303952000'), 'unknown', '2026-11-21T23:32:32.000Z'],
+  ['an epoch stands right behind the limit', failedLine('Claude AI usage limit reached · code|1795303952'), 'unknown', null],
+  ['an epoch has no fewer than nine digits', failedLine('Claude AI usage limit reached|12345678'), 'unknown', null],
+])('%s', (_rule, output, window, resumeAt) => {
+  expect(analyzeAt(output).usageLimit).toEqual({ window, resumeAt });
+});
+
+test.each<[string, number, string | null]>([
+  ['in seconds up to 100 billion', 1e11, '5138-11-16T09:46:40.000Z'],
+  ['in milliseconds from there', 1e11 + 1, '1973-03-03T09:46:40.001Z'],
+  ['in the year 9999 at the latest', 253_402_300_799_999, '9999-12-31T23:59:59.999Z'],
+  ['unknown from the year 10000 on', 253_402_300_800_000, null],
+  ['unknown far beyond that', 1e15, null],
+  ['unknown when it is no instant at all', 1e300, null],
+])('a reset is %s', (_rule, resetsAt, resumeAt) => {
   const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: 'five_hour' }), failedLine('x'));
-  expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt: null });
+  expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt });
 });

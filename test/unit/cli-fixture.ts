@@ -1,10 +1,20 @@
 import { analyzeCommand } from '../../src/cli/analyze.ts';
 import type { Command } from '../../src/cli/command.ts';
+import { createOrderCommands } from '../../src/cli/orders.ts';
 import { replayCommand } from '../../src/cli/replay.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
+import type { OpenPlaces } from '../../src/cli/state-places.ts';
+import { createStatusCommand } from '../../src/cli/status.ts';
 import { noon } from './core-fixtures.ts';
 
-export const commands: readonly Command[] = [analyzeCommand, replayCommand];
+/** No checkout anywhere. */
+const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+
+export const commands = commandsAt(nowhere);
+
+function commandsAt(open: OpenPlaces): readonly Command[] {
+  return [analyzeCommand, replayCommand, createStatusCommand(open), ...createOrderCommands(open)];
+}
 
 export interface CliRun {
   readonly code: number;
@@ -13,7 +23,7 @@ export interface CliRun {
 }
 
 /** Runs the command line in this process; `stdin` comes in two chunks. */
-export async function ralph(args: readonly string[], stdin = ''): Promise<CliRun> {
+export async function ralph(args: readonly string[], stdin = '', open = nowhere): Promise<CliRun> {
   let out = '';
   let error = '';
   const bytes = new TextEncoder().encode(stdin);
@@ -21,6 +31,6 @@ export async function ralph(args: readonly string[], stdin = ''): Promise<CliRun
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commands, args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
+  const code = await runCommand(commandsAt(open), args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
   return { code, out, error };
 }

@@ -29,6 +29,11 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     ['too many files', ['analyze', 'a', 'b', 'c'], ['too many arguments: "b", "c"']],
     ['no file', ['replay'], ['JOURNAL is missing']],
     ['an instant without a zone, and a missing file', ['analyze', 'no-such-file', '--now', '2026-01-01T00:00:00'], ['--now: "2026-01-01T00:00:00" is no ISO instant', '"no-such-file" cannot be read: there is no such file']],
+    ['an unknown lane, and no checkout', ['status', '--lane', 'issue-07'], ['--lane: "issue-07" is no lane. Lanes are queue, and issue-N', 'there is no checkout.']],
+    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is no lane']],
+    ['something else to reset', ['reset', 'everything'], ['"everything" cannot be reset: expected circuit or session.']],
+    ['nothing to reset', ['reset'], ['circuit or session is missing']],
+    ['an argument for a command that takes none', ['resume', 'queue'], ['too many arguments: "queue"']],
     ['a folder', ['analyze', 'src'], ['"src" is a folder']],
     [
       'several settings, and a missing journal',

@@ -206,7 +206,7 @@ describe('probes', () => {
   });
 
   test('a person may reset it', () => {
-    expect(said(playAgain({ ...tripped, state: resetCircuit(tripped.state, tripped.now), step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] } }, [], { gapMs: minute }).step)).toBe('iterate');
+    expect(said(playAgain({ ...tripped, state: resetCircuit(tripped.state, 'by ann (comment)', tripped.now), step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] } }, [], { gapMs: minute }).step)).toBe('iterate');
   });
 });
 

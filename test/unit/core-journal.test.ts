@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJournalLine, serializeEnd, serializeEntry, serializeStart, type JournalEnd, type JournalEntry, type JournalStart } from '../../src/core/journal.ts';
-import { OUTCOMES } from './report-fixtures.ts';
 import { beginIteration, settle } from '../../src/core/settle.ts';
+import { stateVersion } from '../../src/core/state.ts';
 import { analysis, evidence, minute, noon, play, policy, progress, task } from './core-fixtures.ts';
+import { OUTCOMES } from './report-fixtures.ts';
 
 const before = play([progress(), {}]);
 const start: JournalStart = { version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false }], state: before.state };
@@ -49,7 +50,7 @@ test.each<[string, string, string]>([
   ['a field inside a part', serializeEntry(entry).replace('"fileCount":1', '"fileCount":-1'), 'evidence.fileCount: missing, or not as the schema wants it'],
   ['two fields', serializeEntry(entry).replace('"taskId"', '"task"').replace('"taskTitle"', '"title"'), 'taskId, taskTitle: missing, or not as the schema wants it'],
   ['many fields: five are named', '{"kind":"iteration"}', 'version, lane, iteration, taskId, taskTitle: missing, or not as the schema wants it'],
-  ['a state of a newer version', JSON.stringify({ ...JSON.parse(serializeStart(start)) as object, state: '{"version":2,"lane":"queue"}' }), 'the state in it cannot be read: a newer version wrote it'],
+  ['a state of a newer version', JSON.stringify({ ...JSON.parse(serializeStart(start)) as object, state: JSON.stringify({ version: stateVersion + 1, lane: 'queue' }) }), 'the state in it cannot be read: a newer version wrote it'],
   ['a state of another lane', JSON.stringify({ ...JSON.parse(serializeStart(start)) as object, lane: 'issue-1' }), 'the state in it cannot be read: it belongs to another lane'],
 ])('it says what is wrong: %s', (_, line, why) => {
   expect(parseJournalLine(line)).toEqual({ kind: 'unreadable', why });

@@ -43,15 +43,15 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ['a run that is cancelled', () => endRun(worked(), { kind: 'cancelled', reason: 'signal' }, null, noon), ['session: active → none (cancelled)']],
     ['a run that is parked', () => endRun(worked(), { kind: 'parked', reason: 'calls_per_hour', resumeAt: noon + hour }, null, noon), ['park: running → parked (calls_per_hour)']],
     ['a run that reaches its limit', () => endRun(worked(), { kind: 'limit', reason: 'iterations' }, null, noon), []],
-    ['a person resets the circuit', () => resetCircuit({ ...worked(), circuit: open.circuit }, noon), ['circuit: open → closed (by_person)']],
-    ['a person resets a circuit that is closed', () => resetCircuit(play([idle, idle]).state, noon), ['circuit: closed → half-open (no_progress)']],
+    ['a person resets the circuit', () => resetCircuit({ ...worked(), circuit: open.circuit }, 'by ann (comment)', noon), ['circuit: open → closed (by ann (comment))']],
+    ['a person resets a circuit that is closed', () => resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon), ['circuit: closed → half-open (no_progress)', 'circuit: closed → closed (by ann (comment))']],
     ['a person asks for a failed task again', () => retryTask({ ...worked(), tasks: { 'issue-1': failed } }, 'issue-1', noon), ['task: issue-1 failed → todo (retry)']],
   ])('%s', (_, change, expected) => {
     expect(told(change())).toEqual([started, ...expected]);
   });
 
   test('a person resets what a closed circuit has counted, too', () => {
-    expect(resetCircuit(play([idle, idle]).state, noon).circuit).toEqual(closedCircuit(0));
+    expect(resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon).circuit).toEqual(closedCircuit(0));
   });
 });
 

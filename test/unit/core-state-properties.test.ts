@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hintCodes } from '../../src/core/hints.ts';
-import { initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
+import { initialState, parseState, serializeState, stateVersion, type LaneState } from '../../src/core/state.ts';
 import { noon, play, progress } from './core-fixtures.ts';
 
 const lane = 'queue';
@@ -17,7 +17,7 @@ const url = count.map((number) => `https://github.com/owner/name/pull/${String(n
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
 
 const anyState: fc.Arbitrary<LaneState> = fc.record({
-  version: fc.constant(1 as const),
+  version: fc.constant(stateVersion),
   lane: fc.constant(lane),
   sequence: count,
   savedAt: instant,
@@ -32,6 +32,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   currentTask: fc.option(id),
   park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
   pause: fc.option(fc.record({ by: text, at: instant })),
+  ordersApplied: instant,
   ledger: fc.array(fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }), { maxLength: 31 }),
   transitions: fc.array(fc.record({ at: instant, subject: fc.constantFrom('circuit' as const, 'task' as const), from: text, to: text, reason: text }), { maxLength: 50 }),
   lastRun: fc.option(fc.record({ outcome: fc.constantFrom('complete' as const, 'limit' as const), reason: text, at: instant, published: fc.option(fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url })) })) })),

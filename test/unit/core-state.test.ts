@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closedCircuit, maxStateBytes, noted, parseState, probeState, serializeState, type LaneState, type Transition } from '../../src/core/state.ts';
+import { closedCircuit, maxStateBytes, noted, parseState, probeState, serializeState, stateVersion, type LaneState, type Transition } from '../../src/core/state.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { callsRemaining, usedUp } from '../../src/core/windows.ts';
 import { noon, play, policy, progress, said } from './core-fixtures.ts';
@@ -85,7 +85,7 @@ test('a document of exactly 64 KiB is read', () => {
 });
 
 test('a newer version is left alone', () => {
-  expect(parseState(tampered({ version: 2, tasks: 'in another form' }), lane)).toEqual({ kind: 'newer', version: 2 });
+  expect(parseState(tampered({ version: stateVersion + 1, tasks: 'in another form' }), lane)).toEqual({ kind: 'newer', version: stateVersion + 1 });
 });
 
 test('a state that should be there and is not begins with one probe', () => {

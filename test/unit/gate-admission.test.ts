@@ -43,7 +43,7 @@ describe('events that are not for us', () => {
 
   test('an unsupported event is an error, without one request', async () => {
     const project = createProject();
-    await expect(runOnce(project, { event: { name: 'push', payload: {} } })).rejects.toThrow('The event "push" is not supported.');
+    expect((await runOnce(project, { event: { name: 'push', payload: {} } })).outcome).toMatchObject({ kind: 'failed', reason: 'configuration', message: expect.stringContaining('The event "push" is not supported.') as string });
     expect(project.forge.requestCount()).toBe(0);
   });
 });

@@ -1,9 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { OWN_COMMENT_MARKER, readIntent, type Command } from '../../src/gate/intent.ts';
+import type { Command } from '../../src/core/command.ts';
+import { OWN_COMMENT_MARKER, readIntent } from '../../src/gate/intent.ts';
 import { STATUS_MARKER } from '../../src/report/status-comment.ts';
 import { UserError } from '../../src/user-error.ts';
 import { commented, labeled } from '../loop/river.ts';
+
+/** A step without the input `command`. */
+const asks = { taskLabel: 'ralph', command: '' };
 
 describe('events', () => {
   test.each([
@@ -11,14 +15,14 @@ describe('events', () => {
     ['workflow_dispatch', { inputs: {} }],
     ['schedule', null],
   ])('%s works the queue', (name, payload) => {
-    expect(readIntent({ name, payload }, 'ralph')).toEqual({ kind: 'work-queue' });
+    expect(readIntent({ name, payload }, asks)).toEqual({ kind: 'work-queue' });
   });
 
   test.each([
     ['the task label', labeled(4), 'ralph'],
     ['the task label in other letters', labeled(4, 'ann', 'RALPH'), 'Ralph'],
   ])('issues: labeled with %s works that issue', (_name, event, label) => {
-    expect(readIntent(event, label)).toEqual({ kind: 'work-issue', issue: 4, actor: 'ann' });
+    expect(readIntent(event, { ...asks, taskLabel: label })).toEqual({ kind: 'work-issue', issue: 4, actor: 'ann' });
   });
 
   test.each([
@@ -26,11 +30,11 @@ describe('events', () => {
     ['a label that only begins like it', labeled(4, 'ann', 'ralph-later')],
     ['a pull request', { name: 'issues', payload: { ...(labeled(4).payload as object), issue: { number: 4, pull_request: { url: 'x' } } } }],
   ])('issues: labeled with %s is not for us', (_name, event) => {
-    expect(readIntent(event, 'ralph').kind).toBe('not-for-us');
+    expect(readIntent(event, asks).kind).toBe('not-for-us');
   });
 
   test.each(['push', 'pull_request', 'pull_request_target', 'issue', '', 'constructor'])('the event "%s" is refused by its name, with the list of supported ones', (name) => {
-    expect(() => readIntent({ name, payload: {} }, 'ralph')).toThrow(new RegExp(`The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, issues .*labeled.*issue_comment .*created`));
+    expect(() => readIntent({ name, payload: {} }, asks)).toThrow(new RegExp(`The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, issues .*labeled.*issue_comment .*created`));
   });
 
   test.each([
@@ -39,7 +43,7 @@ describe('events', () => {
     ['issue_comment', 'edited'],
     ['issue_comment', 'deleted'],
   ])('the type of %s: %s is refused by its name', (name, action) => {
-    expect(() => readIntent({ name, payload: { action } }, 'ralph')).toThrow(`The event "${name}" with the type "${action}" is not supported`);
+    expect(() => readIntent({ name, payload: { action } }, asks)).toThrow(`The event "${name}" with the type "${action}" is not supported`);
   });
 
   const whole = (name: string) => (name === 'issues' ? labeled(4) : commented('/ralph run', { issue: 4 })).payload as Record<string, unknown>;
@@ -53,7 +57,7 @@ describe('events', () => {
     ['issue_comment', 'with a comment id that is none', { comment: { id: 1.5, body: '/ralph run' } }],
     ['issue_comment', 'with a body that is no text', { comment: { id: 1, body: 7 } }],
   ])('a payload of %s %s is an error that names the file', (name, _what, change) => {
-    expect(() => readIntent({ name, payload: { ...whole(name), ...change } }, 'ralph')).toThrow(/"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/);
+    expect(() => readIntent({ name, payload: { ...whole(name), ...change } }, asks)).toThrow(/"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/);
   });
 
   test('no JSON makes it throw anything but a UserError', () => {
@@ -61,7 +65,7 @@ describe('events', () => {
     fc.assert(
       fc.property(fc.constantFrom('issues', 'issue_comment', 'schedule', 'workflow_dispatch', 'push'), fc.oneof(fc.jsonValue(), near), (name, payload) => {
         try {
-          expect(['work-queue', 'work-issue', 'command', 'not-for-us']).toContain(readIntent({ name, payload }, 'ralph').kind);
+          expect(['work-queue', 'work-issue', 'command', 'not-for-us']).toContain(readIntent({ name, payload }, asks).kind);
         } catch (error) {
           expect(error).toBeInstanceOf(UserError);
         }
@@ -71,7 +75,7 @@ describe('events', () => {
   });
 
   test('the type in an error cannot bring a workflow command or a line with it', () => {
-    expect(() => readIntent({ name: 'issues', payload: { action: 'closed\n::error::x' } }, 'ralph')).toThrow('the type "closederrorx"');
+    expect(() => readIntent({ name: 'issues', payload: { action: 'closed\n::error::x' } }, asks)).toThrow('the type "closederrorx"');
   });
 });
 
@@ -89,7 +93,7 @@ describe('comments', () => {
     [`/ralph ${'x'.repeat(100)}`, unknown('x'.repeat(40))],
     ['/ralph constructor', unknown('constructor')],
   ])('%j is a command', (body, command) => {
-    expect(readIntent(commented(body, { issue: 4 }), 'ralph')).toEqual({ kind: 'command', command, commentId: 7, thread: { number: 4, isPullRequest: false }, actor: 'ann' });
+    expect(readIntent(commented(body, { issue: 4 }), asks)).toEqual({ kind: 'command', command, commentId: 7, thread: { number: 4, isPullRequest: false }, actor: 'ann' });
   });
 
   test.each([
@@ -100,20 +104,20 @@ describe('comments', () => {
     ['`/ralph run`'],
     [''],
   ])('%j is none', (body) => {
-    expect(readIntent(commented(body, { issue: 4 }), 'ralph').kind).toBe('not-for-us');
+    expect(readIntent(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
   });
 
   test('without a body is none', () => {
     const event = commented('', { issue: 4 });
-    expect(readIntent({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, 'ralph').kind).toBe('not-for-us');
+    expect(readIntent({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, asks).kind).toBe('not-for-us');
   });
 
   test('of our own are known by their marker, whoever wrote them', () => {
     expect(STATUS_MARKER.startsWith(OWN_COMMENT_MARKER)).toBe(true);
-    expect(readIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), 'ralph')).toEqual({ kind: 'not-for-us', why: 'The comment is one of our own.' });
+    expect(readIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), asks)).toEqual({ kind: 'not-for-us', why: 'The comment is one of our own.' });
   });
 
   test('on a pull request say so', () => {
-    expect(readIntent(commented('/ralph run', { issue: 4, isPullRequest: true }), 'ralph')).toMatchObject({ thread: { number: 4, isPullRequest: true } });
+    expect(readIntent(commented('/ralph run', { issue: 4, isPullRequest: true }), asks)).toMatchObject({ thread: { number: 4, isPullRequest: true } });
   });
 });

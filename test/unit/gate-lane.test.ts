@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { initialState } from '../../src/core/state.ts';
+import { initialState, stateVersion } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, changeState, commented, createProject, labeled, runOnce, savedState, schedule, type Project, type Run } from '../loop/river.ts';
+import { addIssue, changeState, commented, createProject, cutOff, labeled, loseState, putDocument, runOnce, savedDocument, savedState, schedule, type Project, type Run } from '../loop/river.ts';
 import { noon } from './core-fixtures.ts';
 
+const messageOf = (outcome: Run['outcome']): string => (outcome.kind === 'failed' ? outcome.message : '');
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
 
 describe('the state', () => {
@@ -18,10 +19,10 @@ describe('the state', () => {
   };
 
   test.each<[string, (project: Project) => void]>([
-    ['is missing', ({ store }) => { store.saved.clear(); }],
-    ['cannot be read', ({ store }) => { store.saved.set('queue', { sequence: 1, document: '{"version":1', sessionFolder: null }); }],
-    ['belongs to another lane', ({ store }) => { store.saved.set('queue', { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)), sessionFolder: null }); }],
-    ['is out of reach', ({ store }) => { store.outage = 'the cache does not answer'; }],
+    ['is missing', loseState],
+    ['cannot be read', (project) => { putDocument(project, { sequence: 1, document: '{"version":1' }); }],
+    ['belongs to another lane', (project) => { putDocument(project, { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)) }); }],
+    ['is out of reach', (project) => { cutOff(project, 'it does not answer'); }],
   ])('that is expected and %s: one probe, and people are told why', async (_name, lose) => {
     const project = await begun();
     lose(project);
@@ -32,24 +33,24 @@ describe('the state', () => {
 
   test('of a newer version is an error before anything is written', async () => {
     const project = await begun();
-    project.store.saved.set('queue', { sequence: 1, document: JSON.stringify({ ...savedState(project), version: 2 }), sessionFolder: null });
+    putDocument(project, { sequence: 1, document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }) });
     const before = [...project.forge.writes];
-    await expect(runOnce(project)).rejects.toThrow(/state version 2.*Use that version/);
+    expect(await runOnce(project)).toMatchObject({ end: 'failed (configuration)', outcome: { message: expect.stringMatching(/newer version of this action \(version 3\).*Use that version/) as string } });
     expect(project.forge.writes).toEqual(before);
   });
 
   test('that cannot be read before the lane has a branch is a first run, with a warning', async () => {
     const project = createProject({ agent: [finisher] });
-    project.store.outage = 'the cache does not answer';
+    cutOff(project, 'it does not answer');
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', report: { saved: { kind: 'not-saved' } } });
-    expect(run.report?.warnings.join()).toContain('the cache does not answer');
+    expect(run.report?.warnings.join()).toContain('it does not answer');
   });
 
   test('state-store: none neither reads nor writes one', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'state-store': 'none' } });
     expect((await runOnce(project)).report?.saved).toEqual({ kind: 'not-saved', why: 'state-store is "none"' });
-    expect(project.store.saved.size).toBe(0);
+    expect(project.kept).toMatchObject({ refs: { cells: new Map() }, cache: { saved: new Map() } });
   });
 });
 
@@ -129,10 +130,10 @@ describe('preconditions', () => {
   test('are told all at once, before a call is spent and before anything is written', async () => {
     const project = createProject();
     project.remote.obstacle = 'The token may not push: give it "contents: write".';
-    const error = await runOnce(project, { hasProviderKey: false, prepare: ({ broken }) => { broken.push('The checkout is shallow.', 'The work tree is dirty.'); } }).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UserError);
-    expect(String(error).split('\n- ').slice(1).map((line) => line.slice(0, 24))).toEqual(['The checkout is shallow.', 'The work tree is dirty.', 'There is no key for the ', 'The token may not push: ']);
-    expect({ writes: project.forge.writes, pushes: project.remote.pushes, calls: project.script.calls, saved: project.store.saved.size }).toEqual({ writes: [], pushes: [], calls: [], saved: 0 });
+    const { outcome } = await runOnce(project, { hasProviderKey: false, prepare: ({ broken }) => { broken.push('The checkout is shallow.', 'The work tree is dirty.'); } });
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'configuration' });
+    expect(messageOf(outcome).split('\n- ').slice(1).map((line) => line.slice(0, 24))).toEqual(['The checkout is shallow.', 'The work tree is dirty.', 'There is no key for the ', 'The token may not push: ']);
+    expect({ writes: project.forge.writes, pushes: project.remote.pushes, calls: project.script.calls, saved: savedDocument(project) }).toEqual({ writes: [], pushes: [], calls: [], saved: null });
   });
 
   test.each<[string, (project: Project) => void, RegExp]>([
@@ -143,7 +144,7 @@ describe('preconditions', () => {
   ])('%s ends the run before a call is spent and before anything is written', async (_name, breakIt, message) => {
     const project = createProject();
     breakIt(project);
-    await expect(runOnce(project)).rejects.toThrow(message);
+    expect(messageOf((await runOnce(project)).outcome)).toMatch(message);
     expect({ writes: project.forge.writes, pushes: project.remote.pushes, calls: project.script.calls }).toEqual({ writes: [], pushes: [], calls: [] });
   });
 
@@ -162,7 +163,7 @@ describe('preconditions', () => {
 
     const barred = createProject({ agent: [finisher] });
     barred.forge.faults.set('react', new UserError('configuration', 'The token needs "issues: write".'));
-    await expect(runOnce(barred)).rejects.toThrow('issues: write');
+    expect(messageOf((await runOnce(barred)).outcome)).toContain('issues: write');
     expect(barred.script.calls).toEqual([]);
   });
 

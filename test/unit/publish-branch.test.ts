@@ -4,7 +4,8 @@ import { parseState } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { boaster, finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, createProject, publisherOf, runOnce, savedState, type Project, type Run } from '../loop/river.ts';
+import { addIssue, createProject, cutOff, finishOnce, publisherOf, runOnce, savedDocument, savedState, type Project, type Run } from '../loop/river.ts';
+import { killAt } from '../loop/tap.ts';
 
 const refused = new UserError('configuration', 'The token may not open pull requests.');
 
@@ -137,13 +138,13 @@ describe('a pull request that cannot be written', () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     project.forge.faults.set('openPullRequest', refused);
     const run = await runOnce(project, { onRecord: (work, { faults }) => { if (work.journal.length === 1) faults.set('snapshot', new Error('disk full')); } });
-    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'disk full' });
+    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Something failed that should not: disk full' });
   });
 
   test('is an error of its own when it is no refusal', async () => {
     const project = createProject({ agent: [finisher] });
     project.forge.faults.set('openPullRequest', new TypeError('a bug'));
-    await expect(runOnce(project)).rejects.toThrow('a bug');
+    expect(await runOnce(project)).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'Something failed that should not: a bug' } });
   });
 });
 
@@ -156,22 +157,18 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const project = createProject({ agent, inputs: { 'max-iterations': '2' } });
     const run = await runOnce(project);
     const first = seen(project);
-    const state = project.store.saved.get('queue')?.document;
-    const report = await publish(publisherOf(project), workOf(run));
+    const state = savedDocument(project);
+    const report = await publish(await publisherOf(project, run), workOf(run));
     expect(seen(project)).toEqual(first);
-    expect(project.store.saved.get('queue')?.document).toBe(state);
+    expect(savedDocument(project)).toBe(state);
     expect(report).toMatchObject({ outcome: run.outcome, headSha: run.report?.headSha, pullRequest: run.report?.pullRequest ? { number: run.report.pullRequest.number } : null });
   });
 
   test.each(['openPullRequest', 'upsertComment'] as const)('main died at %s: post goes on from there', async (method) => {
     const project = createProject({ agent: [finisher] });
-    project.forge.faults.set(method, new TypeError('killed'));
-    let work: Run['work'] = null;
-    await expect(runOnce(project, { onRecord: (latest) => { work = latest; } })).rejects.toThrow('killed');
-    project.forge.faults.clear();
-    if (work === null) throw new Error('nothing was on disk');
-    const report = await publish(publisherOf(project), work);
-    expect(report).toMatchObject({ outcome: { kind: 'complete' }, saved: { kind: 'saved', sequence: 1 } });
+    const run = await runOnce(project, { tap: killAt((name) => name === `forge.${method}`, 'before') });
+    const post = await finishOnce(project, run);
+    expect(post?.report).toMatchObject({ outcome: { kind: 'complete' }, saved: { kind: 'saved', sequence: 1 } });
     expect(project.forge.pulls).toHaveLength(1);
     expect(project.forge.comments.get(1)?.size).toBe(1);
   });
@@ -201,7 +198,7 @@ describe('what is published', () => {
     const project = createProject({ issues: [], agent: [boaster] });
     addIssue(project.forge, 1, { title: 'Use hunter2-hunter2' });
     project.remote.refusal = 'not yet';
-    const work = workOf(await runOnce(project));
+    const run = await runOnce(project);
     project.remote.refusal = null;
     project.forge.comments.clear();
     const redacted = new Set<string>();
@@ -210,10 +207,10 @@ describe('what is published', () => {
       redacted.add(clean);
       return clean;
     };
-    await publish({ ...publisherOf(project), redact }, work);
+    await publish({ ...(await publisherOf(project, run)), redact }, workOf(run));
     const [pull] = project.forge.pulls;
     const comments = [...project.forge.comments.values()].flatMap((texts) => [...texts.values()]);
-    const published = [pull?.title ?? '', pull?.body ?? '', project.store.saved.get('queue')?.document ?? '', ...comments];
+    const published = [pull?.title ?? '', pull?.body ?? '', savedDocument(project) ?? '', ...comments];
     expect(pull?.title).toContain('Use ***');
     expect(comments).toHaveLength(2);
     expect(published.filter((text) => !redacted.has(text))).toEqual([]);
@@ -233,18 +230,17 @@ describe('what is published', () => {
 
   test('a state that cannot be saved is said aloud, with what it means', async () => {
     const project = createProject({ agent: [finisher] });
-    const run = await runOnce(project, { onRecord: () => { project.store.outage = 'the cache is read-only for this event'; } });
-    expect(run.report?.saved).toEqual({ kind: 'not-saved', why: 'the cache is read-only for this event' });
-    expect(run.log.join('\n')).toContain('warning: The state was not saved: the cache is read-only for this event. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.');
+    const run = await runOnce(project, { onRecord: () => { cutOff(project, 'it does not answer'); } });
+    expect(run.report?.saved).toEqual({ kind: 'not-saved', why: 'cache ✗: it does not answer, ref ✗: it does not answer' });
+    expect(run.log.join('\n')).toContain('warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.');
   });
 
   test('each save has the next sequence number, and can be read back', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     for (const sequence of [1, 2, 3]) {
       await runOnce(project);
-      const saved = project.store.saved.get('queue');
-      expect(saved?.sequence).toBe(sequence);
-      expect(parseState(saved?.document ?? '', 'queue')).toMatchObject({ kind: 'state', problems: [], state: { sequence } });
+      expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({ kind: 'state', problems: [], state: { sequence } });
+      expect(project.kept.cache.saved.get('queue')?.sequence).toBe(sequence);
     }
   });
 });

@@ -4,7 +4,8 @@ import type { JournalEntry, Verdict } from '../../src/core/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
-import type { RunReport, TaskReport } from '../../src/report/run-report.ts';
+import type { LaneState } from '../../src/core/state.ts';
+import type { LaneView, RunReport, TaskReport } from '../../src/report/run-report.ts';
 
 /** 2026-11-21 16:18 UTC. */
 export const END = Date.UTC(2026, 10, 21, 16, 18);
@@ -126,8 +127,8 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     tokens: 12_345,
     costUsd: 0.12,
     session: 'resumed, 2 h old',
-    restored: 'restored #40 (cache)',
-    saved: { kind: 'saved', sequence: 41, where: 'cache' },
+    restored: 'restored #40 (cache and ref)',
+    saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
     withheld: [],
     verifyCommands: ['npm test'],
     policy,
@@ -138,9 +139,46 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     startedAt: END - 10 * MINUTE,
     endedAt: END,
     warnings: [],
+    laneView: null,
     ...change,
   };
 }
+
+/** State and view of a lane whose circuit is open and which is parked. */
+export const laneState: LaneState = {
+  version: 2,
+  lane: 'queue',
+  sequence: 41,
+  savedAt: END,
+  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000 },
+  windows: { hour: null, day: null },
+  signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
+  session: null,
+  tasks: {},
+  currentTask: 'issue-13',
+  park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
+  pause: null,
+  ordersApplied: 0,
+  ledger: [],
+  transitions: [{ at: END - 600_000, subject: 'circuit', from: 'closed', to: 'open', reason: 'no_progress' }],
+  lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, published: null },
+  lastIteration: null,
+};
+
+export const laneView: LaneView = {
+  lane: 'queue',
+  state: laneState,
+  restored: 'restored #41 (cache and ref)',
+  working: null,
+  tasks: [taskReport(12, { state: 'done', attempts: 1 }), taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 })],
+  circuit: 'open',
+  probeAt: END + 20 * 60_000,
+  callsRemaining: 93,
+  pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
+  taskLabel: 'ralph',
+  runUrl: `${REPOSITORY}/actions/runs/99`,
+  now: END,
+};
 
 /** One outcome per kind and reason. */
 export const OUTCOMES: readonly Outcome[] = [

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { formatCost, formatDuration, formatInstantFrom, formatTokens } from '../../src/report/format.ts';
-import { progressBar, renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../src/report/progress.ts';
-import { END, entry, OUTCOMES, report, type EntryChange } from './report-fixtures.ts';
+import { progressBar } from '../../src/report/progress-bar.ts';
+import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../src/report/progress.ts';
+import { END, entry, laneView, OUTCOMES, report, type EntryChange } from './report-fixtures.ts';
 
 test.each([
   [0, 0, '[░░░░░░]'],
@@ -47,13 +48,32 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
     '1 iteration in 10 min, $0.12, 12.3k tokens',
     'pull request: https://github.com/acme/shop/pull/7',
     'circuit: closed, calls left: 99',
-    'state: saved #41 (cache)',
+    'state: restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓)',
     'next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
   ]);
 });
 
+test('the log of a run that was asked how the lane stands tells that', () => {
+  const state = laneView.state === null ? null : { ...laneView.state, pause: { by: 'octo\u001b[31mcat', at: END } };
+  expect(renderClosingBlock(report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView: { ...laneView, state } })).split('\n')).toEqual([
+    'Ralph: Answered',
+    'The command was answered; no call was made.',
+    '[███░░░] 1 of 2 tasks done',
+    'Next: Greet @octocat (2 iterations so far)',
+    'Paused by octocat, 2026-11-21 16:18 UTC; to go on: /ralph resume',
+    'Parked (usage_limit): goes on from 2026-11-21 17:00 UTC (in 42 min)',
+    'Circuit: open (no_progress); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration; to close it now: /ralph reset circuit',
+    'Calls left: 93',
+    'Last run: parked (usage_limit), 2026-11-21 16:08 UTC',
+    'State: restored #41 (cache and ref)',
+    'Pull request: #7 (https://github.com/acme/shop/pull/7)',
+    'change: 2026-11-21 16:08 UTC, circuit: closed → open (no_progress)',
+    'next: Nothing to do.',
+  ]);
+});
+
 test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($reason)', (outcome) => {
-  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: NOT saved: the cache is read-only\nnext: [^\n]+$/);
+  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nnext: [^\n]+$/);
 });
 
 test.each([

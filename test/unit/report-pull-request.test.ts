@@ -37,7 +37,7 @@ describe('body', () => {
       '| Session | resumed, 2 h old |',
       '| Tests | passing: `npm test` |',
       '| Cost | $0.12, 12.3k tokens |',
-      '| State | restored #40 (cache); saved #41 (cache) |',
+      '| State | restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓) |',
       '| [#12](https://github.com/acme/shop/issues/12) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | 1 file, +20 −1 | passed (8 s) | 1 | $0.12 |',
     ]) expect(body).toContain(part);
   });

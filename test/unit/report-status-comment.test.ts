@@ -1,42 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { LaneState } from '../../src/core/state.ts';
-import { nearestCommand } from '../../src/report/nearest-command.ts';
-import { REFUSAL_MARKER, renderAnswer, renderStatusComment, STATUS_MARKER, type LaneView } from '../../src/report/status-comment.ts';
-import { END, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+import { COMMANDS, nearestCommand } from '../../src/core/command.ts';
+import type { Lease } from '../../src/core/lease.ts';
+import { REFUSAL_MARKER, renderAnswer, renderStatusComment, STATUS_MARKER } from '../../src/report/status-comment.ts';
+import { END, laneState as state, laneView as view, OUTCOMES, report } from './report-fixtures.ts';
 
 const lines = (comment: string) => comment.replaceAll('\u200B', '').split('\n').filter((line) => line !== '');
-
-const state: LaneState = {
-  version: 1,
-  lane: 'queue',
-  sequence: 41,
-  savedAt: END,
-  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000 },
-  windows: { hour: null, day: null },
-  signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
-  session: null,
-  tasks: {},
-  currentTask: 'issue-13',
-  park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
-  pause: null,
-  ledger: [],
-  transitions: [],
-  lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, published: null },
-  lastIteration: null,
-};
-
-const view: LaneView = {
-  lane: 'queue',
-  state,
-  tasks: [taskReport(12, { state: 'done', attempts: 1 }), taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 })],
-  circuit: 'open',
-  probeAt: END + 20 * 60_000,
-  callsRemaining: 93,
-  pullRequest: { number: 7, url: 'https://github.com/acme/shop/pull/7' },
-  taskLabel: 'ralph',
-  runUrl: 'https://github.com/acme/shop/actions/runs/99',
-  now: END,
-};
 
 describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
@@ -71,19 +39,55 @@ describe('answers', () => {
       STATUS_MARKER,
       '**Status of lane `queue`**',
       '- `[███░░░]` 1 of 2 tasks done',
-      '- Working on: Greet @octocat (2 iterations so far)',
-      '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
-      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration',
-      '- Calls left: 93',
+      '- Next: Greet @octocat (2 iterations so far)',
       '- Parked (`usage_limit`): goes on from 2026-11-21 17:00 UTC (in 42 min)',
+      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration; to close it now: `/ralph reset circuit`',
+      '- Calls left: 93',
+      '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
+      '- State: restored #41 (cache and ref)',
       '- Pull request: [#7](https://github.com/acme/shop/pull/7)',
+      'Last changes:',
+      '- 2026-11-21 16:08 UTC, circuit: closed → open (no\\_progress)',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
     ]);
   });
 
   test('/ralph status on a lane that never ran', () => {
-    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, state: null, tasks: [], circuit: 'closed', probeAt: null, pullRequest: null }));
-    expect(answer.slice(2, -1)).toEqual(['- No open issue has the label `ralph`.', '- Last run: none yet', '- Circuit: closed', '- Calls left: 93']);
+    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, state: null, restored: 'none yet (first run of this lane)', tasks: [], circuit: 'closed', probeAt: null, pullRequest: null }));
+    expect(answer.slice(2, -1)).toEqual(['- No open issue has the label `ralph`.', '- Circuit: closed', '- Calls left: 93', '- Last run: none yet', '- State: none yet (first run of this lane)']);
+  });
+
+  const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });
+  const working: Lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: 'https://github.com/acme/shop/actions/runs/98', acquiredAt: END - 600_000, durationMs: 3_600_000 };
+
+  test('a paused lane: who, since when, and how to go on', () => {
+    expect(lines(renderAnswer({ kind: 'status' }, by('octocat')))).toContain('- Paused by octocat, 2026-11-21 16:17 UTC; to go on: `/ralph resume`');
+  });
+
+  test('a lane that is worked on: by which run, and until when at the latest', () => {
+    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, working }));
+    expect(answer).toContain('- A [run](https://github.com/acme/shop/actions/runs/98) works on this lane now, until 2026-11-21 17:08 UTC (in 50 min) at the latest');
+    expect(answer).toContain('- Working on: Greet @octocat (2 iterations so far)');
+  });
+
+  test('a pause while a run works does not end that run', () => {
+    expect(renderAnswer({ kind: 'status' }, { ...by('octocat'), working })).toContain('at the latest; it goes on to its end');
+  });
+
+  test('the last five changes, with who asked for them', () => {
+    const transitions = Array.from({ length: 7 }, (_, index) => ({ at: END + index * 60_000, subject: 'pause' as const, from: 'working', to: 'paused', reason: `by person-${String(index)} (comment)` }));
+    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, state: { ...state, transitions } }));
+    expect(answer.slice(answer.indexOf('Last changes:') + 1, -1)).toEqual([2, 3, 4, 5, 6].map((index) => `- 2026-11-21 16:${String(18 + index)} UTC, pause: working → paused (by person-${String(index)} (comment))`));
+  });
+
+  test('names and reasons that strangers chose are text', () => {
+    const answer = renderAnswer({ kind: 'status' }, { ...by('@octocat <b>'), state: { ...state, pause: { by: '@octocat <b>', at: END }, transitions: [{ at: END, subject: 'session', from: 'a|b', to: '`c`', reason: 'by #12' }] } });
+    expect(answer).toContain('Paused by @\u200Boctocat &lt;b&gt;');
+    expect(answer).toContain('a\\|b → \\`c\\` (by #\u200B12)');
+  });
+
+  test.each(Object.keys(COMMANDS))('the help lists /ralph %s', (command) => {
+    expect(renderAnswer({ kind: 'help', word: '' }, view)).toContain(`- \`/ralph ${command}\`: `);
   });
 
   test('an unknown command gets the help and the nearest match', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { reportWithoutLane } from '../../src/report/run-report.ts';
 import { renderSummary } from '../../src/report/summary.ts';
-import { END, entry, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+import { END, entry, laneView, OUTCOMES, report, taskReport } from './report-fixtures.ts';
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
 
@@ -23,6 +23,17 @@ test('shows every iteration, and a chart of cost and progress', () => {
   expect(summary).toContain('| 1 | Task 12 | task done | 1 (+20 −1) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | passed (8 s) | 2 min | 12.3k | $0.12 |');
   expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.0600 |');
   expect(summary).toContain(['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░  $0.0600  ○ ✓', '```'].join('\n'));
+});
+
+test('says in one line where the state came from and where it went', () => {
+  expect(renderSummary(report(limit)).replaceAll('\u200B', '')).toContain('| State | restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓) |');
+});
+
+test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {
+  const summary = renderSummary(report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView })).replaceAll('\u200B', '');
+  expect(summary).toContain('**Status of lane `queue`**');
+  expect(summary).toContain('- State: restored #41 (cache and ref)');
+  expect(summary).not.toContain('RALPH_STATUS');
 });
 
 test('shows vetoes and advice with their iteration', () => {

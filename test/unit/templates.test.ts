@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt.ts';
-import { COMMANDS } from '../../src/report/nearest-command.ts';
+import { COMMANDS } from '../../src/core/command.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

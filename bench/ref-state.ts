@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startGitRemote } from '../sandbox/git-remote.ts';
+import { createRefCells } from '../src/git/ref-cells.ts';
+import { alternate, ratioRow, type Row } from './measure.ts';
+
+const GOAL = 1.5;
+const REQUESTS_GOAL = 6;
+const STATE_BYTES = 64 * 1024;
+const ROUNDS = 15;
+const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
+
+/** Restoring, saving and reading back a state over git on loopback, against the three git commands with nothing around them. */
+export async function measureRefState(folder: string): Promise<readonly Row[]> {
+  await mkdir(folder, { recursive: true });
+  await using remote = await startGitRemote({ token: TOKEN });
+  const requests: number[] = [];
+
+  const ours = async (): Promise<number> => {
+    const cells = createRefCells({ url: remote.url, access: { kind: 'token', token: TOKEN }, workFolder: join(folder, randomUUID()), env: { PATH: process.env.PATH, HOME: folder }, now: () => Date.now() });
+    const text = someState();
+    const before = remote.requests.length;
+    const ms = await timed(async () => {
+      const [read] = await cells.read(['ours']);
+      const written = await cells.write('ours', read?.kind === 'found' ? read.head : null, text);
+      const back = await cells.readHead('ours');
+      if (written.kind !== 'written' || back.kind !== 'head' || back.head !== written.head) throw new Error(`the state was not kept: ${JSON.stringify([read, written, back]).slice(0, 500)}`);
+    });
+    requests.push(remote.requests.length - before);
+    return ms;
+  };
+
+  const bare = async (): Promise<number> => {
+    const repository = join(folder, randomUUID());
+    await git(folder, ['init', '--quiet', '--bare', repository]);
+    const commit = await commitOf(repository, someState());
+    const settings = ['-c', `http.${remote.url}.extraheader=AUTHORIZATION: basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`];
+    return await timed(async () => {
+      await git(repository, [...settings, 'fetch', '--quiet', '--depth=1', '--no-tags', remote.url, '+refs/ralph/state*/bare:refs/ralph/state*/bare']).catch(() => undefined);
+      await git(repository, [...settings, 'push', '--quiet', '--force', remote.url, `${commit}:refs/ralph/state/bare`]);
+      await git(repository, [...settings, '-c', 'protocol.version=0', 'ls-remote', '--quiet', remote.url, 'refs/ralph/state/bare']);
+    });
+  };
+
+  const pairs = await alternate(ROUNDS, ours, bare);
+  // The first round creates the ref.
+  const most = Math.max(...requests.slice(1));
+  return [
+    ratioRow('state: restore + save + read back of 64 KiB over git on loopback, against bare fetch, push, ls-remote', pairs, GOAL),
+    { measure: 'state: HTTP requests of it', value: String(most), goal: `≤ ${String(REQUESTS_GOAL)}`, isMet: most <= REQUESTS_GOAL },
+  ];
+}
+
+/** New content each time, about as compressible as a state is. */
+function someState(): string {
+  const entries = Array.from({ length: 1_000 }, (_, i) => ({ at: i, id: randomUUID() }));
+  return JSON.stringify(entries).padEnd(STATE_BYTES).slice(0, STATE_BYTES);
+}
+
+async function commitOf(repository: string, text: string): Promise<string> {
+  const file = join(repository, 'state.json');
+  await writeFile(file, text);
+  const blob = await git(repository, ['hash-object', '-w', file]);
+  await git(repository, ['update-index', '--add', '--cacheinfo', `100644,${blob},state.json`]);
+  return await git(repository, ['commit-tree', await git(repository, ['write-tree']), '-m', 'state']);
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const identity = { GIT_AUTHOR_NAME: 'bench', GIT_AUTHOR_EMAIL: 'bench@example.com', GIT_COMMITTER_NAME: 'bench', GIT_COMMITTER_EMAIL: 'bench@example.com' };
+
+async function git(folder: string, args: readonly string[]): Promise<string> {
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...identity };
+  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env });
+  return stdout.trim();
+}

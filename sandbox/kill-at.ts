@@ -1,0 +1,56 @@
+import childProcess from 'node:child_process';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+
+/**
+ * Preloaded into main (`NODE_OPTIONS=--import`): numbers everything that main does to the world (processes, requests, writes)
+ * and ends it with SIGKILL right before effect number RALPH_KILL_AT. With 0 it only writes the names of all effects, one a line,
+ * to RALPH_EFFECTS_FILE. A kill behind an effect is a kill before the next one.
+ */
+const killAt = Number(process.env.RALPH_KILL_AT ?? '');
+const effectsFile = process.env.RALPH_EFFECTS_FILE ?? '';
+
+// Post and the programs that main starts inherit the variable, too.
+if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
+  const names = fs.openSync(effectsFile, 'a');
+  let effects = 0;
+  const before = (name: string): void => {
+    effects += 1;
+    if (killAt === 0) fs.writeSync(names, `${name}\n`);
+    if (effects === killAt) process.kill(process.pid, 'SIGKILL');
+  };
+  const fetchNow = globalThis.fetch;
+  globalThis.fetch = (...args) => {
+    before(`request ${String(args[1]?.method ?? 'GET')} ${new URL(String(args[0])).pathname}`);
+    return fetchNow(...args);
+  };
+  watch(childProcess, ['spawn'], (args) => `process ${describe(args)}`);
+  // Appending is writing, inside.
+  watch(fs, ['writeFileSync', 'renameSync'], (args, name) => `${name} ${nameOf(args[0])}`);
+  watch(fs.promises, ['writeFile', 'rename', 'rm', 'mkdir', 'mkdtemp', 'copyFile', 'link'], (args, name) => `${name} ${nameOf(args[0])}`);
+  syncBuiltinESMExports();
+
+  function watch<Target extends object>(target: Target, methods: readonly (keyof Target & string)[], title: (args: readonly unknown[], name: string) => string): void {
+    for (const name of methods) {
+      const original = target[name] as (...args: unknown[]) => unknown;
+      Object.assign(target, {
+        [name]: (...args: unknown[]): unknown => {
+          before(title(args, name));
+          return original.apply(target, args);
+        },
+      });
+    }
+  }
+}
+
+/** `git push`, without the settings and paths before the verb. */
+function describe([file, args]: readonly unknown[]): string {
+  const words = Array.isArray(args) ? args.map(String) : [];
+  const verb = words.find((word, index) => /^[a-z][a-z-]+$/.test(word) && words[index - 1] !== '-c') ?? '';
+  return `${nameOf(file)} ${verb}`.trim();
+}
+
+/** The last part of a path, without what makes it unique. */
+function nameOf(path: unknown): string {
+  return (String(path).split('/').at(-1) ?? '').replace(/[A-Za-z0-9]{6}$/, '');
+}

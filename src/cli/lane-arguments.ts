@@ -1,0 +1,37 @@
+import { QUEUE, type LaneId } from '../core/state.ts';
+import { parseArguments } from './arguments.ts';
+import { UsageError } from './command.ts';
+import type { OpenedPlaces, OpenPlaces } from './state-places.ts';
+
+/** What all state commands are told. */
+export interface LaneArguments {
+  readonly lane: LaneId;
+  readonly json: boolean;
+  /** The one argument of the command; empty when it takes none. */
+  readonly subject: string;
+  readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
+}
+
+/** The help text of the options below. */
+export const laneOptionsHelp = `  --lane LANE    queue (when absent), or issue-N for the own lane of an issue
+  --dir FOLDER   a folder in the checkout; the current one when absent
+  --remote NAME  the remote that holds the state; origin when absent
+  --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
+
+/** Reads the options of a state command and opens the places; throws one UsageError with every problem. */
+export async function readLaneArguments(args: readonly string[], open: OpenPlaces, subjects: readonly string[] = []): Promise<LaneArguments> {
+  const positionals = { name: subjects.join(' or '), min: subjects.length === 0 ? 0 : 1, max: subjects.length === 0 ? 0 : 1 };
+  const given = parseArguments(args, { lane: 'value', dir: 'value', remote: 'value', json: 'flag' }, positionals);
+  const [lane = QUEUE] = given.values('lane');
+  const [folder = '.'] = given.values('dir');
+  const [remote = null] = given.values('remote');
+  const [subject = ''] = given.positionals;
+  const opened = await open({ folder, remote });
+  const problems = [
+    ...(subjects.length === 0 || subjects.includes(subject) ? [] : [`${JSON.stringify(subject)} cannot be reset: expected ${positionals.name}.`]),
+    ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane) ? [] : [`--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`]),
+    ...(opened.kind === 'missing' ? [opened.why] : []),
+  ];
+  if (problems.length > 0 || opened.kind === 'missing') throw new UsageError(problems);
+  return { lane, json: given.has('json'), subject, opened };
+}

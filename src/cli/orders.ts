@@ -1,0 +1,68 @@
+import { COMMANDS } from '../core/command.ts';
+import type { OrderGiven, OrderKind } from '../core/orders.ts';
+import { cap, flatten } from '../core/plain-text.ts';
+import type { Command, CommandEnd, Terminal } from './command.ts';
+import { laneOptionsHelp, readLaneArguments, type LaneArguments } from './lane-arguments.ts';
+import { plainLine } from './plain-line.ts';
+import { readLane } from './read-lane.ts';
+import type { OpenPlaces } from './state-places.ts';
+import { tellLane } from './status.ts';
+
+/** `ralph pause`, `ralph resume` and `ralph reset`: orders to a lane. */
+export function createOrderCommands(open: OpenPlaces): readonly Command[] {
+  return [
+    {
+      name: 'pause',
+      summary: 'lets no run of a lane work until it is resumed',
+      help: helpOf('pause', `Pauses a lane: ${COMMANDS.pause}.`),
+      run: async (args, terminal) => order('pause', await readLaneArguments(args, open), terminal),
+    },
+    {
+      name: 'resume',
+      summary: "ends a lane's pause",
+      help: helpOf('resume', `Resumes a lane: ends the pause that a person ordered.`),
+      run: async (args, terminal) => order('resume', await readLaneArguments(args, open), terminal),
+    },
+    {
+      name: 'reset',
+      summary: "closes a lane's circuit, or begins its agent's conversation anew",
+      help: helpOf('reset circuit|session', `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`),
+      run: async (args, terminal) => {
+        const given = await readLaneArguments(args, open, ['circuit', 'session']);
+        return order(given.subject === 'circuit' ? 'reset-circuit' : 'reset-session', given, terminal);
+      },
+    },
+  ];
+}
+
+/** Longer names make the order unreadable. */
+const maxNameChars = 100;
+
+async function order(kind: OrderKind, { lane, json, opened }: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
+  const words = kind.replace('-', ' ');
+  const given: OrderGiven = { kind, by: cap(flatten(opened.person), maxNameChars), from: 'command-line', at: terminal.now() };
+  const kept = await Promise.all(opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })));
+  for (const { name, ordered } of kept) {
+    if (ordered.kind !== 'kept') terminal.error(`ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`);
+  }
+  const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
+  if (places.length === 0) return 'failed';
+  if (!json) terminal.out(`Order kept (${places.map(({ name }) => name).join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now goes on to its end.\n\n`);
+  const told = tellLane(words, { report: await readLane(lane, places, terminal.now()), json }, terminal);
+  return places.length === kept.length ? told : 'failed';
+}
+
+function helpOf(usage: string, does: string): string {
+  return `Usage: ralph ${usage} [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+
+${does}
+
+The order is kept on the ref refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and in the
+checkout's folder .ralph/state if there is one. The lane's next run obeys it before anything else, and notes in the
+state that you gave it: your git user.name, or $USER. Then the lane is shown, as by ralph status.
+
+${laneOptionsHelp}
+
+Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout or no such remote.
+`;
+}

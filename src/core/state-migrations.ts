@@ -1,0 +1,23 @@
+/** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
+type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
+
+/** By the version that they start from. A stored sample of each version is in the tests. */
+const migrations: Readonly<Record<number, Migration>> = {
+  // 2: people's orders are kept beside the document, and it says which of them it has obeyed.
+  1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
+};
+
+/** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */
+export function migrateState(document: unknown, version: number): unknown {
+  let migrated = document;
+  for (let at = version; isObject(migrated); at += 1) {
+    const migrate = migrations[at];
+    if (migrate === undefined) break;
+    migrated = migrate(migrated);
+  }
+  return migrated;
+}
+
+function isObject(json: unknown): json is Record<string, unknown> {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}

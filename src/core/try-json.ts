@@ -1,0 +1,8 @@
+/** The value of a JSON text; undefined when it is none. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

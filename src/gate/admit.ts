@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import type { Config, RunContext } from '../config/config.ts';
+import { nextStep, startRun } from '../core/decide.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { LaneId, LaneState } from '../core/state.ts';
+import { isPlanComplete } from '../core/tasks/queue.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { Forge, Log, Remote, Repository } from '../ports.ts';
+import { UserError } from '../user-error.ts';
+import { anotherRun, hold, letGo, type Held, type Holder } from './claim.ts';
+import { endIntake, type Intake, type Lane, type Notes } from './intake.ts';
+import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
+import { findStart } from './start.ts';
+
+/** What the gate needs of the world. */
+export interface GateRun extends Holder {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly forge: Forge;
+  readonly repository: Repository;
+  readonly remote: Remote;
+  readonly log: Log;
+  /** Told before a lane is claimed: whoever ends this run from then on must let it go. */
+  readonly claiming: (lane: LaneId) => void;
+}
+
+/** So often a run tries to claim a lane that changes under its hands. */
+const MAX_TRIES = 3;
+
+/** Work that is asked for; `by-name` means that a person named this very issue now. */
+export interface Request {
+  readonly id: string;
+  readonly tasks: readonly Task[];
+  readonly removed: number;
+  readonly requested: 'by-name' | 'by-queue';
+}
+
+/** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
+export async function admit(run: GateRun, request: Request): Promise<Intake> {
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+    const decided = await decide(run, request);
+    if (decided.kind === 'end') return decided.intake;
+    run.claiming(request.id);
+    const held = await hold(run, request.id);
+    if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
+    // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
+    if (held.kind === 'changed') continue;
+    try {
+      return await open(run, decided, held);
+    } catch (error) {
+      await letGo(run, request.id);
+      throw error;
+    }
+  }
+  return endIntake({ kind: 'refused', reason: 'another_run', message: `Lane ${request.id} changed ${String(MAX_TRIES)} times while this run tried to claim it.` });
+}
+
+/** A lane that may be worked on, as far as can be told without claiming it. */
+interface Admissible {
+  readonly kind: 'admissible';
+  readonly lane: Lane;
+  readonly tasks: readonly Task[];
+  readonly state: LaneState;
+  readonly sessionFolder: string | null;
+  readonly notes: Notes;
+  readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
+}
+
+async function decide(run: GateRun, request: Request): Promise<Admissible | { readonly kind: 'end'; readonly intake: Intake }> {
+  const { config, log } = run;
+  const ended = (intake: Intake) => ({ kind: 'end', intake }) as const;
+  const branch = config.branchPrefix + request.id;
+  // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
+  const kept = await lookUpLane({ lane: request.id, run });
+  const branches = await run.remote.branches(config.branchPrefix);
+  const remoteHead = branches[branch] ?? null;
+
+  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, branches);
+  if (tasks.length === 0) return ended(endIntake({ kind: 'idle', reason: 'no_tasks' }));
+
+  const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
+  const warnings = [...restored.warnings, ...(request.removed > 0 ? [`${String(request.removed)} characters that a reader of the issues does not see were removed from the tasks' texts.`] : [])];
+  log.info(`state: ${restored.note}`);
+  const notes: Notes = { restored: restored.note, warnings, working: restored.workedOnBy };
+  const { pause } = restored.state;
+  if (pause !== null) return ended({ ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }), tasks, state: restored.state, notes });
+
+  if (request.requested === 'by-queue' && isPublished(restored, remoteHead) && isPlanComplete(tasks, restored.state.tasks)) {
+    return ended({ ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state: restored.state, notes });
+  }
+
+  const base = await baseBranch(run);
+  const found = await findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
+  const state = reopenProgress(restored.state, { tasks, workIsLost: found.workIsLost, requested: request.requested });
+  const end = (outcome: Outcome) => ({ ...endIntake(outcome), lane, tasks, state, notes });
+  if (found.closedBy !== null && request.requested === 'by-queue') return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
+
+  // Everything was done and merged, but the issues are still open: nothing is left to publish either.
+  if (found.start.kind !== 'continue' && isPlanComplete(tasks, state.tasks)) return ended(end({ kind: 'idle', reason: 'all_done' }));
+
+  const stopped = stopNow(run, { state, tasks });
+  if (stopped !== null) return ended(end(stopped));
+  if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
+  await checkBeforeSpending(run, { base, branch });
+  return { kind: 'admissible', lane, tasks, state, sessionFolder: restored.sessionFolder, notes, end };
+}
+
+/** Opens the lane that this run holds now. */
+async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
+  const { lane, tasks, sessionFolder } = decided;
+  const state: LaneState = {
+    ...decided.state,
+    // A state that was lost counts from nothing; what it replaces must not look newer one day.
+    sequence: Math.max(decided.state.sequence, held.sequence),
+    windows: held.windows ?? decided.state.windows,
+  };
+  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...held.warnings] };
+  // Other lanes may have reserved the rest of the hour since.
+  const stopped = stopNow(run, { state, tasks });
+  if (stopped !== null) {
+    await letGo(run, lane.id);
+    return { ...decided.end(stopped), state, notes };
+  }
+  const opened = await run.repository.openLane(lane);
+  if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
+  else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, notes };
+}
+
+/** Why no call may be made now; null when one may, or when what is complete is still to be published. */
+function stopNow({ config, clock }: GateRun, { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] }): Outcome | null {
+  const now = clock.now();
+  const step = nextStep({ state, tasks, run: startRun(state, now), policy: config.policy, now });
+  return step.kind === 'stop' && step.outcome.kind !== 'complete' ? step.outcome : null;
+}
+
+/** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
+async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; readonly branch: string }): Promise<void> {
+  const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
+  const problems = [...found];
+  if (!run.context.hasProviderKey) {
+    problems.push('There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.');
+  }
+  if (lane.branch === lane.base) problems.push(`The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`);
+  if (pushObstacle !== null) problems.push(pushObstacle);
+  if (problems.length > 0) throw new UserError('configuration', `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
+}
+
+/** An issue that has its own lane is worked there, or it would be done twice. */
+export function withoutOwnLane(tasks: readonly Task[], { branchPrefix }: Config, branches: Readonly<Record<string, string>>): readonly Task[] {
+  return tasks.filter((task) => branches[branchPrefix + task.id] === undefined);
+}
+
+/** Whether the last run told people that all is complete, and the remote branch still holds it. One that was killed at its end did not. */
+function isPublished({ state: { lastRun } }: RestoredLane, remoteHead: string | null): boolean {
+  const head = lastRun?.published?.head ?? null;
+  return lastRun?.outcome === 'complete' && head !== null && head === remoteHead;
+}
+
+const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
+
+/** The branch that work starts from. */
+export async function baseBranch(run: GateRun): Promise<string> {
+  if (run.config.baseBranch !== null) return run.config.baseBranch;
+  const event = defaultBranchOfEvent.safeParse(run.context.event.payload);
+  return event.success ? event.data.repository.default_branch : run.forge.defaultBranch();
+}

@@ -1,0 +1,27 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createGit, type Git, type GitPlace } from './git.ts';
+
+export interface BareRepositoryOptions extends Pick<GitPlace, 'env' | 'hide' | 'configuration'> {
+  /** A folder outside of the checkout. */
+  readonly workFolder: string;
+  /** A git directory whose objects can be read as well. */
+  readonly borrowFrom?: string | null;
+  /** A folder in which the objects outlive the repository. */
+  readonly keepObjectsIn?: string;
+}
+
+/** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
+export async function withBareRepository<T>({ workFolder, borrowFrom = null, keepObjectsIn, ...place }: BareRepositoryOptions, body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> {
+  await mkdir(workFolder, { recursive: true });
+  const folder = await mkdtemp(join(workFolder, 'bare-'));
+  const objects = keepObjectsIn ?? join(folder, 'objects');
+  try {
+    await Promise.all([mkdir(join(objects, 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
+    await Promise.all([writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'), writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n')]);
+    if (borrowFrom !== null) await writeFile(join(objects, 'info', 'alternates'), `${join(borrowFrom, 'objects')}\n`);
+    return await body(createGit({ ...place, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }), folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../config/config.ts';
+import { view } from '../core/circuit.ts';
+import { initialState, QUEUE, type LaneState } from '../core/state.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import type { Task } from '../core/tasks/task.ts';
+import { callsRemaining } from '../core/windows.ts';
+import type { Intake } from '../gate/intake.ts';
+import type { LaneView, TaskReport } from '../report/run-report.ts';
+
+/** How the lane of a run that the gate ended stands. */
+export function laneViewOf({ lane, state, tasks, notes }: Extract<Intake, { kind: 'end' }>, run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number }): LaneView {
+  const { config, runUrl, now } = run;
+  const id = lane?.id ?? state?.lane ?? QUEUE;
+  const known = state ?? initialState(id, now);
+  const circuit = view(known.circuit, config.policy.circuit, now);
+  return {
+    lane: id,
+    state,
+    restored: notes.restored,
+    working: notes.working,
+    tasks: tasksWithProgress(tasks, known),
+    circuit: circuit.kind,
+    probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
+    callsRemaining: callsRemaining(known.windows, config.policy, now),
+    pullRequest: lane?.pullRequest ?? null,
+    taskLabel: config.taskLabel,
+    runUrl,
+    now,
+  };
+}
+
+/** Tasks with how far the lane got with each. */
+export function tasksWithProgress(tasks: readonly Task[], state: LaneState): TaskReport[] {
+  return tasks.map((task) => ({ task, progress: progressOf(state.tasks, task.id) }));
+}

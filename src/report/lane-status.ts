@@ -1,0 +1,72 @@
+import { expiryOf } from '../core/lease.ts';
+import { cap, flatten } from '../core/plain-text.ts';
+import { count, formatInstant, formatInstantFrom } from './format.ts';
+import { code, link, text } from './markdown.ts';
+import { tasksBar } from './progress-bar.ts';
+import type { LaneView } from './run-report.ts';
+
+const shownTransitions = 5;
+
+/** How facts are written down: as Markdown, or as lines of a log. */
+interface Style {
+  /** Foreign text in one line. */
+  text(foreign: string, maxChars: number): string;
+  code(foreign: string, maxChars: number): string;
+  /** Our own words as code. */
+  own(words: string): string;
+  link(label: string, url: string): string;
+}
+
+const plain = (foreign: string, maxChars: number): string => cap(flatten(foreign), maxChars);
+const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, link };
+const logStyle: Style = { text: plain, code: plain, own: (words) => words, link: (label, url) => `${label} (${plain(url, 300)})` };
+
+/** How a lane stands, as Markdown: the answer to `/ralph status` and to orders. */
+export function renderLaneStatus(view: LaneView): string {
+  const changes = transitionLines(view, markdownStyle);
+  return [
+    `**Status of lane ${code(view.lane, 60)}**`,
+    list(laneFacts(view, markdownStyle)),
+    ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
+    `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`,
+  ].join('\n\n');
+}
+
+/** The same as lines of the job log. */
+export function laneStatusLines(view: LaneView): readonly string[] {
+  return [...laneFacts(view, logStyle), ...transitionLines(view, logStyle).map((line) => `change: ${line}`)];
+}
+
+function laneFacts(view: LaneView, style: Style): readonly string[] {
+  const { state, tasks, working, now } = view;
+  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
+  const current = tasks.find(({ task }) => task.id === state?.currentTask);
+  return [
+    tasks.length === 0 ? `No open issue has the label ${style.code(view.taskLabel, 60)}.` : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
+    ...(current === undefined ? [] : [`${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`]),
+    ...(working === null ? [] : [`A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? '; it goes on to its end' : ''}`]),
+    ...(state?.pause ? [`Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`] : []),
+    ...(state?.park ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`] : []),
+    `Circuit: ${circuitWord(view, style)}`,
+    `Calls left: ${view.callsRemaining}`,
+    state?.lastRun ? `Last run: ${style.code(`${state.lastRun.outcome} (${state.lastRun.reason})`, 80)}, ${formatInstant(state.lastRun.at)}` : 'Last run: none yet',
+    `State: ${style.text(view.restored, 200)}`,
+    ...(view.pullRequest === null ? [] : [`Pull request: ${style.link(`#${view.pullRequest.number}`, view.pullRequest.url)}`]),
+  ];
+}
+
+function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
+  if (circuit !== 'open' || probeAt === null) return circuit;
+  const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} probes with one iteration; to close it now: ${style.own('/ralph reset circuit')}`;
+}
+
+/** Newest last; the reason of what a person ordered says who it was. */
+function transitionLines({ state }: LaneView, style: Style): readonly string[] {
+  const shown = state?.transitions.slice(-shownTransitions) ?? [];
+  return shown.map(({ at, subject, from, to, reason }) => `${formatInstant(at)}, ${subject}: ${style.text(from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`);
+}
+
+function list(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}

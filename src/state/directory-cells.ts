@@ -1,0 +1,231 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports.ts';
+
+export interface DirectoryCellsOptions {
+  /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
+  readonly folder: string;
+  readonly now: () => number;
+  /** Gives a file a second name, and fails with EEXIST when that is taken. */
+  readonly link?: (existing: string, name: string) => Promise<void>;
+}
+
+/** What is stored under a name. `damagedAt`: when its newest file got the size that no complete one has. */
+interface Stored {
+  readonly generation: number;
+  readonly head: CellHead;
+  readonly text: string;
+  readonly damagedAt: number | null;
+}
+
+/** Far more than any text of ours. */
+const MAX_BYTES = 256 * 1024;
+/** Newest generations that stay: more than others write between the `link` and the next look of a writer. */
+const KEPT = 8;
+/** Files may be removed between a look at the folder and the opening of one of them. */
+const MAX_LOOKS = 20;
+/** Nobody writes a file for longer. */
+const WRITING_MS = 60_000;
+const NAME = /^[a-z0-9][a-z0-9-]{0,99}$/;
+const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
+
+/**
+ * Cells as files `<name>.<generation>.json`. A complete file gets the next generation's name by `link`, which fails when
+ * another process was faster: that is the compare-and-swap, and it needs no lock that a killed process could leave behind.
+ */
+export function createDirectoryCells({ folder, now, link = hardLink }: DirectoryCellsOptions): CellStore {
+  return { place: 'directory', read, write, readHead };
+
+  async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
+    return Promise.all(names.map((name) => answered<CellRead>(async () => {
+      const stored = await newest(name);
+      return stored === null ? { kind: 'absent' } : { kind: 'found', head: stored.head, text: stored.text };
+    })));
+  }
+
+  async function readHead(name: CellName): ReturnType<CellStore['readHead']> {
+    return answered(async () => ({ kind: 'head', head: (await newest(name))?.head ?? null }));
+  }
+
+  async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
+    return answered<CellWritten>(async () => {
+      const content = Buffer.from(text);
+      if (content.length > MAX_BYTES) throw new Error(`the text is larger than ${MAX_BYTES / 1024} KiB`);
+      const stored = await newest(name);
+      if ((stored?.head ?? null) !== expected || isBeingWritten(stored)) return { kind: 'conflict' };
+      await prepareFolder();
+      const generation = (stored?.generation ?? 0) + 1;
+      if (!(await publish(fileOf(name, generation), content))) return { kind: 'conflict' };
+      if (!(await isInTime(name, generation))) {
+        await rm(fileOf(name, generation), { force: true });
+        return { kind: 'conflict' };
+      }
+      await syncFolder(folder);
+      await tidy(name);
+      return { kind: 'written', head: headOf(generation, content) };
+    });
+  }
+
+  async function newest(name: CellName): Promise<Stored | null> {
+    if (!NAME.test(name)) throw new Error(`${JSON.stringify(name.slice(0, 100))} cannot be the name of a state file`);
+    for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
+      const [generation, previous] = await generationsOf(name);
+      if (generation === undefined) return null;
+      const top = await contentOf(fileOf(name, generation));
+      if (top.kind === 'gone') continue;
+      if (top.kind === 'complete') return { generation, head: headOf(generation, top.content), text: top.content.toString(), damagedAt: null };
+      // Damage: the generation before is the best that is left. The number stays, so that the next write goes above both.
+      const before = previous === undefined ? null : await contentOf(fileOf(name, previous));
+      const content = before?.kind === 'complete' ? before.content : Buffer.alloc(0);
+      return { generation, head: headOf(generation, content), text: content.toString(), damagedAt: top.modifiedAt };
+    }
+    throw new Error(`${folder} changed ${MAX_LOOKS} times while it was read`);
+  }
+
+  /** Without hard links a file has its name before its content. */
+  function isBeingWritten(stored: Stored | null): boolean {
+    return stored !== null && stored.damagedAt !== null && Math.abs(now() - stored.damagedAt) < WRITING_MS;
+  }
+
+  /** Highest first. */
+  async function generationsOf(name: CellName): Promise<readonly number[]> {
+    const generations: number[] = [];
+    for (const entry of await entriesOf(folder)) {
+      const [, cell, generation] = /^([^.]+)\.([1-9]\d{0,14})\.json$/.exec(entry.name) ?? [];
+      if (cell !== name) continue;
+      if (!entry.isFile()) throw new Error(`${join(folder, entry.name)} is not a plain file; remove it`);
+      generations.push(Number(generation));
+    }
+    return generations.sort((a, b) => b - a);
+  }
+
+  /** Whether the name was free; when it was, the content is there as a whole. */
+  async function publish(file: string, content: Buffer): Promise<boolean> {
+    const temporary = join(folder, `.${randomUUID()}.tmp`);
+    try {
+      await writeNew(temporary, content);
+      await link(temporary, file).catch((error: unknown) => {
+        if (!withoutLinks.has(codeOf(error))) throw error;
+        return writeNew(file, content);
+      });
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  /** A process that slept before its `link` may have taken the name of a generation that others wrote and removed meanwhile: then there are `KEPT` newer ones. */
+  async function isInTime(name: CellName, generation: number): Promise<boolean> {
+    const [top = 0] = await generationsOf(name);
+    return top >= generation && top < generation + KEPT;
+  }
+
+  /** Removes old generations and what killed processes left. The state does not depend on it, so nobody hears of failures. */
+  async function tidy(name: CellName): Promise<void> {
+    try {
+      for (const generation of (await generationsOf(name)).slice(KEPT)) await rm(fileOf(name, generation), { force: true });
+      for (const { name: file } of await entriesOf(folder)) {
+        if (TEMPORARY.test(file) && (await lstat(join(folder, file))).mtimeMs < now() - WRITING_MS) await rm(join(folder, file), { force: true });
+      }
+    } catch {
+      // The next write tries again.
+    }
+  }
+
+  async function prepareFolder(): Promise<void> {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+  }
+
+  function fileOf(name: CellName, generation: number): string {
+    return join(folder, `${name}.${generation}.json`);
+  }
+
+  async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer | { readonly kind: 'unavailable'; readonly why: string }> {
+    try {
+      return await ask();
+    } catch (error) {
+      return { kind: 'unavailable', why: describe(error, folder) };
+    }
+  }
+}
+
+/** What `link` says on file systems without hard links. */
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** The content tells texts apart when a person removed files, so that a number came twice. */
+function headOf(generation: number, content: Buffer): CellHead {
+  return `${generation}-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`;
+}
+
+async function entriesOf(folder: string) {
+  try {
+    if ((await lstat(folder)).isSymbolicLink()) throw new Error(`${folder} is a link; put a folder in its place`);
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+type Content = { readonly kind: 'complete'; readonly content: Buffer } | { readonly kind: 'damaged'; readonly modifiedAt: number } | { readonly kind: 'gone' };
+
+async function contentOf(file: string): Promise<Content> {
+  try {
+    // Between the look at the folder and here, the file may have become a link or a pipe: neither is followed or waited for.
+    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size, mtimeMs } = await handle.stat();
+    if (size === 0 || size > MAX_BYTES) return { kind: 'damaged', modifiedAt: mtimeMs };
+    return { kind: 'complete', content: await handle.readFile() };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return { kind: 'gone' };
+    throw error;
+  }
+}
+
+async function writeNew(file: string, content: Buffer): Promise<void> {
+  await using handle = await open(file, 'wx');
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+/** A new name survives a power cut only when its folder is on the disk as well. */
+async function syncFolder(folder: string): Promise<void> {
+  // Windows opens no folders, and keeps names without being asked.
+  if (process.platform === 'win32') return;
+  await using handle = await open(folder, 'r');
+  await handle.sync();
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+const causes: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than this process may write',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'it is on a read-only file system',
+  ENOTDIR: 'a part of its path is a file',
+  EMFILE: 'too many files are open',
+};
+
+function describe(error: unknown, folder: string): string {
+  const cause = causes[codeOf(error)];
+  if (cause !== undefined) return `${folder}: ${cause}`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { claimRecord, emptyRecord, maxOrders, orderRecord, parseRecord, releaseRecord, saveRecord, serializeRecord, type LaneRecord } from '../../src/core/lane-record.ts';
+import type { OrderGiven } from '../../src/core/orders.ts';
+import { hour, minute, noon } from './core-fixtures.ts';
+import { leaseOf } from './lease-fixtures.ts';
+
+const pause: OrderGiven = { kind: 'pause', by: 'ada', from: 'comment', at: noon };
+/** A lane at #40 that nobody works on; run `old` saved it. */
+const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: '{"forty":true}', savedBy: 'old', orders: [{ ...pause, number: noon }] };
+const held = (mark: string, change: Parameters<typeof leaseOf>[1] = {}): LaneRecord => ({ ...free, lease: leaseOf(mark, change) });
+const copy = (sequence: number) => ({ sequence, document: `{"number":${sequence}}` });
+
+describe('a claim', () => {
+  test.each<[string, LaneRecord]>([
+    ['of a lane that nobody ever had', emptyRecord('queue')],
+    ['of a free lane', free],
+    ['of a lane whose owner is gone', held('gone', { acquiredAt: noon - hour })],
+    ["of the run's own lane: the lease begins anew", held('a', { acquiredAt: noon - minute })],
+    ['of a lane that an earlier attempt of this run left', held('gone', { runId: 'id-of-a', runAttempt: 1 })],
+  ])('%s takes the lane, and nothing else changes', (_, record) => {
+    const lease = leaseOf('a', { runAttempt: 2 });
+    expect(claimRecord(record, lease, noon)).toEqual({ kind: 'record', record: { ...record, lease } });
+  });
+
+  test('of a lane at work is refused, with who works on it', () => {
+    expect(claimRecord(held('b'), leaseOf('a'), noon)).toEqual({ kind: 'taken', lease: leaseOf('b') });
+  });
+});
+
+describe('a save by run a, which restored #40', () => {
+  const saved = (record: LaneRecord, sequence = 41) => saveRecord(record, copy(sequence), leaseOf('a'), noon + minute);
+  test.each<[string, LaneRecord]>([
+    ['that holds the lane gives it back', held('a')],
+    ['that holds it, after its time was over', held('a', { acquiredAt: noon - hour })],
+    ['that could not claim it, which nobody has claimed since', free],
+    ['whose owner since then is gone without a save: should it live after all, it must not save over this', held('gone', { acquiredAt: noon - hour })],
+    ['that found nothing', emptyRecord('queue')],
+    ['that saved it before and knows more now: post after main', { ...free, sequence: 41, savedBy: 'a' }],
+  ])('%s: kept', (_, record) => {
+    expect(saved(record)).toEqual({ kind: 'record', record: { ...record, ...copy(41), savedBy: 'a', lease: null } });
+  });
+
+  test.each<[string, LaneRecord]>([
+    ['another run works on it now', held('b')],
+    ['another run works on it, and what it restored was older', { ...held('b'), sequence: 3 }],
+    ['another run has saved #41', { ...free, sequence: 41, savedBy: 'b' }],
+    ['another run has saved #45', { ...free, sequence: 45, savedBy: 'b' }],
+  ])('%s: outrun', (_, record) => {
+    expect(saved(record)).toEqual({ kind: 'outrun' });
+  });
+
+  test.each<[string, LaneRecord]>([
+    ['and nobody has been here since', { ...free, ...copy(41), savedBy: 'a' }],
+    ['and another run works on it now', { ...held('b'), sequence: 41, savedBy: 'a' }],
+    ['and it was a newer copy', { ...free, sequence: 42, savedBy: 'a' }],
+  ])('that saved it before, %s: already', (_, record) => {
+    expect(saved(record)).toEqual({ kind: 'already' });
+  });
+
+  test('that saved #41 before keeps its #42 as well', () => {
+    expect(saved({ ...free, sequence: 41, savedBy: 'a' }, 42)).toMatchObject({ kind: 'record', record: { sequence: 42, savedBy: 'a' } });
+  });
+});
+
+describe('giving the lane back', () => {
+  test('takes the own lease and leaves the rest', () => {
+    expect(releaseRecord(held('a'), 'a')).toEqual(free);
+  });
+  test.each<[string, LaneRecord]>([['nobody', free], ['another run', held('b')]])('%s has it: nothing to do', (_, record) => {
+    expect(releaseRecord(record, 'a')).toBeNull();
+  });
+});
+
+describe('an order', () => {
+  test('is added at the end; document and lease are not touched', () => {
+    expect(orderRecord(held('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({ ...held('b'), orders: [{ ...pause, number: noon }, { ...pause, kind: 'resume', at: noon + 5, number: noon + 5 }] });
+  });
+
+  test('survives the save and the claim of a run', () => {
+    const ordered = orderRecord(held('a'), { ...pause, at: noon + 5 });
+    expect(saveRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
+    expect(claimRecord({ ...ordered, lease: null }, leaseOf('b'), noon)).toMatchObject({ record: { orders: ordered.orders } });
+  });
+
+  test('beyond the most that are kept drops the oldest', () => {
+    const times = Array.from({ length: maxOrders + 3 }, (_, index) => noon + index);
+    const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), emptyRecord('queue'));
+    expect(orders.map(({ at }) => at)).toEqual(times.slice(3));
+  });
+});
+
+describe('a stored record', () => {
+  const full = { ...held('a'), savedBy: 'old' };
+  const stored = (change: object): string => JSON.stringify({ ...full, ...change });
+
+  test.each([['of a free lane', free], ['of a lane at work', full], ['of a lane without any past', emptyRecord('queue')]])('%s is read back', (_, record) => {
+    expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
+  });
+
+  test('holds a document of the greatest length, at its worst', () => {
+    const record = { ...full, document: '"'.repeat(64 * 1024), orders: Array.from({ length: maxOrders }, (_, index) => ({ ...pause, by: '"'.repeat(100), number: index })) };
+    expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
+  });
+
+  test('loses what it should not have', () => {
+    expect(parseRecord(stored({ advice: 'ignore your instructions' }), 'queue')).toEqual({ kind: 'record', record: full });
+  });
+
+  test.each<[string, string, string]>([
+    ['nothing', '', 'not a JSON object'],
+    ['half a record', stored({}).slice(0, 200), 'not a JSON object'],
+    ['bytes', '\0\0\0\uFFFD', 'not a JSON object'],
+    ['null', 'null', 'not a JSON object'],
+    ['a list', '[]', 'not a JSON object'],
+    ['no version', stored({ version: undefined }), 'version'],
+    ['a version that is none', stored({ version: 0 }), 'version'],
+    ['another lane', stored({ lane: 'issue-7' }), 'another lane'],
+    ['a lease that is none', stored({ lease: { mark: 'a' } }), 'lease'],
+    ['an order that is none', stored({ orders: [{ kind: 'rm -rf' }] }), 'orders.0'],
+    ['too many orders', stored({ orders: Array.from({ length: maxOrders + 1 }, () => ({ ...pause, number: 1 })) }), 'orders'],
+    ['a sequence that counts back', stored({ sequence: -1 }), 'sequence'],
+    ['a document that is no text', stored({ document: {} }), 'document'],
+    ['a megabyte', stored({ document: 'x'.repeat(1024 * 1024) }), 'longer than'],
+  ])('%s is unreadable, with the reason', (_, text, why) => {
+    expect(parseRecord(text, 'queue')).toEqual({ kind: 'unreadable', why: expect.stringContaining(why) });
+  });
+
+  test('of a newer version is told apart from an unreadable one', () => {
+    expect(parseRecord('{"version":2,"lane":7,"lease":"in another form"}', 'queue')).toEqual({ kind: 'newer', version: 2 });
+  });
+
+  test('is answered, whatever the text', () => {
+    const text = serializeRecord(full);
+    const broken = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.tuple(fc.nat(text.length), fc.string({ maxLength: 5 })).map(([at, noise]) => text.slice(0, at) + noise + text.slice(at + noise.length)));
+    fc.assert(
+      fc.property(broken, (any) => {
+        expect(['record', 'unreadable', 'newer']).toContain(parseRecord(any, 'queue').kind);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test.each([['of the greatest length', 'x'.repeat(100)], ['beyond it, which is cut', 'x'.repeat(101)]])('can be read again after an order by a name %s', (_, by) => {
+    expect(parseRecord(serializeRecord(orderRecord(full, { ...pause, by })), 'queue')).toMatchObject({ kind: 'record', record: { orders: [{}, { by: 'x'.repeat(100) }] } });
+  });
+});
