@@ -4,6 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     testTimeout: 120_000,
+    // The tables share nothing; a worker for each file would take most of the time.
+    isolate: false,
     include: ['test/unit/{analysis,core}-*.test.ts'],
     exclude: [...configDefaults.exclude, 'test/unit/*-properties.test.ts'],
   },

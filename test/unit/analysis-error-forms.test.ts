@@ -9,6 +9,7 @@ describe('a report of a program is an error', () => {
     'Fatal error: Uncaught exception',
     'PANIC: index out of range',
     'TypeError: x is not a function',
+    'Exception: no such table',
     'sqlite3.OperationalError: no such table',
     'com.a.b.FooException: no such table',
     'Error [ERR_A]: no such file',
@@ -101,4 +102,8 @@ describe('out of a fingerprint are taken', () => {
   ])('but not %s', (_what, one, other) => {
     expect(fingerprintOf(one)).not.toBe(fingerprintOf(other));
   });
+});
+
+test.each([['(1:9)', '(12:34)'], ['(12:34)', '(123:4)']])('a place that a parser gives is no part of the fingerprint: %s and %s', (first, second) => {
+  expect(fingerprintOf(`SyntaxError: Unexpected token ${first}`)).toBe(fingerprintOf(`SyntaxError: Unexpected token ${second}`));
 });

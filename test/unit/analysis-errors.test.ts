@@ -40,6 +40,13 @@ test.each([
   expect(analyzeAt(message).errors[0]?.text).toBe(text);
 });
 
+test.each([
+  ['in a quote', '> Error: no such table'],
+  ['in a quote amid prose', 'It says:\n\n> Error: no such table\n\nThat was it.'],
+])('an error is read %s too', (_where, message) => {
+  expect(analyzeAt(message).errors.map(({ text }) => text)).toEqual(['Error: no such table']);
+});
+
 describe('fingerprint', () => {
   test.each([
     ['Error: cannot open /a/b.txt (code 17)', 'Error: cannot open /c.txt (code 4)'],

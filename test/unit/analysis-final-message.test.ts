@@ -14,6 +14,7 @@ describe('of a message longer than 256 Ki characters', () => {
     ['the beginning is read', `${yes}${filler(HEAD + TAIL)}`, true],
     ['the end is read', `${filler(HEAD + TAIL)}${yes}`, true],
     ['the middle is left out', `${filler(HEAD)}${yes}${filler(TAIL - yes.length + 1)}`, null],
+    ['the middle is left out, however long', `${filler(HEAD + TAIL)}${yes}${filler(TAIL)}`, null],
     ['nothing is left out if it is no longer', `${filler(HEAD)}${yes}${filler(TAIL - yes.length)}`, true],
   ])('%s', (_rule, message, exitSignal) => {
     expect(exitSignalOf(message)).toBe(exitSignal);

@@ -4,7 +4,10 @@ import { analyzeAt, assistantLine, block, INIT, jsonLines, resultLine } from './
 const events = jsonLines(INIT, resultLine('done'));
 
 /** Whether the output was taken for the CLI's events, and not for a message that quotes them. */
-const isTheCli = (output: string): boolean => analyzeAt(output).sessionId === 's-1';
+const isTheCli = (output: string): boolean => {
+  const { sessionId, turns } = analyzeAt(output);
+  return sessionId === 's-1' && turns === 3;
+};
 
 test.each([
   'npm warn it is old',

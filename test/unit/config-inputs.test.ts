@@ -117,7 +117,7 @@ describe('what each input refuses, with its name, its value and what is expected
     ['draft', 'True', /is none of: true, false/],
     ['max-patch-files', '0', /from 1 to 100000/],
     ['max-patch-kib', '0', /from 1 to 1048576/],
-    ['state-store', 'ref', /is none of: auto, cache, none/],
+    ['state-store', 'directory', /is none of: auto, cache, ref, none/],
     ['fail-on', 'halted,broken', /must be a list of: cancelled, complete/],
   ])('%s: %j', (name, text, expected) => {
     const thrown = errorOf(() => configOf({ [name]: text }));

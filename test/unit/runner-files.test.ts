@@ -85,7 +85,7 @@ describe("the runner's variables", () => {
   test('say where the run happens', () => {
     expect(readRunContext({ ...environment(), GITHUB_RUN_ATTEMPT: '2', ANTHROPIC_API_KEY: 'key' })).toEqual({
       workspace: '/workspace', temp: '/temp', repository: { owner: 'acme', repo: 'shop' }, serverUrl: 'https://github.test', apiUrl: 'https://api.github.test',
-      runId: '42', runAttempt: '2', runUrl: 'https://github.test/acme/shop/actions/runs/42', event: { name: 'issues', payload: { action: 'labeled' } }, hasProviderKey: true,
+      runId: '42', runAttempt: 2, runUrl: 'https://github.test/acme/shop/actions/runs/42', event: { name: 'issues', payload: { action: 'labeled' } }, hasProviderKey: true,
     });
   });
 

@@ -21,7 +21,7 @@ export function findErrors(prose: string): readonly FingerprintedError[] {
 /** Where an error starts: each form is a report of a program, not a word of a sentence or the name of a field. */
 const FORMS: readonly RegExp[] = [
   // `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
-  /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
+  /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|Exception|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
   // `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or behind a position in a file.
   /(?:^[\s*_+-]*|[\])\d]:\s?)((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
@@ -77,6 +77,8 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(String.raw`(?<!${NAME})${NAME}{0,200}(?:[\\/]{1,2}${STEP})+[\\/]?`, 'gu'), '<path>'],
   [new RegExp(String.raw`(?<!${NAME})${NAME}{1,200}\.${FILE_ENDING}(?![\p{L}\p{N}_(]|\.\w| is not (?:a|an|defined|iterable)\b)`, 'gu'), '<path>'],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
+  // A place in a file, as parsers give it: a line and a column, not a time.
+  [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
   [new RegExp(String.raw`\b(?:${MONTH}\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?|\d{1,2}\s+${MONTH}(?:\s+\d{4})?)\b`, 'g'), '<time>'],
