@@ -5,15 +5,15 @@ import { createScene } from './e2e-fixture.ts';
 /** What the runner gives to jobs of label and comment events. */
 const readOnlyCache = { ACTIONS_CACHE_MODE: 'read' };
 
-test('a labelled issue is worked on a lane of its own; the read-only cache is told; the queue leaves it alone', async () => {
+test('a labelled issue is worked on a lane of its own; the ref keeps what the read-only cache does not; the queue leaves it alone', async () => {
   await using scene = await createScene();
   const { sandbox } = scene;
   const issue = scene.openIssue('Greet several people');
   sandbox.cache.setMode('read');
 
   const run = await scene.run({ event: events.labeled(issue) });
-  expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'false' } });
-  expect(run.main.log).toContain('state: NOT saved: this event\'s cache is read-only');
+  expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'true' } });
+  expect(run.main.log).toMatch(/saved #1 \(cache ✗: this event's cache is read-only.*, ref ✓\)/);
   expect(run.summary).toContain('read-only');
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
   expect(scene.pullOf('ralph/issue-1').body).toContain('Closes #1');
@@ -28,17 +28,17 @@ test('a labelled issue is worked on a lane of its own; the read-only cache is to
   expect(scene.pullOf('ralph/queue').body).not.toContain('#1\n');
 });
 
-test('a label lane that stopped at its limit goes on by /ralph run, though its state could not be saved', async () => {
+test('a label lane that stopped at its limit goes on by /ralph run, though its state could not be saved, as with the cache alone', async () => {
   await using scene = await createScene();
   const { github, cache } = scene.sandbox;
   const issue = scene.openIssue('Greet several people');
   cache.setMode('read');
-  const limited = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1' } });
+  const limited = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1', 'state-store': 'cache' } });
   expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
   expect(limited.summary).toContain('Comment `/ralph run` on the issue to go on from here.');
-  const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph run' }) });
+  const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph run' }), inputs: { 'state-store': 'cache' } });
   expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
-  expect(run.summary).toContain('lost: no entry in the cache');
+  expect(run.summary).toContain('lost: nothing is kept of it any more');
 });
 
 test.each([

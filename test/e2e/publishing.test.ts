@@ -98,11 +98,11 @@ test('a pull request that could not be opened is made up for by the next run, wi
   expect(scene.commentsOn(1)).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
 });
 
-test('two runs at once: the second to push overwrites nothing and is red; one pull request', async () => {
+test('two runs at once that nothing keeps apart: the second to push overwrites nothing and is red; one pull request', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   // Long enough for both to be past the gate before one of them pushes.
-  const slow = { env: { RALPH_PAUSE_MS: '1000' } };
+  const slow = { env: { RALPH_PAUSE_MS: '1000' }, inputs: { 'state-store': 'cache' } };
   const outcomes = (await Promise.all([scene.run(slow), scene.run(slow)])).map(({ outputs }) => outputs.outcome);
   expect(outcomes.sort()).toEqual(['complete', 'failed']);
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);

@@ -25,7 +25,7 @@ test('scheduled runs on new machines: limit, then resumed and complete, then idl
 
   const complete = await scene.run({ inputs: { verify: 'npm test' } });
   expect(complete.outputs).toMatchObject({ outcome: 'complete', reason: 'plan_complete', iterations: '1', 'tasks-done': '2', 'tasks-open': '0', 'calls-remaining': '96', 'state-saved': 'true' });
-  expect(complete.main.log).toContain('state: restored #1 (cache)');
+  expect(complete.main.log).toContain('state: restored #1 (cache and ref)');
   expect(complete.main.log).toContain('session: resumed');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, number: 3 });
   expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(first.number)}`);

@@ -48,7 +48,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     if (text !== null) await put(shared.machine(), 'queue', text);
     const { store, cells } = startRun(shared, cacheOf(held));
     cells.outage = outage;
-    return store.restore('queue');
+    return await store.restore('queue');
   }
 
   describe('which copy is restored', () => {
