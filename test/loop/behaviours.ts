@@ -52,7 +52,7 @@ const unknownSession: Act['says'] = { agentError: { kind: 'unknown-session', tex
 export interface AgentScript {
   /** One behaviour a call of a run; the last one goes on. */
   behaviours: readonly Behaviour[];
-  readonly calls: (AgentCall & { readonly credentials: string })[];
+  readonly calls: (AgentCall & { readonly credentials: string; readonly at: number })[];
   /** Session ids by the folder that they were exported to. */
   readonly exported: Map<string, string>;
   /** Why the CLI cannot be started; null: it can. */
@@ -71,7 +71,7 @@ export function createAgent(script: AgentScript, { checkout, clock }: { readonly
     prepare: () => Promise.resolve('1.0.0 (Fake Agent)'),
     call: (call) => {
       if (script.broken !== null) return Promise.reject(script.broken);
-      script.calls.push({ ...call, credentials: checkout.credentials() });
+      script.calls.push({ ...call, credentials: checkout.credentials(), at: clock.now() });
       const behaviour = script.behaviours[Math.min(made, script.behaviours.length - 1)];
       made += 1;
       const known = call.resume === null || transcripts.has(call.resume);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
-import { createProject, runOnce, savedState } from './river.ts';
+import { createProject, finishOnce, runOnce, savedState } from './river.ts';
 import type { Checkout } from './in-memory.ts';
 
 describe('what is on disk', () => {
@@ -58,7 +58,7 @@ describe('a failure in the middle of the loop', () => {
   test.each(['snapshot', 'compare', 'commit'] as const)('a repository whose %s fails loses no finished iteration', async (method) => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     const run = await runOnce(project, { onRecord: afterIteration(1, ({ faults }) => { faults.set(method, new Error('disk full')); }) });
-    expect(run).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'disk full' }, work: { journal: [{ taskId: 'issue-1' }] } });
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'Something failed that should not: disk full' }, work: { journal: [{ taskId: 'issue-1' }] } });
     expect(savedState(project).tasks['issue-1']?.state).toBe('done');
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #2');
@@ -87,6 +87,7 @@ describe('a cancel', () => {
     const controller = new AbortController();
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     const run = await runOnce(project, { signal: controller.signal, onRecord: (work) => { if (work.journal.length === 1) controller.abort(); } });
+    await finishOnce(project, run);
     expect(run).toMatchObject({ end: 'cancelled (signal)', calls: 1 });
     expect(savedState(project)).toMatchObject({ session: null, tasks: { 'issue-1': { state: 'done' } } });
     expect(project.origin.branches.has('ralph/queue')).toBe(true);
@@ -97,6 +98,7 @@ describe('a cancel', () => {
     const cancelledWorker: Behaviour = (call) => ({ ...steadyWorker(call), meanwhile: () => { controller.abort(); } });
     const project = createProject({ agent: [cancelledWorker] });
     const run = await runOnce(project, { signal: controller.signal });
+    await finishOnce(project, run);
     expect(run).toMatchObject({ end: 'cancelled (signal)', calls: 1 });
     expect(savedState(project).circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
     expect(project.origin.branches.has('ralph/queue')).toBe(true);

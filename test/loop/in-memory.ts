@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Clock, Forge, Issue, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository, StateStore } from '../../src/ports.ts';
+import type { Clock, Forge, Issue, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository } from '../../src/ports.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -203,32 +203,9 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`comment on #${String(number)}`);
       }),
     react: (target, reaction) => ask('react', () => { writes.push(target.kind === 'issue' ? `${reaction} on #${String(target.number)}` : `${reaction} on comment ${String(target.id)}`); }),
+    deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requestCount: () => requests,
   };
-}
-
-export interface FakeStore extends StateStore {
-  readonly saved: Map<string, { readonly sequence: number; readonly document: string; readonly sessionFolder: string | null }>;
-  /** Why nothing can be read or saved; null: all is well. */
-  outage: string | null;
-}
-
-export function createStore(): FakeStore {
-  const store: FakeStore = {
-    saved: new Map(),
-    outage: null,
-    restore: (lane) => {
-      const found = store.saved.get(lane);
-      if (store.outage !== null) return Promise.resolve({ kind: 'unavailable', why: store.outage });
-      return Promise.resolve(found === undefined ? { kind: 'absent' } : { kind: 'found', document: found.document, sessionFolder: found.sessionFolder, origin: 'memory' });
-    },
-    save: (lane, sequence, document, sessionFolder) => {
-      if (store.outage !== null) return Promise.resolve({ kind: 'not-saved', why: store.outage });
-      store.saved.set(lane, { sequence, document, sessionFolder });
-      return Promise.resolve({ kind: 'saved', where: 'memory' });
-    },
-  };
-  return store;
 }
 
 /** A log that keeps its lines, each with its level. */
@@ -238,7 +215,8 @@ export function createLog(): Log & { readonly lines: string[] } {
   return { lines, info: at('info'), warning: at('warning'), error: at('error'), group: (title, body) => { at('group')(title); return body(); } };
 }
 
-function history(commits: Origin['commits'], from: ObjectId): ObjectId[] {
+/** A commit and all that it builds on, newest first. */
+export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] {
   const found: ObjectId[] = [];
   for (let at: ObjectId | null = from; at !== null; at = commits.get(at)?.parent ?? null) found.push(at);
   return found;

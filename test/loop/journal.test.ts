@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseJournal, type Journal } from '../../src/core/read-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './behaviours.ts';
-import { createProject, runOnce, type Run } from './river.ts';
+import { createProject, loseState, runOnce, type Run } from './river.ts';
 
 // That every journal replays to the same decisions is checked by runOnce itself, for every run of every test.
 
@@ -42,7 +42,7 @@ test('a session that the CLI forgot is in it: the replay drops it, too', async (
 test('a lane that lost its state is in it: the replay measures a task against the base, too', async () => {
   const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
   await runOnce(project);
-  project.store.saved.clear();
+  loseState(project);
   project.script.behaviours = [finisher];
   const journal = journalOf(await runOnce(project));
   expect(journal.entries[0]?.taskTree).not.toBe(journal.entries[0]?.evidence.before.tree);

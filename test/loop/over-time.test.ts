@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hour, minute, noon } from '../unit/core-fixtures.ts';
 import { asker, crashing, denied, endless, finisher, liar, saysBlocked, silent, steadyWorker, stuck, usageLimited } from './behaviours.ts';
-import { createProject, runOnce, savedState } from './river.ts';
+import { createProject, runOnce, savedDocument, savedState } from './river.ts';
 
 describe('limits over many runs', () => {
   test('never more calls in an hour than max-calls-per-hour: the run parks, later ones end in the gate, the next hour works again', async () => {
@@ -14,7 +14,7 @@ describe('limits over many runs', () => {
     }
     expect(runs.map(({ end, calls }) => [end, calls])).toEqual([['limit (iterations)', 3], ['parked (calls_per_hour)', 2], ...Array.from({ length: 4 }, () => ['parked (calls_per_hour)', 0])]);
     expect(runs[1]?.outcome).toMatchObject({ resumeAt: noon + hour });
-    expect(runs[2]?.intake.kind).toBe('end');
+    expect(runs[2]?.work).toBeNull();
 
     project.clock.advance(noon + hour - project.clock.now());
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
@@ -94,10 +94,10 @@ describe('the circuit over several runs', () => {
   test('while it cools down runs end in the gate, say so, and touch nothing', async () => {
     const project = await openProject();
     project.clock.advance(29 * minute);
-    const before = { state: project.store.saved.get('queue'), writes: [...project.forge.writes] };
+    const before = { state: savedDocument(project), writes: [...project.forge.writes] };
     const run = await runOnce(project);
-    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 0, outcome: { tripped: 'earlier', probeAt: noon + 33 * minute }, intake: { kind: 'end' } });
-    expect({ state: project.store.saved.get('queue'), writes: project.forge.writes }).toEqual(before);
+    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 0, outcome: { tripped: 'earlier', probeAt: noon + 33 * minute }, work: null });
+    expect({ state: savedDocument(project), writes: project.forge.writes }).toEqual(before);
   });
 
   test('after the cooldown one probe without progress opens it again', async () => {
@@ -144,7 +144,7 @@ describe("the provider's usage limit", () => {
 
     project.script.behaviours = [finisher];
     project.clock.advance(resetAt - 1 - project.clock.now());
-    expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls: 0, intake: { kind: 'end' } });
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls: 0, work: null });
 
     project.clock.advance(1);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });

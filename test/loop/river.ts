@@ -5,20 +5,22 @@ import { parseInputs } from '../../src/config/inputs.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
 import { parseJournal } from '../../src/core/read-journal.ts';
 import { replay } from '../../src/core/replay.ts';
+import { emptyRecord, parseRecord, serializeRecord } from '../../src/core/lane-record.ts';
 import { parseState, serializeState, type LaneState } from '../../src/core/state.ts';
-import { acknowledge, gate } from '../../src/gate/gate.ts';
-import type { Intake } from '../../src/gate/intake.ts';
-import { loop } from '../../src/loop/loop.ts';
+import { finishRun } from '../../src/finish.ts';
 import type { Work } from '../../src/loop/work.ts';
-import type { Issue, Verifier } from '../../src/ports.ts';
-import { publishAnswer } from '../../src/publish/answer.ts';
-import { publish, type PublishRun } from '../../src/publish/publish.ts';
+import type { Issue, Log, StateCopy, Verifier } from '../../src/ports.ts';
+import type { PublishRun } from '../../src/publish/publish.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
+import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../src/river.ts';
+import type { RunRecord } from '../../src/run-record.ts';
 import { readInputDefaults } from '../../sandbox/runner.ts';
-import { UserError } from '../../src/user-error.ts';
 import { noon } from '../unit/core-fixtures.ts';
-import { createAgent, createScript, type AgentScript, type Behaviour } from './behaviours.ts';
-import { createCheckout, createClock, createForge, createLog, createOrigin, createRemote, createStore, type Checkout, type FakeClock, type FakeForge, type FakeRemote, type FakeStore, type Origin } from './in-memory.ts';
+import { createScript, type AgentScript, type Behaviour } from './behaviours.ts';
+import { createClock, createForge, createLog, createOrigin, createRemote, type Checkout, type FakeClock, type FakeForge, type FakeRemote, type Origin } from './in-memory.ts';
+import { createKept, type Kept } from './in-memory-state.ts';
+import { connectionsOf, createMachine, type Machine } from './machine.ts';
+import { open, type Tap } from './tap.ts';
 
 export const actionYml = readFileSync(join(import.meta.dirname, '..', '..', 'action.yml'), 'utf8');
 
@@ -34,11 +36,13 @@ export interface Project {
   readonly origin: Origin;
   readonly forge: FakeForge;
   readonly remote: FakeRemote;
-  readonly store: FakeStore;
+  readonly kept: Kept;
   readonly clock: FakeClock;
   readonly script: AgentScript;
   inputs: Readonly<Record<string, string>>;
   verifier: Verifier;
+  /** How many runs there were. */
+  runs: number;
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
@@ -50,7 +54,7 @@ export function createProject(setting: { readonly issues?: readonly number[]; re
   const forge = createForge(origin);
   for (const number of setting.issues ?? [1]) addIssue(forge, number);
   forge.permissions.set('ann', 'write').set('eve', 'read');
-  return { origin, forge, remote: createRemote(origin), store: createStore(), clock: createClock(noon), script: createScript(setting.agent ?? []), inputs: setting.inputs ?? {}, verifier: green };
+  return { origin, forge, remote: createRemote(origin), kept: createKept(), clock: createClock(noon), script: createScript(setting.agent ?? []), inputs: setting.inputs ?? {}, verifier: green, runs: 0 };
 }
 
 export function addIssue(forge: FakeForge, number: number, change: Partial<Issue> = {}): void {
@@ -65,28 +69,30 @@ export const commented = (body: string, on: { readonly issue: number; readonly l
   payload: { action: 'created', comment: { id: 7, body }, issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) }, sender: { login: on.login ?? 'ann' } },
 });
 
-export function contextOf(event: Event, hasProviderKey = true): RunContext {
+export function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
   return {
     workspace: '/workspace', temp: '/temp', repository: { owner: 'acme', repo: 'shop' }, serverUrl: 'https://github.test', apiUrl: 'https://api.github.test',
-    runId: '1', runAttempt: '1', runUrl: 'https://github.test/acme/shop/actions/runs/1', event, hasProviderKey,
+    runId: String(run), runAttempt: 1, runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`, event, hasProviderKey,
   };
 }
 
-/** What one run did. */
+/** What one process did: main, or post. */
 export interface Run {
-  /** `complete (plan_complete)` */
+  /** `complete (plan_complete)`; of a process that was killed `cancelled (killed)`. */
   readonly end: string;
   readonly outcome: Outcome;
   /** Agent calls of this run. */
   readonly calls: number;
-  readonly intake: Intake;
+  /** The newest work on disk; null: the gate ended the run. */
   readonly work: Work | null;
+  /** null: the process was killed. */
   readonly report: RunReport | null;
   /** What was on disk, step by step. */
   readonly records: readonly { readonly work: Work; readonly callsSoFar: number }[];
   readonly log: readonly string[];
   /** The journal as on disk. */
   readonly journal: string;
+  readonly machine: Machine;
 }
 
 export interface RunSetting {
@@ -95,76 +101,135 @@ export interface RunSetting {
   readonly signal?: AbortSignal;
   readonly redact?: (text: string) => string;
   /** The machine, before the run begins. */
-  readonly prepare?: (checkout: Checkout) => void;
-  readonly onRecord?: (work: Work, checkout: Checkout) => void;
+  readonly prepare?: (checkout: Checkout, machine: Machine) => void;
+  readonly onRecord?: (work: Work, checkout: Checkout, machine: Machine) => void;
+  /** What comes between the run and its ports. */
+  readonly tap?: Tap;
+  /** How far this machine's clock is ahead of everybody's. */
+  readonly skewMs?: number;
 }
 
-/** One run on a new machine: gate → loop → publish, put together as the action's entry does it. */
+/** Main on a new machine: the real river, over ports in memory. */
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
-  const { forge, remote, store, clock, script } = project;
+  const number = (project.runs += 1);
   const config = configOf(project.inputs);
-  const context = contextOf(setting.event ?? schedule, setting.hasProviderKey);
+  const machine = createMachine(project, { config, context: contextOf(setting.event ?? schedule, setting.hasProviderKey, number), mark: `mark-${String(number)}`, skewMs: setting.skewMs ?? 0 });
+  setting.prepare?.(machine.checkout, machine);
+  const tap = setting.tap ?? open;
   const log = createLog();
-  const checkout = createCheckout(project.origin);
-  setting.prepare?.(checkout);
-  const agent = createAgent(script, { checkout, clock });
-  const callsBefore = script.calls.length;
   const records: Run['records'][number][] = [];
   let journal = '';
-  const intake = await gate({ config, context, forge, repository: checkout, remote, store, clock, log });
-  const end = (outcome: Outcome, work: Work | null, report: RunReport | null): Run => ({
-    end: `${outcome.kind} (${outcome.reason})`, outcome, calls: script.calls.length - callsBefore, intake, work, report, records, log: log.lines, journal,
-  });
-  const publishing: PublishRun = { ...publisherOf(project), context, log, exportSession: async (id) => ((await agent.exportSession(id, `folder of ${id}`)) ? `folder of ${id}` : null) };
-  if (intake.kind === 'end') {
-    await publishAnswer(publishing, intake);
-    return end(intake.outcome, null, null);
-  }
-  await acknowledge(forge, intake);
-  const work = await loop(
-    {
-      config, agent, repository: checkout, verifier: project.verifier, clock, log,
-      agentName: { name: 'Fake Agent', version: '1.0.0' },
-      signal: setting.signal ?? new AbortController().signal,
-      runId: context.runId,
-      promptTemplate: 'Work.',
-      readLearnings: () => Promise.resolve(''),
-      redact: setting.redact ?? String,
-      narrate: () => undefined,
-      appendJournal: (line) => { journal += `${line}\n`; },
-      record: (latest) => {
-        // As on disk: a copy that nothing can change any more.
-        records.push({ work: JSON.parse(JSON.stringify(latest)) as Work, callsSoFar: script.calls.length - callsBefore });
-        setting.onRecord?.(latest, checkout);
+  const record: RunPlace['record'] = (change) => {
+    if (machine.diskProblem !== null) throw machine.diskProblem;
+    machine.record = JSON.stringify({ ...recordOf(machine), ...change });
+    const { work } = recordOf(machine);
+    if (work === null) return;
+    records.push({ work, callsSoFar: machine.calls() });
+    setting.onRecord?.(work, machine.checkout, machine);
+  };
+  const place: RunPlace = {
+    readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
+    readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
+    record: (change) => { tap.act(`place.record ${change.stage}`, () => { record(change); }); },
+    loss: () => null,
+    sessionFolder: machine.sessionFolder,
+    onCancel: () => setting.signal ?? new AbortController().signal,
+    endAgent: () => Promise.resolve(),
+    exit: () => undefined,
+  };
+  const report = await Promise.race([
+    runRiver({
+      ...frameOf(project, machine, { tap, log, redact: setting.redact }),
+      place,
+      startedAt: machine.clock.now(),
+      appendJournal: (line) => {
+        tap.act('place.appendJournal', () => {
+          if (machine.diskProblem !== null) throw machine.diskProblem;
+          journal += `${line}\n`;
+        });
       },
-    },
-    intake,
-  ).catch((error: unknown): Work => {
-    const last = records.at(-1);
-    if (last === undefined) throw error;
-    return { ...last.work, outcome: { kind: 'failed', reason: error instanceof UserError ? error.kind : 'infrastructure', message: error instanceof Error ? error.message : String(error) } };
-  });
-  expectReplays(journal);
-  const report = await publish(publishing, work);
-  return end(report.outcome, work, report);
+      leave: () => undefined,
+    }),
+    tap.killed.then(() => null),
+  ]);
+  if (journal !== '') expectReplays(journal);
+  return runOf({ report, machine, records, log, journal });
 }
 
-/** The publisher's side of a project, without any session; as `post` has it when main was killed. */
-export function publisherOf({ forge, remote, store, clock, inputs }: Project): PublishRun & { readonly log: ReturnType<typeof createLog> } {
-  return { config: configOf(inputs), context: contextOf(schedule), forge, remote, store, clock, log: createLog(), redact: String, exportSession: () => Promise.resolve(null) };
+/** Post on the machine of `main`; null when main did everything itself. */
+export async function finishOnce(project: Project, main: Pick<Run, 'machine'>, setting: Pick<RunSetting, 'tap' | 'redact'> = {}): Promise<Run | null> {
+  const { machine } = main;
+  const tap = setting.tap ?? open;
+  const log = createLog();
+  const finishing = finishRun({
+    ...frameOf(project, machine, { tap, log, redact: setting.redact }),
+    record: JSON.parse(machine.record) as RunRecord | null,
+    folder: '/temp/ralph-run',
+    sessionFolder: machine.sessionFolder,
+    publishWithinMs: 50_000,
+  });
+  const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);
+  return report === null ? null : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
+}
+
+/** What is on the machine's disk of its run. */
+export function recordOf(machine: Machine): RunRecord {
+  return JSON.parse(machine.record) as RunRecord;
+}
+
+function frameOf(project: Project, machine: Machine, { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] }): RunFrame {
+  const { config, context, mark, clock } = machine;
+  return { config, context, mark, clock, log, debug: () => undefined, redact: redact ?? String, connect: connectionsOf(project, machine, tap) };
+}
+
+function runOf({ report, machine, records, log, journal }: Pick<Run, 'report' | 'machine' | 'records' | 'journal'> & { readonly log: { readonly lines: readonly string[] } }): Run {
+  const outcome: Outcome = report?.outcome ?? { kind: 'cancelled', reason: 'killed' };
+  return { end: `${outcome.kind} (${outcome.reason})`, outcome, calls: machine.calls(), work: (JSON.parse(machine.record) as RunRecord | null)?.work ?? null, report, records, log: log.lines, journal, machine };
+}
+
+/** The publisher of a run that main did; as `post` has it. */
+export async function publisherOf(project: Project, { machine }: Run): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
+  const log = createLog();
+  return { ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), machine.agent, machine.sessionFolder)), log };
+}
+
+/** The lane's saved document, from the place that decides; null when there is none. */
+export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
+  if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  return parsed.kind === 'record' ? parsed.record.document : null;
 }
 
 /** The lane's saved state; throws when there is none that can be read. */
-export function savedState({ store }: Project, lane = 'queue'): LaneState {
-  const parsed = parseState(store.saved.get(lane)?.document ?? '', lane);
+export function savedState(project: Project, lane = 'queue'): LaneState {
+  const parsed = parseState(savedDocument(project, lane) ?? '', lane);
   if (parsed.kind !== 'state') throw new Error(`No state of lane ${lane}: ${parsed.kind}`);
   return parsed.state;
 }
 
+/** Puts a document where the lane's state is kept, in both places, as a run before this one might have left it. */
+export function putDocument({ kept }: Project, { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>, lane = 'queue'): void {
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  kept.refs.put(lane, serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }));
+  kept.cache.saved.set(lane, { lane, sequence, document, sessionFolder: kept.cache.saved.get(lane)?.sessionFolder ?? null });
+}
+
 /** Puts a changed state into the store, as a run before this one might have left it. */
 export function changeState(project: Project, change: (state: LaneState) => LaneState, lane = 'queue'): void {
-  const saved = project.store.saved.get(lane);
-  project.store.saved.set(lane, { sequence: saved?.sequence ?? 1, sessionFolder: saved?.sessionFolder ?? null, document: serializeState(change(savedState(project, lane))) });
+  const state = savedState(project, lane);
+  putDocument(project, { sequence: state.sequence, document: serializeState(change(state)) }, lane);
+}
+
+/** Takes everything away that is kept of the project between runs. */
+export function loseState({ kept }: Project): void {
+  kept.refs.cells.clear();
+  kept.cache.saved.clear();
+}
+
+/** Nothing that is kept can be reached any more. */
+export function cutOff({ kept }: Project, why: string): void {
+  for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, why);
+  for (const verb of ['restore', 'save'] as const) kept.cache.outages.set(verb, why);
 }
 
 /** What holds for every run: its journal alone leads to the same decisions. */

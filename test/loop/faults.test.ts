@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { parseBudget } from '../../src/core/budget.ts';
+import { faultRows } from './fault-rows.ts';
+import { history } from './in-memory.ts';
+import { playFault } from './play-fault.ts';
+import type { Project } from './river.ts';
+
+describe('what goes wrong, and how this run and the next one end', () => {
+  test.each(faultRows)('$title $happened: $thisRun; then $nextRun', async (row) => {
+    const { project, thisRun, nextRun, told } = await playFault(row);
+    expect({ thisRun, nextRun }).toEqual({ thisRun: row.thisRun, nextRun: row.nextRun });
+    expect(told).toMatch(row.told);
+    expect(problemsOf(project)).toEqual([]);
+    if (row.title !== 'another run') expect(reservationsOf(project)).toEqual([]);
+  });
+});
+
+/** What runs reserved and never settled. */
+function reservationsOf({ kept, clock }: Project): readonly unknown[] {
+  const text = kept.refs.cells.get('budget')?.text;
+  const parsed = text === undefined ? null : parseBudget(text, clock.now());
+  return parsed?.kind === 'budget' ? parsed.budget.reservations : [];
+}
+
+/** What no fault may lead to. */
+function problemsOf({ forge, origin }: Project): readonly string[] {
+  const kept = ['main', 'ralph/queue'].flatMap((branch) => history(origin.commits, origin.branches.get(branch) ?? ''));
+  const byHand = [...origin.commits].flatMap(([id, { message }]) => (message === 'By hand' ? [id] : []));
+  const open = forge.pulls.filter(({ state }) => state === 'open');
+  return [
+    ...(open.length === 1 ? [] : [`${String(open.length)} open pull requests`]),
+    ...(byHand.every((id) => kept.includes(id)) ? [] : ["a person's commit is lost"]),
+  ];
+}

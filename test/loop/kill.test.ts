@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { expiryOf } from '../../src/core/lease.ts';
+import { minute } from '../unit/core-fixtures.ts';
+import { callsOf, killMain, leaseOn, ordersOf, problemsAfterPost, problemsOfCharges, problemsOfGoingOn, problemsOfProject, scenarios, type Killed, type Scenario } from './killing.ts';
+import { finishOnce, recordOf, runOnce } from './river.ts';
+import { counting, killAt } from './tap.ts';
+
+describe.each(scenarios)('$name', (scenario) => {
+  test('killed at every call, and post does the rest: nothing but the running iteration is lost, and the next runs go on', async () => {
+    const calls = await callsOf(scenario);
+    const problems: string[] = [];
+    for (const when of ['before', 'after'] as const) {
+      for (let number = 1; number <= calls.length; number += 1) {
+        const killed = await killMain(scenario, number, when);
+        const tell = teller(problems, killed.where);
+        tell(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project), problemsOfIterations(killed));
+        tell(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)));
+        tell(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
+      }
+    }
+    expect(calls.length).toBeGreaterThan(10);
+    expect(problems).toEqual([]);
+  });
+
+  // For the world, a kill right behind a call is one right before the next call: from here on one of the two is enough.
+
+  test('killed at every call, and its machine is gone: the lane is refused until the lease is over and not longer, no call is free', async () => {
+    const calls = await callsOf(scenario);
+    const problems: string[] = [];
+    let refused = 0;
+    for (let number = 1; number <= calls.length; number += 1) {
+      const killed = await killMain(scenario, number, 'before');
+      const tell = teller(problems, killed.where);
+      tell(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project));
+      const found = await problemsOfLease(scenario, killed);
+      refused += found.refused;
+      tell(found.problems, await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
+    }
+    const works = calls.includes('agent.call') && scenario.guarded;
+    expect(refused > 10).toBe(works);
+    expect(problems).toEqual([]);
+  });
+
+  test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs go on', async () => {
+    const calls = await callsOf(scenario);
+    const problems: string[] = [];
+    for (const at of [calls.lastIndexOf('repository.compare'), calls.lastIndexOf('agent.sweep'), calls.lastIndexOf('refs.write'), calls.lastIndexOf('place.record gate')]) {
+      if (at < 0) continue;
+      for (let number = 1; number <= (await callsOfPost(scenario, at + 1)); number += 1) {
+        const killed = await killMain(scenario, at + 1, 'before');
+        const { project, main, where } = killed;
+        const tap = killAt((_name, call) => call === number, 'before');
+        await finishOnce(project, main, { tap });
+        const tell = teller(problems, `${where}, post killed ${tap.deathPlace()}`);
+        tell(problemsOfProject(scenario, project), problemsOfCharges(project));
+        const lease = leaseOn(scenario, project);
+        if (lease !== null) project.clock.advance(expiryOf(lease) - project.clock.now());
+        tell(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, project));
+      }
+    }
+    expect(problems).toEqual([]);
+  });
+
+  test('that was finished by post is not changed by a second post', async () => {
+    const calls = await callsOf(scenario);
+    const problems: string[] = [];
+    for (let number = 1; number <= calls.length; number += 1) {
+      const killed = await killMain(scenario, number, 'before');
+      await finishOnce(killed.project, killed.main);
+      const { forge, origin, script } = killed.project;
+      const seen = () => JSON.stringify([[...origin.branches], forge.pulls, [...forge.comments].map(([thread, texts]) => [thread, [...texts]]), script.calls.length]);
+      const before = seen();
+      teller(problems, killed.where)(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)), seen() === before ? [] : ['a second post changed what people see']);
+    }
+    expect(problems).toEqual([]);
+  });
+});
+
+/** How many calls post makes after that kill. */
+async function callsOfPost(scenario: Scenario, number: number): Promise<number> {
+  const { project, main } = await killMain(scenario, number, 'before');
+  const tap = counting();
+  await finishOnce(project, main, { tap });
+  return tap.calls.length;
+}
+
+/** Each call that was made and ended is in the journal on disk, but the last. */
+function problemsOfIterations({ main }: Killed): readonly string[] {
+  const finished = recordOf(main.machine).work?.journal.length ?? 0;
+  return finished < main.calls - 1 ? [`${String(main.calls)} calls were made, ${String(finished)} are in the journal`] : [];
+}
+
+/** Right after the kill, with the same agent. An order that is kept is obeyed. */
+async function problemsOfNextRun(scenario: Scenario, { project }: Killed): Promise<readonly string[]> {
+  const isPaused = ordersOf(scenario, project).includes('pause');
+  const { end } = await runOnce(project, { event: scenario.next.event });
+  const isWrong = isPaused ? end !== 'paused (by_person)' : /^(refused|failed|paused)/.test(end);
+  return [...(isWrong ? [`the next run ends ${end}`] : []), ...problemsOfProject(scenario, project)];
+}
+
+/** Runs while a dead run holds the lane, and puts the clock to where it does not any more. */
+async function problemsOfLease(scenario: Scenario, { project, main }: Killed): Promise<{ readonly problems: readonly string[]; readonly refused: number }> {
+  const lease = leaseOn(scenario, project);
+  if (lease === null) return { problems: [], refused: 0 };
+  const { maxRunMs } = main.machine.config.policy;
+  const problems = expiryOf(lease) - project.clock.now() > maxRunMs + 10 * minute ? ['the lease is longer than a run'] : [];
+  let refused = 0;
+  for (const left of [expiryOf(lease) - project.clock.now(), 1]) {
+    project.clock.advance(expiryOf(lease) - left - project.clock.now());
+    const { end, calls } = await runOnce(project, { event: scenario.next.event });
+    if (end === 'refused (another_run)' && calls === 0) refused += 1;
+    else problems.push(`${String(left)} ms before the lease is over a run ends ${end} after ${String(calls)} calls`);
+  }
+  project.clock.advance(1);
+  return { problems, refused };
+}
+
+function teller(problems: string[], where: string): (...found: readonly (readonly string[])[]) => void {
+  return (...found) => { problems.push(...found.flat().map((problem) => `${where}: ${problem}`)); };
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { parseRecord } from '../../src/core/lane-record.ts';
+import { hour, minute, noon } from '../unit/core-fixtures.ts';
+import { finisher, steadyWorker } from './behaviours.ts';
+import { commented, createProject, finishOnce, labeled, runOnce, savedState, schedule, type Event, type Project, type Run } from './river.ts';
+import { byChance, sideBySide, withSwitches, type Chooser } from './side-by-side.ts';
+import { counting, killAt, type Tap } from './tap.ts';
+
+const seeds = Array.from({ length: 200 }, (_, seed) => seed);
+
+function atOnce(project: Project, events: readonly Event[], choose: Chooser): Promise<readonly Run[]> {
+  return sideBySide(events.map((event) => (tap) => runOnce(project, { event, tap })), choose);
+}
+
+describe('two runs of one lane on two machines', () => {
+  const newProject = () => createProject({ issues: [1, 2], agent: [finisher] });
+
+  /** What is wrong after two scheduled runs at once, and whether one was refused. */
+  async function play(choose: Chooser): Promise<{ readonly problems: readonly string[]; readonly refused: boolean }> {
+    const project = newProject();
+    const runs = await atOnce(project, [schedule, schedule], choose);
+    const workers = runs.filter(({ calls }) => calls > 0);
+    const idle = runs.filter(({ calls }) => calls === 0);
+    const problems: string[] = [];
+    const expected = (what: string, isSo: boolean): void => { if (!isSo) problems.push(`${what}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`); };
+    expected('one works', workers.length === 1 && workers[0]?.end === 'complete (plan_complete)' && workers[0].calls === 2);
+    // Who comes when all is done is not in anybody's way any more.
+    expected('the other does not', idle.length === 1 && ['refused (another_run)', 'idle (all_done)'].includes(idle[0]?.end ?? ''));
+    expected('one pull request', project.forge.pulls.length === 1);
+    expected('saved once', savedState(project).sequence === 1 && recordOf(project).lease === null);
+    expected('two calls are charged', savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0) === 2);
+    expected('nothing is left to do', (await runOnce(project)).end === 'idle (all_done)');
+    return { problems, refused: idle[0]?.end === 'refused (another_run)' };
+  }
+
+  test('however their calls are mixed, one works and the other is refused without a call', async () => {
+    const played = [];
+    for (const seed of seeds) played.push(await play(byChance(seed)));
+    expect(played.flatMap(({ problems }, seed) => problems.map((problem) => `seed ${String(seed)}: ${problem}`))).toEqual([]);
+    expect(played.filter(({ refused }) => refused).length).toBe(seeds.length);
+  });
+
+  test('whichever call of the gate one is stopped at, while the other goes on to any call of its own', async () => {
+    const tap = counting();
+    await runOnce(newProject(), { tap });
+    const gate = tap.calls.indexOf('agent.prepare');
+    const problems: string[] = [];
+    let refused = 0;
+    for (let first = 0; first <= gate; first += 1) {
+      for (let second = 1; second <= gate; second += 1) {
+        const played = await play(withSwitches(first, second));
+        problems.push(...played.problems.map((problem) => `${String(first)} calls, then ${String(second)}: ${problem}`));
+        refused += played.refused ? 1 : 0;
+      }
+    }
+    expect(problems).toEqual([]);
+    expect(refused).toBeGreaterThan(gate);
+  });
+
+  test('who is refused is told by whom, and until when at the latest', async () => {
+    const project = newProject();
+    const runs = await atOnce(project, [schedule, schedule], byChance(1));
+    const refused = runs.find(({ end }) => end === 'refused (another_run)');
+    expect(refused?.outcome).toMatchObject({ message: expect.stringMatching(/^Another run works on lane queue: https:.*\/runs\/\d\. If it was killed and cannot say so, the lane is free again at 2026-11-21T13:00:00.000Z at the latest\.$/) as string });
+  });
+});
+
+describe('post of a run that was killed, and the next run at the same time', () => {
+  test.each(['agent.sweep', 'remote.push', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])('killed at %s: nothing is done twice', async (at) => {
+    for (const seed of seeds.slice(0, 40)) {
+      const project = createProject({ issues: [1, 2], agent: [finisher] });
+      const main = await runOnce(project, { tap: killAt((name) => name === at, 'before') });
+      const [post, next] = await sideBySide([(tap: Tap) => finishOnce(project, main, { tap }), (tap: Tap) => runOnce(project, { tap })], byChance(seed));
+      expect(post?.end).toBe('complete (plan_complete)');
+      expect(['refused (another_run)', 'idle (all_done)', 'complete (plan_complete)']).toContain(next?.end);
+      expect({ calls: project.script.calls.length, pulls: project.forge.pulls.length }).toEqual({ calls: 2, pulls: 1 });
+      expect(recordOf(project).lease).toBeNull();
+      expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    }
+  });
+});
+
+describe('runs of two lanes', () => {
+  /** Issue 2 has a lane of its own already: the queue leaves it alone. */
+  async function twoLanes(inputs: Readonly<Record<string, string>>): Promise<Project> {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project, { event: labeled(2) });
+    project.inputs = inputs;
+    return project;
+  }
+  const events = [schedule, commented('/ralph run', { issue: 2 })];
+
+  test('do not keep each other off', async () => {
+    for (const seed of seeds.slice(0, 50)) {
+      const project = await twoLanes({});
+      project.script.behaviours = [finisher];
+      const runs = await atOnce(project, events, byChance(seed));
+      expect(runs.map(({ end, calls }) => [end, calls])).toEqual([['complete (plan_complete)', 1], ['complete (plan_complete)', 1]]);
+      expect(project.forge.pulls.map(({ branch }) => branch).sort()).toEqual(['ralph/issue-2', 'ralph/queue']);
+    }
+  });
+
+  test('never make more calls together than max-calls-per-hour', async () => {
+    const together = new Set<number>();
+    for (const seed of seeds) {
+      const project = await twoLanes({ 'max-calls-per-hour': '6', 'max-iterations': '3', 'max-iterations-per-task': '0' });
+      for (let round = 0; round < 2; round += 1) await atOnce(project, events, byChance(seed + 1_000 * round));
+      const inHour = project.script.calls.filter(({ at }) => project.clock.now() - at < hour).length;
+      expect(inHour).toBeLessThanOrEqual(6);
+      together.add(inHour);
+    }
+    expect(together).toEqual(new Set([6]));
+  });
+
+  test('nor when one works on into the next hour, in which it may use what it reserved and no more', async () => {
+    const project = await twoLanes({ 'max-calls-per-hour': '4', 'max-iterations-per-task': '0' });
+    project.script.behaviours = [(call) => ({ ...steadyWorker(call), minutes: 5 })];
+    project.clock.advance(noon + 57 * minute - project.clock.now());
+    const nextHour = noon + hour + 2 * minute;
+    // The queue begins with three calls left; the other lane comes when the hour is over.
+    await atOnce(project, events, (waiting) => Math.max(0, waiting.indexOf(project.clock.now() >= nextHour ? 1 : 0)));
+    const inNextHour = project.script.calls.filter(({ at }) => at >= noon + hour && at < nextHour + hour);
+    expect(inNextHour.length).toBeGreaterThan(1);
+    expect(inNextHour.length).toBeLessThanOrEqual(4);
+  });
+
+  test('never spend more together than max-cost-usd-per-day, and the call that goes beyond it', async () => {
+    const callCost = 0.01;
+    for (const seed of seeds.slice(0, 100)) {
+      const project = await twoLanes({ 'max-cost-usd-per-day': '0.055', 'max-cost-usd': '0.02', 'max-iterations-per-task': '0' });
+      for (let round = 0; round < 3; round += 1) await atOnce(project, events, byChance(seed + 1_000 * round));
+      const spent = project.script.calls.length * callCost;
+      expect(spent).toBeGreaterThan(0.04);
+      expect(spent).toBeLessThanOrEqual(0.055 + callCost);
+    }
+  });
+});
+
+describe('orders that people give while a run works', () => {
+  test('are kept, in whatever moment, and the next run obeys', async () => {
+    const kinds = [commented('/ralph pause', { issue: 1 }), commented('/ralph reset session', { issue: 1 })];
+    for (const seed of seeds) {
+      const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
+      const [worker, ...orders] = await atOnce(project, [schedule, ...kinds], byChance(seed));
+      expect(orders.map(({ end }) => end)).toEqual(['idle (answered)', 'idle (answered)']);
+      expect(recordOf(project).orders.map(({ kind, by }) => `${kind} by ${by}`).sort()).toEqual(['pause by ann', 'reset-session by ann']);
+      expect(['limit (iterations)', 'paused (by_person)']).toContain(worker?.end);
+      expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by: 'ann' } });
+
+      await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
+      const resumed = await runOnce(project);
+      expect(resumed).toMatchObject({ end: 'limit (iterations)', calls: 2 });
+      // A session that began after the order lives on.
+      const reset = recordOf(project).orders.find(({ kind }) => kind === 'reset-session')?.number ?? 0;
+      expect(project.script.calls.at(-2)?.resume).toBe((worker?.work?.stateBefore.ordersApplied ?? 0) >= reset ? 'session-1' : null);
+      expect(savedState(project)).toMatchObject({ pause: null, ordersApplied: recordOf(project).orders.at(-1)?.number });
+      expect(savedState(project).transitions.filter(({ subject }) => subject === 'pause').map(({ to, reason }) => [to, reason])).toEqual([['paused', 'by ann (comment)'], ['working', 'by ann (comment)']]);
+    }
+  });
+});
+
+function recordOf({ kept }: Project) {
+  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
+  if (parsed.kind !== 'record') throw new Error(`The record is ${parsed.kind}.`);
+  return parsed.record;
+}
