@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Policy } from './policy.ts';
 import { budgetParts } from './state-schema.ts';
 import type { LaneId, LaneState, Windows } from './state.ts';
+import type { TaskId } from './tasks/task.ts';
 import { tryJson } from './try-json.ts';
 import { chargeUsage } from './windows.ts';
 
@@ -21,6 +22,8 @@ export interface Reservation {
   readonly lane: LaneId;
   readonly runUrl: string;
   readonly expiresAt: number;
+  /** What it may work on: no two runs work on one task, whatever lane they are of. */
+  readonly tasks: readonly TaskId[];
   readonly calls: number;
   readonly tokens: number;
   readonly costUsd: number;
@@ -32,6 +35,8 @@ export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const maxReservations = 100;
+/** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
+const maxTasks = 100;
 const maxBudgetChars = 64 * 1024;
 /** More than any limit. */
 const usedUp = 1e15;
@@ -41,7 +46,7 @@ export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: nul
 const schema = z.object({
   version: z.literal(1),
   windows: z.object({ hour: budgetParts.hour, day: budgetParts.day }),
-  reservations: z.array(z.object({ mark: z.string().max(100), lane: z.string().max(120), runUrl: z.string().max(500), expiresAt: budgetParts.instant, calls: budgetParts.count, tokens: budgetParts.count, costUsd: budgetParts.amount })).max(maxReservations),
+  reservations: z.array(z.object({ mark: z.string().max(100), lane: z.string().max(120), runUrl: z.string().max(500), expiresAt: budgetParts.instant, tasks: z.array(z.string().max(120)).max(maxTasks), calls: budgetParts.count, tokens: budgetParts.count, costUsd: budgetParts.amount })).max(maxReservations),
 });
 
 export type ParsedBudget =
@@ -78,14 +83,20 @@ export function windowsFor(budget: Budget, mark: string, now: number): Windows {
 }
 
 /** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
-export function reservationFor(run: Pick<Reservation, 'mark' | 'lane' | 'runUrl' | 'expiresAt'>, windows: Windows, policy: Policy): Reservation {
+export function reservationFor(run: Omit<Reservation, 'calls' | 'tokens' | 'costUsd'>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
+    tasks: run.tasks.slice(0, maxTasks),
     calls: Math.max(0, Math.min(policy.maxIterations, policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
     tokens: Math.max(0, policy.maxTokensPerHour - (windows.hour?.tokens ?? 0)),
     costUsd: policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, freeCost) : freeCost,
   };
+}
+
+/** Tasks that a run of another lane may be working on. Of this lane there is but one run at a time, which its lease sees to. */
+export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlySet<TaskId> {
+  return new Set(reservations.flatMap((reservation) => (reservation.lane === lane || now >= reservation.expiresAt ? [] : reservation.tasks)));
 }
 
 /** The policy of a run that may use no more than it reserved, whatever windows end while it works. */

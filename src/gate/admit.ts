@@ -3,7 +3,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import { nextStep, startRun } from '../core/decide.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneId, LaneState } from '../core/state.ts';
-import { isPlanComplete } from '../core/tasks/queue.ts';
+import { isPlanComplete, withinReach } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Forge, Log, Remote, Repository } from '../ports.ts';
 import { UserError } from '../user-error.ts';
@@ -41,7 +41,8 @@ export async function admit(run: GateRun, request: Request): Promise<Intake> {
     const decided = await decide(run, request);
     if (decided.kind === 'end') return decided.intake;
     run.claiming(request.id);
-    const held = await hold(run, request.id);
+    const reach = withinReach(decided.tasks, decided.state.tasks, run.config.policy.maxIterations);
+    const held = await hold(run, { lane: request.id, tasks: reach });
     if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (held.kind === 'changed') continue;
@@ -108,7 +109,9 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
 
 /** Opens the lane that this run holds now. */
 async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
-  const { lane, tasks, sessionFolder } = decided;
+  const { lane, sessionFolder } = decided;
+  // A person and the schedule may ask for the same issue at the same moment: it is worked once.
+  const tasks = decided.tasks.filter(({ id }) => !held.elsewhere.has(id));
   const state: LaneState = {
     ...decided.state,
     // A state that was lost counts from nothing; what it replaces must not look newer one day.
@@ -117,7 +120,7 @@ async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kin
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...held.warnings] };
   // Other lanes may have reserved the rest of the hour since.
-  const stopped = stopNow(run, { state, tasks });
+  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(run, { state, tasks });
   if (stopped !== null) {
     await letGo(run, lane.id);
     return { ...decided.end(stopped), state, notes };
@@ -126,6 +129,10 @@ async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kin
   if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
   return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, notes };
+}
+
+function onAnotherLane(tasks: readonly Task[]): Outcome {
+  return { kind: 'refused', reason: 'another_run', message: `Another run may be working on ${tasks.map(({ source }) => `#${String(source.number)}`).join(', ')} on another lane right now.` };
 }
 
 /** Why no call may be made now; null when one may, or when what is complete is still to be published. */

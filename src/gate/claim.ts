@@ -1,9 +1,10 @@
 import type { Config } from '../config/config.ts';
-import { boundBy, reservationFor, reserve, settleBudget, windowsFor } from '../core/budget.ts';
+import { boundBy, reservationFor, reserve, settleBudget, tasksElsewhere, windowsFor } from '../core/budget.ts';
 import { expiryOf, leaseMs, type Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId, Windows } from '../core/state.ts';
+import type { TaskId } from '../core/tasks/task.ts';
 import type { BudgetStore, Clock, StateStore } from '../ports.ts';
 
 /** What a run needs to hold a lane. `budget` is null where nothing is kept for the whole repository. */
@@ -26,15 +27,26 @@ export type Held =
 
 /** What a run may use: the repository's windows as it must see them, null: unknown; and its policy, which what it reserved bounds. */
 interface Granted {
+  /** Tasks that another run may be working on now. */
+  readonly elsewhere: ReadonlySet<TaskId>;
   readonly windows: Windows | null;
   readonly policy: Policy;
   readonly warnings: readonly string[];
 }
 
+/** A lane, and the tasks of it that a run can get to. */
+export interface Wanted {
+  readonly lane: LaneId;
+  readonly tasks: readonly TaskId[];
+}
+
+const nowhere: ReadonlySet<TaskId> = new Set();
+
 /** Makes this run the only one that works on the lane, and reserves what it may use. */
-export async function hold(holder: Holder, lane: LaneId): Promise<Held> {
+export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
+  const { lane } = wanted;
   const { policy } = holder.config;
-  if (holder.config.stateStore === 'none') return { kind: 'held', sequence: 0, windows: null, policy, warnings: [] };
+  if (holder.config.stateStore === 'none') return { kind: 'held', sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
   const claimed = await holder.store.claim(lane);
   switch (claimed.kind) {
     case 'taken':
@@ -43,16 +55,16 @@ export async function hold(holder: Holder, lane: LaneId): Promise<Held> {
       return claimed;
     case 'unguarded':
       // Who chose the cache alone was told so where it is chosen.
-      return { kind: 'held', sequence: 0, windows: null, policy, warnings: holder.config.stateStore === 'cache' ? [] : [`Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}.`] };
+      return { kind: 'held', sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: holder.config.stateStore === 'cache' ? [] : [`Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}.`] };
     case 'claimed':
-      return { kind: 'held', sequence: claimed.sequence, ...(await reserveFor(holder, lane)) };
+      return { kind: 'held', sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
   }
 }
 
 /** Gives back what `hold` took, for a run that ends without publishing. Never throws. */
 export async function letGo({ store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>, lane: LaneId): Promise<void> {
-  await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
   await store.release(lane);
+  await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
 }
 
 /** The end of a run that found another one at work. */
@@ -60,12 +72,20 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return { kind: 'refused', reason: 'another_run', message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${new Date(expiryOf(lease)).toISOString()} at the latest.` };
 }
 
-async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: Holder, lane: LaneId): Promise<Granted> {
-  if (budget === null) return { windows: null, policy, warnings: [] };
+async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: Holder, { lane, tasks }: Wanted): Promise<Granted> {
+  if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
-  const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs) };
-  const reserved = await budget.update((newest) => reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now));
-  if (reserved.kind === 'unavailable') return { windows: null, policy, warnings: [`Limits per hour and day hold for this lane only in this run: the repository's counters cannot be written (${reserved.why}).`] };
+  const reserved = await budget.update((newest) => {
+    const elsewhere = tasksElsewhere(newest, lane, now);
+    const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks.filter((task) => !elsewhere.has(task)) };
+    return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
+  });
+  if (reserved.kind === 'unavailable') return { windows: null, policy, elsewhere: nowhere, warnings: [`Limits per hour and day hold for this lane only in this run: the repository's counters cannot be written (${reserved.why}).`] };
   const own = reserved.budget.reservations.find((reservation) => reservation.mark === mark);
-  return { windows: windowsFor(reserved.budget, mark, now), policy: own === undefined ? policy : boundBy(policy, own), warnings: reserved.problem === null ? [] : [reserved.problem] };
+  return {
+    windows: windowsFor(reserved.budget, mark, now),
+    policy: own === undefined ? policy : boundBy(policy, own),
+    elsewhere: tasksElsewhere(reserved.budget, lane, now),
+    warnings: reserved.problem === null ? [] : [reserved.problem],
+  };
 }

@@ -72,8 +72,7 @@ async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outco
 
 /** A remote that cannot be reached has taken nothing either. */
 function rejectedBy(error: unknown): PushResult {
-  if (error instanceof UserError) return { kind: 'rejected', why: error.message };
-  throw error;
+  return { kind: 'rejected', why: error instanceof Error ? error.message : String(error) };
 }
 
 /** Whether all commits of the work reached the remote. */

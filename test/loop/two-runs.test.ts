@@ -164,3 +164,15 @@ function recordOf({ kept }: Project) {
   if (parsed.kind !== 'record') throw new Error(`The record is ${parsed.kind}.`);
   return parsed.record;
 }
+
+test('the schedule and a person ask for the same issue at the same moment: it is worked once', async () => {
+  const problems: string[] = [];
+  for (const seed of seeds.slice(0, 100)) {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    const runs = await atOnce(project, [schedule, labeled(2)], byChance(seed));
+    const worked = runs.flatMap(({ work }) => work?.journal.map(({ taskId }) => taskId) ?? []);
+    const closing = project.forge.pulls.filter(({ body }) => body.includes('Closes #2'));
+    if (worked.filter((task) => task === 'issue-2').length !== 1 || closing.length !== 1) problems.push(`seed ${String(seed)}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`);
+  }
+  expect(problems).toEqual([]);
+});

@@ -35,8 +35,8 @@ export const richBudget: Budget = {
   ...emptyBudget,
   windows: { hour: { openedAt: noon - 30 * minute, calls: 12, tokens: 34_500 }, day: { openedAt: noon - 30 * minute, costUsd: 3.2 } },
   reservations: [
-    { mark: 'm', lane: 'queue', runUrl: lease.runUrl, expiresAt: noon + 50 * minute, calls: 10, tokens: 0, costUsd: 5 },
-    { mark: 'old', lane: 'issue-1', runUrl: '', expiresAt: noon - 48 * 60 * minute, calls: 10, tokens: 0, costUsd: 5 },
+    { mark: 'm', lane: 'queue', runUrl: lease.runUrl, expiresAt: noon + 50 * minute, tasks: [], calls: 10, tokens: 0, costUsd: 5 },
+    { mark: 'old', lane: 'issue-1', runUrl: '', expiresAt: noon - 48 * 60 * minute, tasks: [], calls: 10, tokens: 0, costUsd: 5 },
   ],
 };
 

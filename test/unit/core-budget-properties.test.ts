@@ -64,7 +64,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
   function begin(machine: number): Running {
     const mark = `run-${runs.length}`;
     const windows = windowsFor(budget, mark, now);
-    const reservation = reservationFor({ mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs }, windows, policy);
+    const reservation = reservationFor({ mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] }, windows, policy);
     budget = reserve(budget, reservation, now);
     const state = { ...initialState(reservation.lane, now), windows };
     const run: Running = { reservation, before: state, after: state, calls: 0, settledAt: null };
@@ -155,7 +155,7 @@ test('whatever came of it can be stored and read again', () => {
 });
 
 test('no text makes parseBudget throw', () => {
-  const text = serializeBudget(reserve(emptyBudget, { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, calls: 1, tokens: 2, costUsd: 3 }, noon));
+  const text = serializeBudget(reserve(emptyBudget, { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 }, noon));
   const broken = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.tuple(fc.nat(text.length), fc.string({ maxLength: 5 })).map(([at, noise]) => text.slice(0, at) + noise + text.slice(at + noise.length)));
   fc.assert(
     fc.property(broken, (any) => {

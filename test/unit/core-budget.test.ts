@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleBudget, settleRun, spentBetween, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
+import { boundBy, emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleBudget, settleRun, spentBetween, tasksElsewhere, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
 import { initialState, type LaneState, type LedgerDay, type Windows } from '../../src/core/state.ts';
 import { callsRemaining, usedUp } from '../../src/core/windows.ts';
 import { hour, minute, noon, policy as defaults } from './core-fixtures.ts';
@@ -9,7 +9,7 @@ const midnight = Date.parse('2026-11-22T00:00:00Z');
 const unused = { calls: 0, tokens: 0, costUsd: 0 };
 
 /** A run's reservation, which ends at one o'clock. */
-const reserved = (mark: string, change: Partial<Reservation> = {}): Reservation => ({ mark, lane: 'queue', runUrl: 'https://github.test/run', expiresAt: noon + hour, ...unused, ...change });
+const reserved = (mark: string, change: Partial<Reservation> = {}): Reservation => ({ mark, lane: 'queue', runUrl: 'https://github.test/run', expiresAt: noon + hour, tasks: [], ...unused, ...change });
 const budgetOf = (...reservations: readonly Reservation[]): Budget => ({ ...emptyBudget, reservations });
 const usedHour = { openedAt: noon - 30 * minute, calls: 7, tokens: 700 };
 const usedDay = { openedAt: noon - 3 * hour, costUsd: 2 };
@@ -47,8 +47,8 @@ describe('what a run reserves', () => {
     ['nor more than is left of the day', at(0, 0, 4), { maxCostUsd: 2 }, { calls: 10, tokens: 1_000, costUsd: 1 }],
     ['nothing of what has no limit', none, { maxTokensPerHour: 0, maxCostUsdPerDay: 0 }, { calls: 10, tokens: 0, costUsd: 0 }],
   ])('%s', (_, windows, change, expected) => {
-    const { mark, lane, runUrl, expiresAt } = reserved('a');
-    expect(reservationFor({ mark, lane, runUrl, expiresAt }, windows, { ...policy, ...change })).toEqual(reserved('a', expected));
+    const { mark, lane, runUrl, expiresAt, tasks } = reserved('a');
+    expect(reservationFor({ mark, lane, runUrl, expiresAt, tasks }, windows, { ...policy, ...change })).toEqual(reserved('a', expected));
   });
 
   test('is in place of what it reserved before', () => {
@@ -162,5 +162,35 @@ describe('what a lane used between two of its states', () => {
     ['never less than nothing', stateWith(first), stateWith({ ...first, calls: 1 }), unused],
   ])('%s', (_, before, after, expected) => {
     expect(spentBetween(before, after)).toEqual(expected);
+  });
+});
+
+describe('no two runs work on one task', () => {
+  const elsewhere = (budget: Budget, now = noon): readonly string[] => [...tasksElsewhere(budget, 'issue-9', now)];
+
+  test.each<[string, Budget, number, readonly string[]]>([
+    ['what others may be working on', budgetOf(reserved('b', { tasks: ['issue-1', 'issue-2'] }), reserved('c', { lane: 'issue-3', tasks: ['issue-3'] })), noon, ['issue-1', 'issue-2', 'issue-3']],
+    ['not what a run of the same lane has reserved', budgetOf(reserved('b', { lane: 'issue-9', tasks: ['issue-9'] })), noon, []],
+    ['until the end of the other run', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour - 1, ['issue-1']],
+    ['and no longer, though its calls still count', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour, []],
+  ])('%s', (_, budget, now, expected) => {
+    expect(elsewhere(budget, now)).toEqual(expected);
+  });
+
+  test('a reservation names at most 100', () => {
+    const tasks = Array.from({ length: 101 }, (_, index) => `issue-${String(index)}`);
+    expect(reservationFor({ ...reserved('a'), tasks }, none, defaults).tasks).toEqual(tasks.slice(0, 100));
+  });
+});
+
+describe('a run is bound by what it reserved', () => {
+  test.each<[string, Partial<typeof defaults>, { readonly calls: number; readonly costUsd: number }, Partial<typeof defaults>]>([
+    ['fewer calls than iterations', { maxIterations: 10 }, { calls: 3, costUsd: 0 }, { maxIterations: 3 }],
+    ['more calls than iterations', { maxIterations: 2 }, { calls: 3, costUsd: 0 }, { maxIterations: 2 }],
+    ['money of the day, without a limit of its own', { maxCostUsd: 0, maxCostUsdPerDay: 5 }, { calls: 10, costUsd: 4 }, { maxCostUsd: 4 }],
+    ['money of the day, below its own limit', { maxCostUsd: 3, maxCostUsdPerDay: 5 }, { calls: 10, costUsd: 1 }, { maxCostUsd: 1 }],
+    ['no limit of the day: its own stays', { maxCostUsd: 3, maxCostUsdPerDay: 0 }, { calls: 10, costUsd: 0 }, { maxCostUsd: 3 }],
+  ])('%s', (_, change, own, expected) => {
+    expect(boundBy({ ...defaults, ...change }, own)).toMatchObject(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText, cleanTitle } from '../../src/core/tasks/clean.ts';
-import { countTasks, isPlanComplete, nextTask, progressOf } from '../../src/core/tasks/queue.ts';
+import { countTasks, isPlanComplete, nextTask, progressOf, withinReach } from '../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../src/core/tasks/task.ts';
 import { task } from './core-fixtures.ts';
 
@@ -28,6 +28,15 @@ describe('the next task', () => {
   ])('%s', (_, tasks, states, current, expected) => {
     expect(nextTask(tasks, is(states), current)?.id ?? null).toBe(expected);
   });
+});
+
+test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, number, readonly string[]]>([
+  ['open tasks, in the order of work', [task(1), task(2, { priority: 1 }), task(3)], { 3: 'in-progress' }, 9, ['issue-3', 'issue-2', 'issue-1']],
+  ['one that waits for another of them', [task(1, { dependsOn: ['issue-2'] }), task(2)], {}, 9, ['issue-1', 'issue-2']],
+  ['no more than there are iterations', [task(1), task(2), task(3)], {}, 2, ['issue-1', 'issue-2']],
+  ['none that is done, failed or blocked', [task(1), task(2), task(3), task(4)], { 1: 'done', 2: 'failed', 3: 'blocked' }, 9, ['issue-4']],
+])('within the reach of a run: %s', (_, tasks, states, iterations, expected) => {
+  expect(withinReach(tasks, is(states), iterations)).toEqual(expected);
 });
 
 const plans: readonly (readonly [string, readonly Task[], Record<number, TaskProgress['state']>, boolean])[] = [

@@ -7,9 +7,9 @@ import { places, put, textOf } from './cell-fixtures.ts';
 import { hour, noon, policy as defaults } from './core-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 5, maxCallsPerHour: 12 };
-const reservation = (mark: string, calls: number): Reservation => ({ mark, lane: 'queue', runUrl: '', expiresAt: noon + hour, calls, tokens: 0, costUsd: 0 });
+const reservation = (mark: string, calls: number): Reservation => ({ mark, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [], calls, tokens: 0, costUsd: 0 });
 /** What a run does at the gate, and at its end. */
-const begin = (mark: string) => (budget: Budget): Budget => reserve(budget, reservationFor({ mark, lane: 'queue', runUrl: '', expiresAt: noon + hour }, windowsFor(budget, mark, noon), policy), noon);
+const begin = (mark: string) => (budget: Budget): Budget => reserve(budget, reservationFor({ mark, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [] }, windowsFor(budget, mark, noon), policy), noon);
 const end = (mark: string, calls: number) => (budget: Budget): Budget => settleBudget(budget, mark, { calls, tokens: 0, costUsd: 0 }, noon);
 
 async function storedIn(cells: CellStore): Promise<Budget> {

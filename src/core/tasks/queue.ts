@@ -22,6 +22,16 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 
 /** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
 export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): T | null {
+  return inOrder(tasks.filter((task) => isEligible(task, progress)), progress, current)[0] ?? null;
+}
+
+/** Open tasks that a run of so many iterations can get to, each of which takes at least one. */
+export function withinReach(tasks: readonly QueuedTask[], progress: ProgressById, iterations: number): readonly TaskId[] {
+  const open = tasks.filter((task) => ['todo', 'in-progress'].includes(progressOf(progress, task.id).state));
+  return inOrder(open, progress, null).slice(0, iterations).map(({ id }) => id);
+}
+
+function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): readonly T[] {
   const rank = (task: T): readonly number[] => [
     task.id === current ? 0 : 1,
     progressOf(progress, task.id).state === 'in-progress' ? 0 : 1,
@@ -29,7 +39,7 @@ export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: Pr
     task.priority,
   ];
   // Array sort is stable: equal ranks keep the given order.
-  return tasks.filter((task) => isEligible(task, progress)).sort((a, b) => compare(rank(a), rank(b)))[0] ?? null;
+  return [...tasks].sort((a, b) => compare(rank(a), rank(b)));
 }
 
 /** Counts of the lane's tasks, for the prompt and for completion. */
