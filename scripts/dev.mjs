@@ -16,6 +16,7 @@ const commands = {
   test: (args) => [['node', binary('vitest'), 'run', ...args]],
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
   simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],
+  faults: (args) => [['node', 'scripts/faults.ts', ...args]],
   mutation: (args) => [['node', binary('stryker'), 'run', ...args]],
   build: () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts']],
   'check-dist': () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts', '--check']],

@@ -4,7 +4,8 @@ import { UserError } from '../../src/user-error.ts';
 import { hour, minute } from '../unit/core-fixtures.ts';
 import { addCommit } from './in-memory.ts';
 import type { FaultRow } from './play-fault.ts';
-import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedState, type Project } from './river.ts';
+import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedState } from './river.ts';
+import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
 const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;

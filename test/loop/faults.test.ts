@@ -3,7 +3,7 @@ import { parseBudget } from '../../src/core/budget.ts';
 import { faultRows } from './fault-rows.ts';
 import { history } from './in-memory.ts';
 import { playFault } from './play-fault.ts';
-import type { Project } from './river.ts';
+import type { Project } from './project.ts';
 
 describe('what goes wrong, and how this run and the next one end', () => {
   test.each(faultRows)('$title $happened: $thisRun; then $nextRun', async (row) => {

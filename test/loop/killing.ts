@@ -6,7 +6,8 @@ import type { Work } from '../../src/loop/work.ts';
 import { hour, minute } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './behaviours.ts';
 import { history } from './in-memory.ts';
-import { addIssue, commented, createProject, labeled, recordOf, runOnce, savedDocument, savedState, schedule, type Event, type Project, type Run } from './river.ts';
+import { addIssue, commented, createProject, labeled, recordOf, runOnce, savedDocument, savedState, schedule, type Event, type Run } from './river.ts';
+import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
 
 /** A project on the eve of a run that will be killed. */

@@ -8,7 +8,7 @@ import { createGuardedStore } from '../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../src/state/layered-store.ts';
 import { createAgent } from './behaviours.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
-import type { Project } from './river.ts';
+import type { Project } from './project.ts';
 import { tapped, type Tap } from './tap.ts';
 
 /** The machine of one job: what main leaves there is what post finds. */

@@ -1,7 +1,8 @@
 import { minute } from '../unit/core-fixtures.ts';
 import { finisher } from './behaviours.ts';
 import type { Machine } from './machine.ts';
-import { createProject, finishOnce, runOnce, schedule, type Event, type Project, type Run } from './river.ts';
+import { createProject, finishOnce, runOnce, schedule, type Event, type Run } from './river.ts';
+import type { Project } from './project.ts';
 
 /** Something that goes wrong, and how this run and the next one end. The project has issue 1 done, a pull request, and issue 2 to do. */
 export interface FaultRow {

@@ -16,9 +16,10 @@ import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../
 import type { RunRecord } from '../../src/run-record.ts';
 import { readInputDefaults } from '../../sandbox/runner.ts';
 import { noon } from '../unit/core-fixtures.ts';
-import { createScript, type AgentScript, type Behaviour } from './behaviours.ts';
-import { createClock, createForge, createLog, createOrigin, createRemote, type Checkout, type FakeClock, type FakeForge, type FakeRemote, type Origin } from './in-memory.ts';
-import { createKept, type Kept } from './in-memory-state.ts';
+import { createScript, type Behaviour } from './behaviours.ts';
+import { createClock, createForge, createLog, createOrigin, createRemote, type Checkout, type FakeForge } from './in-memory.ts';
+import { createKept } from './in-memory-state.ts';
+import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
 import { open, type Tap } from './tap.ts';
 
@@ -29,20 +30,6 @@ const defaults = readInputDefaults(actionYml, 'token-of-the-job');
 /** Inputs as a user writes them in the step, over the defaults of action.yml. */
 export function configOf(inputs: Readonly<Record<string, string>> = {}): Config {
   return parseInputs({ ...defaults, ...inputs });
-}
-
-/** A project with everything that outlives a run: the world that its runs share. */
-export interface Project {
-  readonly origin: Origin;
-  readonly forge: FakeForge;
-  readonly remote: FakeRemote;
-  readonly kept: Kept;
-  readonly clock: FakeClock;
-  readonly script: AgentScript;
-  inputs: Readonly<Record<string, string>>;
-  verifier: Verifier;
-  /** How many runs there were. */
-  runs: number;
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/lane-record.ts';
 import { hour, minute, noon } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker } from './behaviours.ts';
-import { commented, createProject, finishOnce, labeled, runOnce, savedState, schedule, type Event, type Project, type Run } from './river.ts';
+import { commented, createProject, finishOnce, labeled, runOnce, savedState, schedule, type Event, type Run } from './river.ts';
+import type { Project } from './project.ts';
 import { byChance, sideBySide, withSwitches, type Chooser } from './side-by-side.ts';
 import { counting, killAt, type Tap } from './tap.ts';
 

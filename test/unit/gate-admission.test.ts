@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Permission } from '../../src/ports.ts';
 import { finisher } from '../loop/behaviours.ts';
-import { addIssue, commented, createProject, labeled, runOnce, type Event, type Project, type Run } from '../loop/river.ts';
+import { addIssue, commented, createProject, labeled, runOnce, type Event, type Run } from '../loop/river.ts';
+import type { Project } from '../loop/project.ts';
 
 const status = (project: Project, thread: number) => [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n');
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);

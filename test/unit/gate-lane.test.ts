@@ -3,7 +3,8 @@ import { initialState, stateVersion } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, changeState, commented, createProject, cutOff, labeled, loseState, putDocument, runOnce, savedDocument, savedState, schedule, type Project, type Run } from '../loop/river.ts';
+import { addIssue, changeState, commented, createProject, cutOff, labeled, loseState, putDocument, runOnce, savedDocument, savedState, schedule, type Run } from '../loop/river.ts';
+import type { Project } from '../loop/project.ts';
 import { noon } from './core-fixtures.ts';
 
 const messageOf = (outcome: Run['outcome']): string => (outcome.kind === 'failed' ? outcome.message : '');

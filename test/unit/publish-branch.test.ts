@@ -4,7 +4,8 @@ import { parseState } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { boaster, finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, createProject, cutOff, finishOnce, publisherOf, runOnce, savedDocument, savedState, type Project, type Run } from '../loop/river.ts';
+import { addIssue, createProject, cutOff, finishOnce, publisherOf, runOnce, savedDocument, savedState, type Run } from '../loop/river.ts';
+import type { Project } from '../loop/project.ts';
 import { killAt } from '../loop/tap.ts';
 
 const refused = new UserError('configuration', 'The token may not open pull requests.');
