@@ -73,7 +73,7 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work }); },
   };
   return () => costOf(async () => {
-    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, notes: { restored: '', warnings: [], working: null } });
+    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, heldAt: Date.now(), notes: { restored: '', warnings: [], working: null } });
     if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null)) throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
   });
 }

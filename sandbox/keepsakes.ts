@@ -29,12 +29,21 @@ export async function keepGitHub({ github }: Sandbox, folder: string): Promise<v
   }
 }
 
-/** Leaves each pushed branch in `folder`: a clone, and its history as text. */
+/** Leaves the git server's repository in `folder`, refs of the state included, and each pushed branch: a clone of it, and its history as text. */
 export async function keepBranches({ git, remote }: Sandbox, folder: string): Promise<void> {
+  const bare = 'remote.git';
+  await runGit(folder, 'clone', '--quiet', '--mirror', remote.repositoryFolder, bare);
+  await runGit(join(folder, bare), 'remote', 'remove', 'origin');
   const branches = (await git('for-each-ref', '--format=%(refname:short)', 'refs/heads/ralph/')).split('\n').filter(Boolean);
   for (const branch of branches) {
     const name = branch.replaceAll('/', '-');
     await writeFile(join(folder, `${name}.txt`), `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`);
-    await promisify(execFile)('git', ['clone', '--quiet', '--branch', branch, remote.repositoryFolder, join(folder, name)]);
+    await runGit(folder, 'clone', '--quiet', '--branch', branch, bare, name);
+    // So that it works wherever the folder is moved to.
+    await runGit(join(folder, name), 'remote', 'set-url', 'origin', `../${bare}`);
   }
+}
+
+async function runGit(folder: string, ...args: readonly string[]): Promise<void> {
+  await promisify(execFile)('git', args, { cwd: folder });
 }

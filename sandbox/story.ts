@@ -9,7 +9,7 @@ import { workerScript } from './worker-script.ts';
 
 const usage = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
 
-Plays three scheduled runs and one labelled issue against GitHub, cache and git stand-ins on this machine.
+Plays scheduled runs, a labelled issue and commands by comment against GitHub, cache and git stand-ins on this machine.
   --agent scripted    a script in the place of the agent (default): no account, no key, no model
   --agent claude      the real Claude Code CLI, installed from npm; needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN
   --scripted-model    with --agent claude: the real CLI against a scripted model on loopback, without a key
@@ -50,7 +50,7 @@ async function play(): Promise<void> {
   const inputs = { ...agent.inputs, verify: 'npm test' };
   const acts: Act[] = [
     { title: 'Run 1: the schedule fires. At most 3 iterations', expected: 'limit', job: { event: events.schedule(), inputs: { ...inputs, 'max-iterations': '3' }, env: agent.env } },
-    { title: 'Run 2: the schedule fires again, on a new machine. State and session come back from the cache', expected: 'complete', job: { event: events.schedule(), inputs, env: agent.env } },
+    { title: 'Run 2: the schedule fires again, on a new machine. The state comes back from the git ref, the session from the cache', expected: 'complete', job: { event: events.schedule(), inputs, env: agent.env } },
     { title: 'Run 3: and again. There is nothing left to do', expected: 'idle', job: { event: events.schedule(), inputs, env: agent.env } },
   ];
   const results = [];
@@ -59,11 +59,20 @@ async function play(): Promise<void> {
   const urgent = sandbox.openIssue({ title: 'Greet several people at once', body: '`greet("Ada", "Bob")` should greet both.' });
   results.push(await perform(sandbox, { title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a lane of its own`, expected: 'complete', job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } } }));
 
+  const [queued] = issues;
+  const says = (body: string): SandboxJob => ({ event: events.comment(sandbox.github, { issue: queued ?? urgent, body }), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } });
+  results.push(await perform(sandbox, { title: 'Run 5: somebody comments "/ralph status". No agent call is made', expected: 'idle', job: says('/ralph status') }));
+  results.push(await perform(sandbox, { title: 'Run 6: somebody comments "/ralph pause"', expected: 'idle', job: says('/ralph pause') }));
+  results.push(await perform(sandbox, { title: 'Run 7: the schedule fires, and obeys', expected: 'paused', job: { event: events.schedule(), inputs, env: agent.env } }));
+  results.push(await perform(sandbox, { title: 'Run 8: somebody comments "/ralph resume"', expected: 'idle', job: says('/ralph resume') }));
+
   await keepGitHub(sandbox, output);
   await keepBranches(sandbox, output);
   const problems = [...results.filter((problem) => problem !== null), ...sandbox.github.violations.map(({ where, problem }) => `GitHub's OpenAPI description forbids: ${where}: ${problem}`)];
   for (const problem of problems) console.error(`NOT AS EXPECTED: ${problem}`);
-  say(`Look at it: ${relative(process.cwd(), output) || output}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
+  const shown = relative(process.cwd(), output) || output;
+  say(`Look at it: ${shown}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
+  say(`How the queue stands: node ${relative(process.cwd(), join(ACTION_FOLDER, 'dist', 'cli', 'index.js'))} status --dir ${shown}/ralph-queue`);
   if (problems.length > 0) process.exitCode = 1;
 }
 
@@ -84,7 +93,7 @@ function narrator(): (text: string) => void {
   return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #)/.test(line)) console.log(`  ${line}`);
+    for (const line of lines) if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(line)) console.log(`  ${line}`);
   };
 }
 

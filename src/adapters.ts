@@ -5,6 +5,7 @@ import { agentEnvironment, secretValues, verifyEnvironment } from './config/agen
 import type { RunContext } from './config/config.ts';
 import { leaseMs, type Lease } from './core/lease.ts';
 import { createRedactor } from './core/redact.ts';
+import type { Pace } from './github/client.ts';
 import type { Agent, BudgetStore, CellStore, Clock, CopyStore, Forge, Remote, Repository, StateStore, Verifier } from './ports.ts';
 import type { Connections, RunFrame, RunPlace } from './river.ts';
 import { onCancel } from './runner/cancellation.ts';
@@ -29,13 +30,20 @@ export function createWorld({ environment, config, context, runFolder, mark }: P
   return { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, clock: systemClock, log: createLog(redact), debug: (text) => { debug(redact(text)); }, runFolder, mark };
 }
 
-/** The world's ports, each made at its first use and once. */
-export function connect(world: World): Connections {
+/** How long ports wait for a server. */
+export interface Patience {
+  /** Of one git command that talks to the remote, in ms. */
+  readonly gitCommandMs: number;
+  readonly request: Pace;
+}
+
+/** The world's ports, each made at its first use and once. `patience`: null leaves it to each adapter. */
+export function connect(world: World, patience: Patience | null): Connections {
   const { stateStore } = world.config;
-  const cells = once(async () => batchReads(await openCells(world)));
+  const cells = once(async () => batchReads(await openCells(world, patience)));
   return {
-    forge: once(() => connectForge(world)),
-    remote: once(() => connectRemote(world)),
+    forge: once(() => connectForge(world, patience)),
+    remote: once(() => connectRemote(world, patience)),
     repository: once(() => openRepository(world)),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await cells())),
     budget: once(async () => (stateStore === 'cache' || stateStore === 'none' ? null : openBudget(await cells()))),
@@ -52,7 +60,9 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
 const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
-export const systemClock: Clock = { now: () => Date.now() };
+/** The wall clock at the start, and from then on a clock that nobody can turn back: a run's own time must bind whatever happens to the machine's. */
+const startedAt = Date.now() - performance.now();
+export const systemClock: Clock = { now: () => Math.round(startedAt + performance.now()) };
 
 /** Values that nothing may show, and the function that hides them. */
 export function secretsOf(environment: World['environment'], envNames: readonly string[]): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
@@ -66,13 +76,13 @@ function actionFolderOf(script: string | undefined): string {
 }
 
 /** GitHub's API. */
-async function connectForge({ config, context, log, debug }: World): Promise<Forge> {
+async function connectForge({ config, context, log, debug }: World, patience: Patience | null): Promise<Forge> {
   const { createForge } = await import('./github/forge.ts');
-  return createForge({ token: config.githubToken, apiUrl: context.apiUrl, repository: context.repository, log, debug, now: systemClock.now });
+  return createForge({ token: config.githubToken, apiUrl: context.apiUrl, repository: context.repository, log, debug, now: systemClock.now, ...(patience === null ? {} : { pace: patience.request }) });
 }
 
 /** The remote side of the repository. */
-async function connectRemote(world: World): Promise<Remote> {
+async function connectRemote(world: World, patience: Patience | null): Promise<Remote> {
   const { createRemote } = await import('./git/remote.ts');
   const gitFolder = join(world.context.workspace, '.git');
   return createRemote({
@@ -83,6 +93,7 @@ async function connectRemote(world: World): Promise<Remote> {
     sourceGitFolder: existsSync(gitFolder) ? gitFolder : null,
     env: world.environment as NodeJS.ProcessEnv,
     log: world.log,
+    ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),
   });
 }
 
@@ -101,10 +112,10 @@ async function openRepository(world: World): Promise<Repository> {
 }
 
 /** The lanes' cells on a git ref. */
-async function openCells(world: World): Promise<CellStore> {
+async function openCells(world: World, patience: Patience | null): Promise<CellStore> {
   const { createRefCells } = await import('./git/ref-cells.ts');
   const { config, context, environment, runFolder } = world;
-  return createRefCells({ url: remoteUrl(context), access: { kind: 'token', token: config.githubToken }, workFolder: join(runFolder, 'cells'), env: environment as NodeJS.ProcessEnv, now: systemClock.now });
+  return createRefCells({ url: remoteUrl(context), access: { kind: 'token', token: config.githubToken }, workFolder: join(runFolder, 'cells'), env: environment as NodeJS.ProcessEnv, now: systemClock.now, ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }) });
 }
 
 /** The state store that the input asks for; `cells` is null where the cache alone keeps it. */

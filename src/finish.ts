@@ -1,13 +1,15 @@
 import type { Outcome } from './core/outcome.ts';
+import type { LaneId } from './core/state.ts';
 import { letGo } from './gate/claim.ts';
 import type { Work } from './loop/work.ts';
-import { publish } from './publish/publish.ts';
+import type { Released } from './ports.ts';
+import { publish, type Published } from './publish/publish.ts';
 import { reportOfWork } from './publish/report-of.ts';
+import { within } from './publish/within.ts';
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
 import { failureOf, messageOf } from './runner/failure.ts';
 import { connectPublisher, type RunFrame } from './river.ts';
 import type { RunRecord } from './run-record.ts';
-import { UserError } from './user-error.ts';
 
 /** A run that main did not end itself, as post finds it. */
 export interface UnfinishedRun extends RunFrame {
@@ -15,42 +17,66 @@ export interface UnfinishedRun extends RunFrame {
   readonly record: RunRecord | null;
   readonly folder: string;
   readonly sessionFolder: string;
-  /** The longest that publishing may take, in ms. */
-  readonly publishWithinMs: number;
+  readonly limits: FinishLimits;
 }
 
-/** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything. Safe to repeat. */
+/** In ms. What is not done by then is left: the state must get its turn whatever hangs before it. */
+export interface FinishLimits {
+  /** All of publishing. */
+  readonly publishMs: number;
+  /** Each step of it whose port sets no limit of its own. */
+  readonly stepMs: number;
+  /** Giving the lane back, where publishing did not. */
+  readonly releaseMs: number;
+}
+
+/** What post could do: `report` is null when there was nothing to report, `lane` says whether it was given back. */
+interface Finished {
+  readonly report: RunReport | null;
+  readonly lane: Released;
+}
+
+const untried: Released = { kind: 'held', why: 'it was not tried' };
+
+/** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
 export async function finishRun(run: UnfinishedRun): Promise<RunReport | null> {
-  const { record, clock, connect, mark } = run;
-  if (record !== null && record.held !== null && record.work === null) {
-    const lane = record.held;
-    await within(run.publishWithinMs, Promise.all([connect.store(), connect.budget()]).then(([store, budget]) => letGo({ store, budget, clock, mark }, lane))).catch((error: unknown) => {
-      run.log.warning(`Lane ${lane} could not be given back: ${messageOf(error)}. It is free again when this run's time is over.`);
-    });
-  }
-  if (record?.stage === 'ended') return null;
-  return reportOf(run).catch((error: unknown) => {
+  const { record } = run;
+  const { report, lane } = await finish(run).catch((error: unknown): Finished => {
     // Even the report could not be made: the record is not what main wrote.
     const message = `The record of this run in ${run.folder} cannot be used: ${messageOf(error)}. The next run begins from what was saved before.`;
     run.log.error(message);
-    return reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, clock.now());
+    return { report: reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, run.clock.now()), lane: untried };
   });
+  if (record !== null && record.held !== null && lane.kind === 'held') await giveBack(run, { lane: record.held, hasWorked: record.work !== null });
+  return report;
 }
 
-async function reportOf(run: UnfinishedRun): Promise<RunReport> {
-  const { record, clock, log } = run;
+async function finish(run: UnfinishedRun): Promise<Finished> {
+  const { record, clock, log, limits } = run;
   if (record === null) {
     const message = `The record of this run in ${run.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended. The next run begins from what was saved before.`;
     log.error(message);
-    return reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, clock.now());
+    return { report: reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, clock.now()), lane: untried };
   }
-  const { work } = record;
-  if (work === null) return reportWithoutWork(run, { kind: 'cancelled', reason: 'killed' }, record.startedAt);
-  return within(run.publishWithinMs, publishWork(run, work)).catch((error: unknown) => unpublished(run, work, error));
+  const { work, stage } = record;
+  if (stage === 'ended') return { report: null, lane: untried };
+  if (work === null) return { report: reportWithoutWork(run, { kind: 'cancelled', reason: 'killed' }, record.startedAt), lane: untried };
+  return within(limits.publishMs, publishWork(run, work)).catch((error: unknown) => ({ report: unpublished(run, work, error), lane: untried }));
 }
 
-async function publishWork(run: UnfinishedRun, work: Work): Promise<RunReport> {
-  return publish(await connectPublisher(run, await run.connect.agent(), run.sessionFolder), work);
+async function publishWork(run: UnfinishedRun, work: Work): Promise<Published> {
+  const { connect, sessionFolder, limits } = run;
+  return publish(await connectPublisher(run, { agent: await connect.agent(), sessionFolder, stepWithinMs: limits.stepMs }), work);
+}
+
+/** A run that worked keeps what it reserved: that stands for its calls where they could not be counted. */
+async function giveBack({ connect, clock, mark, limits, log }: UnfinishedRun, { lane, hasWorked }: { readonly lane: LaneId; readonly hasWorked: boolean }): Promise<void> {
+  const letting = async (): Promise<Released> => {
+    const store = await connect.store();
+    return hasWorked ? store.release(lane) : letGo({ store, budget: await connect.budget(), clock, mark }, lane);
+  };
+  const released = await within(hasWorked ? limits.releaseMs : limits.publishMs, letting()).catch((error: unknown): Released => ({ kind: 'held', why: messageOf(error) }));
+  if (released.kind === 'held') log.warning(`Lane ${lane} could not be given back: ${released.why}. It is free again when this run's time is over.`);
 }
 
 /** The report of work that could not be published, as far as main got with it. */
@@ -64,15 +90,4 @@ function unpublished({ config, context, redact, clock, log, debug }: UnfinishedR
 
 function reportWithoutWork({ context, clock }: UnfinishedRun, outcome: Outcome, startedAt: number): RunReport {
   return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
-}
-
-/** Rejects when `work` takes longer. */
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => { reject(new UserError('infrastructure', `it ran out of time after ${String(limitMs / 1000)} s, because GitHub, the remote or the cache did not answer`)); }, limitMs);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

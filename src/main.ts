@@ -42,7 +42,7 @@ export async function main(): Promise<void> {
     journal = createJournalFile(runFolder, (path) => { setOutputs({ 'journal-path': path }); });
     const world = createWorld({ environment, config, context, runFolder, mark });
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
-    return Promise.race([runRiver({ ...world, connect: connect(world), place: createPlace(world, startedAt), startedAt, appendJournal: journal.append, leave }), left]);
+    return Promise.race([runRiver({ ...world, connect: connect(world, null), place: createPlace(world, startedAt), startedAt, appendJournal: journal.append, leave }), left]);
   }
 
   function giveUp(error: unknown): void {

@@ -197,8 +197,8 @@ export interface StateStore {
   claim(lane: LaneId): Promise<Claimed>;
   /** Keeps a new copy, reads it back, and gives the claim back. */
   save(copy: StateCopy): Promise<SavedState>;
-  /** Gives the claim back without a new copy; says nothing when it cannot, since a claim ends by itself. */
-  release(lane: LaneId): Promise<void>;
+  /** Gives the claim back without a new copy. */
+  release(lane: LaneId): Promise<Released>;
   /** Leaves an order for the lane's next run, whoever works on the lane now. */
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
 }
@@ -225,11 +225,23 @@ export type Claimed =
   | { readonly kind: 'taken'; readonly lease: Lease }
   /** The lane is not any more what was restored: restore it again. */
   | { readonly kind: 'changed' }
-  /** This store cannot keep two runs apart now. */
-  | { readonly kind: 'unguarded'; readonly why: string };
+  /** This store can never keep two runs apart here: it takes no writes, or it is the cache alone. */
+  | { readonly kind: 'unguarded'; readonly why: string }
+  /** It did not answer: whether another run has the lane is not known. */
+  | { readonly kind: 'unavailable'; readonly why: string };
+
+/** Whether a run has given its lane back. */
+export type Released =
+  /** It does not hold the lane, or not any more. */
+  | { readonly kind: 'free' }
+  /** It may still hold it. */
+  | { readonly kind: 'held'; readonly why: string };
+
+/** `lane`: a copy may be kept in one place, and the claim stand in another that did not answer. */
+export type SavedState = SavedCopy & { readonly lane: Released };
 
 /** `where`: `cache ✓ ref ✓`. */
-export type SavedState =
+export type SavedCopy =
   | { readonly kind: 'saved'; readonly where: string }
   | { readonly kind: 'not-saved'; readonly why: string };
 
@@ -242,7 +254,7 @@ export type Ordered =
 /** Copies of lanes' states with their session folders, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
   restore(lane: LaneId): Promise<RestoredCopy>;
-  save(copy: StateCopy): Promise<SavedState>;
+  save(copy: StateCopy): Promise<SavedCopy>;
 }
 
 export type RestoredCopy =
@@ -276,6 +288,8 @@ export type CellWritten =
   | { readonly kind: 'written'; readonly head: CellHead }
   /** Somebody was faster. */
   | { readonly kind: 'conflict' }
+  /** The place lets this run write nothing, now or later: a permission, a ruleset. */
+  | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
 /** The repository's usage windows, over all lanes. Time-bounded; never throws. */

@@ -1,6 +1,6 @@
-import { connect, createWorld, endAgent, giveCredentialsBack, secretsOf, sessionFolderOf, type World } from './adapters.ts';
+import { connect, createWorld, endAgent, giveCredentialsBack, secretsOf, sessionFolderOf, type Patience, type World } from './adapters.ts';
 import { parseInputs } from './config/inputs.ts';
-import { finishRun } from './finish.ts';
+import { finishRun, type FinishLimits } from './finish.ts';
 import { renderClosingBlock } from './report/progress.ts';
 import { renderSummary } from './report/summary.ts';
 import { failureOf, messageOf } from './runner/failure.ts';
@@ -11,8 +11,10 @@ import { readRunRecord } from './run-record.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
 const POST_WITHIN_MS = 58_000;
-/** Leaves the time that ending processes (3 s) and the summary take. */
-const PUBLISH_WITHIN_MS = 50_000;
+/** Leaves the time that ending processes (3 s) and the summary take. Push and pull request may hang, and the state still gets the 20 s that a ref and a cache may take that hang as well. */
+const LIMITS: FinishLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
+/** A healthy command takes a second or two, a healthy request less than one. */
+const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, secondMs: 1_000, retries: 0 } };
 
 /** What main remembered before it began. */
 interface Past {
@@ -47,7 +49,7 @@ export async function post(): Promise<void> {
 async function finish({ environment, runFolder, mark }: Past): Promise<void> {
   const world = createWorld({ environment, config: parseInputs(inputTexts(environment)), context: readRunContext(environment), runFolder, mark });
   mask(world.secrets);
-  const report = await finishRun({ ...world, connect: connect(world), record: readRunRecord(runFolder), folder: runFolder, sessionFolder: sessionFolderOf(world), publishWithinMs: PUBLISH_WITHIN_MS });
+  const report = await finishRun({ ...world, connect: connect(world, PATIENCE), record: readRunRecord(runFolder), folder: runFolder, sessionFolder: sessionFolderOf(world), limits: LIMITS });
   if (report === null) return;
   world.log.info(renderClosingBlock(report));
   addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);

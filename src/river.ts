@@ -117,7 +117,8 @@ export async function runRiver(river: River): Promise<RunReport> {
     };
     const intake = await gate({ ...publishing, repository, claiming });
     if (intake.kind === 'end') {
-      held = null;
+      // The gate gave back what it had taken; where it could not, this is the second try, and post the third.
+      if (held !== null && (await publishing.store.release(held)).kind === 'free') held = null;
       await publishAnswer(publishing, intake);
       tryToRecord('ended');
       return reportOfEnd(frame(), intake, startedAt);
@@ -141,8 +142,8 @@ export async function runRiver(river: River): Promise<RunReport> {
   async function salvage(error: unknown): Promise<RunReport> {
     const outcome = whatFailed(error);
     if (work === null) {
-      if (held !== null) await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held);
-      held = null;
+      if (held !== null && (await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held)).kind === 'free') held = null;
+      // A lane that is still held is given back by post.
       tryToRecord('ended');
       return endedReport(outcome);
     }
@@ -165,17 +166,16 @@ export async function runRiver(river: River): Promise<RunReport> {
   }
 
   async function publishWork(publishing: PublishRun, finished: Work): Promise<RunReport> {
-    const report = await publish(publishing, finished);
-    // Commits that are only on this machine are not given up before post has tried as well.
-    if (isOnRemote(finished, report)) {
-      held = null;
-      tryToRecord('ended');
-    }
+    const { report, lane } = await publish(publishing, finished);
+    if (lane.kind === 'free') held = null;
+    else log.warning(`Lane ${finished.lane.id} is not given back yet: ${lane.why}. The post step tries once more.`);
+    // Neither commits that are only on this machine nor a lane that is still held are given up before post has tried as well.
+    tryToRecord(held === null && isOnRemote(finished, report) ? 'ended' : 'work');
     return report;
   }
 
   async function publisher(agent: Agent | null): Promise<PublishRun> {
-    return connectPublisher(river, agent, place.sessionFolder);
+    return connectPublisher(river, { agent, sessionFolder: place.sessionFolder, stepWithinMs: null });
   }
 
   function narrate(entry: Work['journal'][number], { tasks, state }: Work): void {
@@ -190,10 +190,10 @@ export async function runRiver(river: River): Promise<RunReport> {
 }
 
 /** The publisher's ports; `agent` (null: none at hand) knows where the session's transcript is. */
-export async function connectPublisher({ config, context, mark, clock, log, redact, connect }: RunFrame, agent: Agent | null, sessionFolder: string): Promise<PublishRun> {
+export async function connectPublisher({ config, context, mark, clock, log, redact, connect }: RunFrame, { agent, sessionFolder, stepWithinMs }: { readonly agent: Agent | null; readonly sessionFolder: string; readonly stepWithinMs: number | null }): Promise<PublishRun> {
   const [forge, remote, store, budget] = await Promise.all([connect.forge(), connect.remote(), connect.store(), connect.budget()]);
   const exportSession = async (id: string): Promise<string | null> => (agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null);
-  return { config, context, mark, runUrl: context.runUrl, forge, remote, store, budget, clock, log, redact, exportSession };
+  return { config, context, mark, runUrl: context.runUrl, forge, remote, store, budget, clock, log, redact, exportSession, stepWithinMs };
 }
 
 /** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another CLI. */

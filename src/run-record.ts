@@ -5,14 +5,14 @@ import type { Work } from './loop/work.ts';
 import { messageOf } from './runner/failure.ts';
 import { UserError } from './user-error.ts';
 
-/** What main leaves on disk for post. `ended`: main did everything itself. */
+/** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `held`. */
 export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   /** Every process of the agent carries it. */
   readonly mark: string;
   readonly startedAt: number;
-  /** The lane that this run holds, or was about to claim; null: none. */
+  /** The lane that this run may hold: it was about to claim it, and has not given it back for certain; null: none. */
   readonly held: LaneId | null;
   /** null until the loop begins. */
   readonly work: Work | null;

@@ -70,7 +70,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
     const state = restored(stored);
     let outcome = gate(state, scene, config);
     if (outcome === null) {
-      const work = await loop(createMachine(scene, of, config), { ...intakeOf(state, of, scene), policy: config.policy });
+      const work = await loop(createMachine(scene, of, config), { ...intakeOf(state, of, scene), policy: config.policy, heldAt: scene.now });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun({ ...work.state, sequence: state.sequence + 1, savedAt: scene.now }, work.outcome, work.head, scene.now);
       stored = serializeState(recordPublished(ended, { head: work.head, pullRequest: null }));
@@ -108,7 +108,7 @@ function gate(state: LaneState, { world, now }: Scene, { policy }: Config): Outc
   return step.kind === 'stop' ? step.outcome : null;
 }
 
-function intakeOf(state: LaneState, of: Case, { world }: Scene): Omit<Extract<Intake, { kind: 'work' }>, 'policy'> {
+function intakeOf(state: LaneState, of: Case, { world }: Scene): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'heldAt'> {
   return {
     kind: 'work',
     lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },

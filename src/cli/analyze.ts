@@ -29,6 +29,7 @@ async function analyze(args: readonly string[], terminal: Terminal): Promise<Com
   const name = given.positionals[0] ?? '-';
   const input = await openInput(name, terminal);
   const problems = [
+    ...given.problems,
     ...(now === undefined || instant.safeParse(now).success ? [] : [`--now: ${JSON.stringify(now)} is no ISO instant such as 2026-11-21T12:00:00Z.`]),
     ...(input.kind === 'missing' ? [input.why] : []),
   ];

@@ -9,6 +9,8 @@ export interface LaneArguments {
   readonly json: boolean;
   /** The one argument of the command; empty when it takes none. */
   readonly subject: string;
+  /** The options that name the same lane again, as they are typed behind another command: ` --lane issue-7`, or nothing. */
+  readonly sameLane: string;
   readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
 }
 
@@ -25,13 +27,22 @@ export async function readLaneArguments(args: readonly string[], open: OpenPlace
   const [lane = QUEUE] = given.values('lane');
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
-  const [subject = ''] = given.positionals;
-  const opened = await open({ folder, remote });
+  const [subject] = given.positionals;
+  // Which checkout is meant is not known when one of these lacks its value.
+  const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0) ? null : await open({ folder, remote });
   const problems = [
-    ...(subjects.length === 0 || subjects.includes(subject) ? [] : [`${JSON.stringify(subject)} cannot be reset: expected ${positionals.name}.`]),
+    ...given.problems,
+    ...(subject === undefined || subjects.length === 0 || subjects.includes(subject) ? [] : [`${JSON.stringify(subject)} cannot be reset: expected ${positionals.name}.`]),
     ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane) ? [] : [`--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`]),
-    ...(opened.kind === 'missing' ? [opened.why] : []),
+    ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
-  if (problems.length > 0 || opened.kind === 'missing') throw new UsageError(problems);
-  return { lane, json: given.has('json'), subject, opened };
+  if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);
+  const named = { lane: lane === QUEUE ? [] : [lane], dir: given.values('dir'), remote: given.values('remote') };
+  const sameLane = Object.entries(named).flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`)).join('');
+  return { lane, json: given.has('json'), subject: subject ?? '', sameLane, opened };
+}
+
+/** A value as a shell takes it. */
+function typed(value: string): string {
+  return /^[\w./:@+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }

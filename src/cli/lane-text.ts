@@ -5,19 +5,19 @@ const maxTasks = 30;
 /** More than any limit: what counters that could not be read count for. */
 const usedUp = 1e15;
 
-/** A lane as a person reads it, place by place; what could not be read is left to the caller. */
-export function renderLane({ lane, at, places }: LaneReport): string {
+/** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
+export function renderLane({ lane, at, places }: LaneReport, sameLane: string): string {
   const known = places.filter((place) => place.kind === 'lane');
-  return known.map((place) => renderPlace(lane, place, Date.parse(at))).join('\n');
+  return known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })).join('\n');
 }
 
-function renderPlace(lane: string, place: KnownLane, now: number): string {
+function renderPlace(place: KnownLane, { lane, sameLane, now }: { readonly lane: string; readonly sameLane: string; readonly now: number }): string {
   const { saved, working, pause, park, session, lastRun, usage } = place;
   const facts: readonly (readonly [string, string])[] = [
-    ['state', saved === null ? `none yet (${place.place})` : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`],
+    ['state', saved === null ? 'none yet' : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`],
     ['works now', working === null ? 'nobody' : `${working.runUrl || `run ${working.runId}`}, until ${toldFrom(working.until, now)} at the latest`],
-    ['pause', pause === null ? 'none' : `by ${pause.by}, since ${told(pause.at)}; to go on: ralph resume`],
-    ['circuit', describeCircuit(place.circuit)],
+    ['pause', pause === null ? 'none' : `by ${pause.by}, since ${told(pause.at)}; to go on: ralph resume${sameLane}`],
+    ['circuit', describeCircuit(place.circuit, sameLane)],
     ['parked', park === null ? 'no' : `${park.reason}, goes on from ${toldFrom(park.resumeAt, now)}`],
     ['session', session === null ? 'none' : `since ${told(session.startedAt)}, last used ${told(session.lastUsedAt)}`],
     ...(usage === null ? [] : describeUsage(usage, now)),
@@ -27,7 +27,7 @@ function renderPlace(lane: string, place: KnownLane, now: number): string {
     ...place.warnings.map((warning) => ['warning', warning] as const),
   ];
   return [
-    `Lane ${lane}`,
+    `Lane ${lane} (${place.place})`,
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed('Tasks', describeTasks(place)),
     ...listed('Last changes', place.transitions.map(({ at, subject, from, to, reason }) => `${told(at)}  ${subject}: ${from} → ${to} (${reason})`)),
@@ -35,8 +35,8 @@ function renderPlace(lane: string, place: KnownLane, now: number): string {
   ].join('\n');
 }
 
-function describeCircuit(circuit: KnownLane['circuit']): string {
-  if (circuit.kind === 'open') return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit`;
+function describeCircuit(circuit: KnownLane['circuit'], sameLane: string): string {
+  if (circuit.kind === 'open') return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
   return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 

@@ -5,8 +5,9 @@ import type { Command, CommandEnd, Terminal } from './command.ts';
 import { laneOptionsHelp, readLaneArguments, type LaneArguments } from './lane-arguments.ts';
 import { plainLine } from './plain-line.ts';
 import { readLane } from './read-lane.ts';
-import type { OpenPlaces } from './state-places.ts';
-import { tellLane } from './status.ts';
+import type { OpenPlaces, StatePlace } from './state-places.ts';
+import { renderLane } from './lane-text.ts';
+import { renderJson, tellLane } from './status.ts';
 
 /** `ralph pause`, `ralph resume` and `ralph reset`: orders to a lane. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
@@ -38,7 +39,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
 /** Longer names make the order unreadable. */
 const maxNameChars = 100;
 
-async function order(kind: OrderKind, { lane, json, opened }: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
+async function order(kind: OrderKind, { lane, json, sameLane, opened }: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
   const words = kind.replace('-', ' ');
   const given: OrderGiven = { kind, by: cap(flatten(opened.person), maxNameChars), from: 'command-line', at: terminal.now() };
   const kept = await Promise.all(opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })));
@@ -46,10 +47,22 @@ async function order(kind: OrderKind, { lane, json, opened }: LaneArguments, ter
     if (ordered.kind !== 'kept') terminal.error(`ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`);
   }
   const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
-  if (places.length === 0) return 'failed';
-  if (!json) terminal.out(`Order kept (${places.map(({ name }) => name).join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now goes on to its end.\n\n`);
-  const told = tellLane(words, { report: await readLane(lane, places, terminal.now()), json }, terminal);
-  return places.length === kept.length ? told : 'failed';
+  if (places.length < kept.length) {
+    // Why is said above, place by place. A program is told of all of them, a person sees the lane where the order holds.
+    const report = await readLane(lane, json ? opened.places : places, terminal.now());
+    terminal.out(json ? renderJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
+    return 'failed';
+  }
+  if (!json) terminal.out(receipt(words, lane, places));
+  return tellLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
+}
+
+/** What becomes of an order that these places keep; nothing when there is none. */
+function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
+  if (places.length === 0) return '';
+  const names = places.map(({ name }) => name);
+  const obeyed = names.includes('ref') ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.' : '';
+  return `Order kept (${names.join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now goes on to its end.${obeyed}\n\n`;
 }
 
 function helpOf(usage: string, does: string): string {

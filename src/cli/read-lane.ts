@@ -1,8 +1,8 @@
 import { emptyBudget, windowsFor, type Budget } from '../core/budget.ts';
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../core/lease.ts';
-import { applyOrders, type Order } from '../core/orders.ts';
+import { applyOrders, openOrders, type Order } from '../core/orders.ts';
 import { mapTexts } from '../core/redact.ts';
-import { initialState, parseState, type LaneId, type LaneState } from '../core/state.ts';
+import { initialState, parseStateAt, type LaneId, type LaneState } from '../core/state.ts';
 import type { ReadBudget } from '../ports.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from './plain-line.ts';
@@ -27,7 +27,7 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
   const [restored, counters] = await Promise.all([store.restore(lane), budget.read()]);
   switch (restored.kind) {
     case 'unavailable':
-      return { kind: 'unavailable', place, why: restored.why };
+      return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
     case 'newer':
       return newer(place, restored.version);
     case 'absent':
@@ -35,9 +35,9 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return { kind: 'lane', place, saved: null, ...reportOf(initialState(lane, now), { ...restored, counters, now }) };
     case 'found': {
-      const parsed = parseState(restored.document, lane);
+      const parsed = parseStateAt(restored.document, lane, now);
       if (parsed.kind === 'newer') return newer(place, parsed.version);
-      if (parsed.kind === 'unreadable') return { kind: 'unreadable', place, why: `The state in the ${place} cannot be read: ${parsed.why}. The next run begins with one probe iteration.` };
+      if (parsed.kind === 'unreadable') return { kind: 'unreadable', place, why: `The state in the ${place} cannot be read: ${sentence(parsed.why)} The next run begins with one probe iteration.` };
       const { sequence, savedAt } = parsed.state;
       return { kind: 'lane', place, saved: { sequence, origin: restored.origin, at: iso(savedAt) }, ...reportOf(parsed.state, { ...restored, warnings: [...restored.warnings, ...parsed.problems], counters, now }) };
     }
@@ -62,7 +62,7 @@ const nobody: LeaseHolder = { mark: '', runId: '', runAttempt: 1 };
 function reportOf(stored: LaneState, { orders, lease, warnings, counters, now }: Found): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
   const state = applyOrders(stored, orders);
   const { circuit, pause, park, session, lastRun } = state;
-  const problem = counters.kind === 'unavailable' ? `The repository's usage counters cannot be read: ${counters.why}.` : counters.problem;
+  const problem = counters.kind === 'unavailable' ? `The repository's usage counters cannot be read: ${sentence(counters.why)}` : counters.problem;
   return {
     working: lease === null || !keepsOut(lease, nobody, now) ? null : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(expiryOf(lease)) },
     circuit: circuit.kind === 'closed' ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens } : { kind: 'open', reason: circuit.reason, openedAt: iso(circuit.openedAt), totalOpens: circuit.totalOpens },
@@ -73,7 +73,7 @@ function reportOf(stored: LaneState, { orders, lease, warnings, counters, now }:
     tasks: Object.entries(state.tasks).map(([id, task]) => ({ id, state: task.state, attempts: task.attempts })),
     lastRun: lastRun === null ? null : { outcome: lastRun.outcome, reason: lastRun.reason, at: iso(lastRun.at), pullRequest: lastRun.published?.pullRequest?.url ?? null },
     usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
-    ordersWaiting: orders.filter(({ number }) => number > stored.ordersApplied).map(({ kind, by, from, at }) => ({ order: kind, by, from, at: iso(at) })),
+    ordersWaiting: openOrders(stored, orders).map(({ kind, by, from, at }) => ({ order: kind, by, from, at: iso(at) })),
     transitions: state.transitions.slice(-shownTransitions).map((transition) => ({ ...transition, at: iso(transition.at) })),
     warnings: [...warnings, ...(problem === null ? [] : [problem])],
   };
@@ -91,6 +91,11 @@ function usageOf(budget: Budget, now: number): KnownLane['usage'] {
     day: day === null ? null : { costUsd: day.costUsd, endsAt: iso((Math.floor(day.openedAt / dayMs) + 1) * dayMs) },
     reservations: budget.reservations.filter(counts).map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({ lane, runUrl, calls, tokens, costUsd, expiresAt: iso(expiresAt) })),
   };
+}
+
+/** What a server said may end like one already. */
+function sentence(why: string): string {
+  return /[.!?][)"']?$/.test(why) ? why : `${why}.`;
 }
 
 function iso(instant: number): string {

@@ -33,13 +33,13 @@ const MAX_BYTES = 256 * 1024 * 1024;
 
 async function replayJournal(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag', set: 'values' }, { name: 'JOURNAL', min: 1, max: 1 });
-  const [name = ''] = given.positionals;
+  const [name] = given.positionals;
   const settings = parseSettings(given.values('set'));
-  const read = await readJournal(name);
-  const misused = [...settings.problems, ...(read.kind === 'missing' ? [read.why] : [])];
-  if (read.kind === 'unusable') terminal.error(`ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`);
+  const read = name === undefined ? null : await readJournal(name);
+  const misused = [...given.problems, ...settings.problems, ...(read?.kind === 'missing' ? [read.why] : [])];
+  if (read?.kind === 'unusable') terminal.error(`ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`);
   if (misused.length > 0) throw new UsageError(misused);
-  if (read.kind !== 'journal') return 'failed';
+  if (read?.kind !== 'journal') return 'failed';
 
   const { journal } = read;
   const result: ReplayResult = {

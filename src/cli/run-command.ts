@@ -1,4 +1,5 @@
 import { nearest } from '../core/nearest.ts';
+import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
 
 /** Runs what the arguments ask for, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
@@ -8,6 +9,10 @@ export async function runCommand(commands: readonly Command[], args: readonly st
     const say = name === undefined ? terminal.error : terminal.out;
     say(helpOf(commands));
     return name === undefined ? 2 : 0;
+  }
+  if (name === '--version') {
+    terminal.out(`ralph ${VERSION}\n`);
+    return 0;
   }
   const command = commands.find((candidate) => candidate.name === name);
   if (command === undefined) {
@@ -35,6 +40,7 @@ function helpOf(commands: readonly Command[]): string {
 Commands:
 ${rows.join('')}
 More about one: ralph COMMAND --help
+The version:    ralph --version
 Exit codes: 0 done, 1 a difference or a failure, 2 arguments that make no sense.
 `;
 }

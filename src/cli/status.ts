@@ -24,14 +24,19 @@ export function createStatusCommand(open: OpenPlaces): Command {
 }
 
 async function status(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
-  const { lane, json, opened } = await readLaneArguments(args, open);
-  return tellLane('status', { report: await readLane(lane, opened.places, terminal.now()), json }, terminal);
+  const { lane, json, sameLane, opened } = await readLaneArguments(args, open);
+  return tellLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
-export function tellLane(name: string, { report, json }: { readonly report: LaneReport; readonly json: boolean }, terminal: Terminal): CommandEnd {
-  terminal.out(json ? `${JSON.stringify(report, null, 2)}\n` : renderLane(report));
+export function tellLane(name: string, { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string }, terminal: Terminal): CommandEnd {
+  terminal.out(json ? renderJson(report) : renderLane(report, sameLane));
   const problems = report.places.filter((place) => place.kind !== 'lane');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);
   return problems.length === 0 ? 'done' : 'failed';
+}
+
+/** The report as `--json` prints it. */
+export function renderJson(report: LaneReport): string {
+  return `${JSON.stringify(report, null, 2)}\n`;
 }

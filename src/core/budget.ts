@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { maxLeaseMs } from './lease.ts';
 import type { Policy } from './policy.ts';
 import { budgetParts } from './state-schema.ts';
 import type { LaneId, LaneState, Windows } from './state.ts';
+import { believableWindows, isTooFarAhead, usedUpWindows } from './stored-windows.ts';
 import type { TaskId } from './tasks/task.ts';
 import { tryJson } from './try-json.ts';
 import { chargeUsage } from './windows.ts';
@@ -38,8 +40,6 @@ const maxReservations = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
 const maxTasks = 100;
 const maxBudgetChars = 64 * 1024;
-/** More than any limit. */
-const usedUp = 1e15;
 
 export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
 
@@ -53,15 +53,23 @@ export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
   | { readonly kind: 'newer'; readonly version: number };
 
-/** Reads a stored budget. One that cannot be read grants no second quota: both windows count as used up from `now`. */
+/** Reads a stored budget. One that cannot be read grants no second quota: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
 export function parseBudget(text: string, now: number): ParsedBudget {
   const json = text.length > maxBudgetChars ? undefined : tryJson(text);
   const head = z.object({ version: z.int().min(2) }).safeParse(json);
   if (head.success) return { kind: 'newer', version: head.data.version };
   const parsed = schema.safeParse(json);
-  if (parsed.success) return { kind: 'budget', budget: parsed.data, problem: null };
-  const windows: Windows = { hour: { openedAt: now, calls: usedUp, tokens: usedUp }, day: { openedAt: now, costUsd: usedUp } };
-  return { kind: 'budget', budget: { ...emptyBudget, windows }, problem: "The repository's usage counters cannot be read: this hour and this day count as used up." };
+  if (parsed.success) return believableBudget(parsed.data, now);
+  return { kind: 'budget', budget: { ...emptyBudget, windows: usedUpWindows(now) }, problem: "The repository's usage counters cannot be read: this hour and this day count as used up." };
+}
+
+/** A machine whose clock is years ahead must not park the repository for years. */
+function believableBudget(budget: Budget, now: number): ParsedBudget {
+  const windows = believableWindows(budget.windows, now);
+  const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - maxLeaseMs, now);
+  if (windows === budget.windows && !budget.reservations.some(isEndless)) return { kind: 'budget', budget, problem: null };
+  const reservations = budget.reservations.map((reservation) => (isEndless(reservation) ? { ...reservation, expiresAt: now } : reservation));
+  return { kind: 'budget', budget: { ...budget, windows, reservations }, problem: "The repository's usage counters begin in the future, since the clock of a machine was wrong: what was used counts from now on." };
 }
 
 export function serializeBudget(budget: Budget): string {
@@ -80,6 +88,17 @@ export function windowsFor(budget: Budget, mark: string, now: number): Windows {
     hour: isOpen || reserved.calls + reserved.tokens > 0 ? { openedAt: isOpen ? hour.openedAt : now, calls: (isOpen ? hour.calls : 0) + reserved.calls, tokens: (isOpen ? hour.tokens : 0) + reserved.tokens } : null,
     day: isToday || reserved.costUsd > 0 ? { openedAt: isToday ? day.openedAt : now, costUsd: (isToday ? day.costUsd : 0) + reserved.costUsd } : null,
   };
+}
+
+/** The budget for a run whose lane knows `windows`: one that was never written, or was deleted, begins with those and not with a new quota. */
+export function seededWith(budget: Budget, windows: Windows): Budget {
+  const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
+  return isNew ? { ...budget, windows } : budget;
+}
+
+/** The runs other than the one with this mark that still hold what they reserved. */
+export function reservedByOthers({ reservations }: Budget, mark: string, now: number): readonly Reservation[] {
+  return reservations.filter((reservation) => reservation.mark !== mark && now < reservation.expiresAt);
 }
 
 /** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */

@@ -9,6 +9,7 @@ export const COMMANDS = {
   resume: 'end the pause',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': "begin the agent's conversation anew",
+  help: 'list these commands',
 } as const;
 
 export type CommandWords = keyof typeof COMMANDS;
@@ -18,6 +19,7 @@ export type Command =
   | { readonly kind: 'run' }
   | { readonly kind: 'status' }
   | { readonly kind: 'order'; readonly order: OrderKind }
+  | { readonly kind: 'help' }
   | { readonly kind: 'unknown'; readonly word: string };
 
 const known: Readonly<Record<CommandWords, Command>> = {
@@ -27,6 +29,7 @@ const known: Readonly<Record<CommandWords, Command>> = {
   resume: { kind: 'order', order: 'resume' },
   'reset circuit': { kind: 'order', order: 'reset-circuit' },
   'reset session': { kind: 'order', order: 'reset-session' },
+  help: { kind: 'help' },
 };
 
 /** Reads a command's words; what is none comes back cut to 40 characters. */

@@ -38,14 +38,15 @@ function adviceFor({ command }: Denial): string {
 function isCompoundOfAllowed(denial: Denial, rules: readonly string[]): boolean {
   if (denial.tool !== 'Bash' || denial.command === null) return false;
   const command = shellParts(denial.command);
-  if (command.kind === 'opaque' || !command.compound || command.parts.length === 0) return false;
+  const isCompound = command.kind === 'parts' && (command.compound || denial.command.trim().includes('\n'));
+  if (command.kind === 'opaque' || !isCompound || command.parts.length === 0) return false;
   return command.parts.every((part) => onlyReadsInside(part) || rules.some((rule) => allows(rule, part)));
 }
 
 function onlyReadsInside(command: string): boolean {
   const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
   // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
-  if (name === 'cd') return !words.some((word) => /(?:^|\/)\.\.(?:\/|$)/.test(word));
+  if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
   return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => outside.test(word));
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
-import { orderSchema, type Order, type OrderGiven } from './orders.ts';
+import { orderSchema, type Order, type OrderGiven, type OrderKind } from './orders.ts';
 import type { LaneId } from './state.ts';
 import { tryJson } from './try-json.ts';
 
@@ -18,11 +18,11 @@ export interface LaneRecord {
   /** Mark of the run that wrote `document`. */
   readonly savedBy: string | null;
   readonly lease: Lease | null;
-  /** Newest last, at most `maxOrders`; the document says which of them it has obeyed. */
+  /** Newest last, at most `maxOrders`, always with the newest of all; the document says which of them it has obeyed. */
   readonly orders: readonly Order[];
 }
 
-/** Orders beyond this are dropped, oldest first: runs obeyed them long ago. */
+/** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
 export const maxOrders = 30;
 /** A document is at most 64 KiB, doubled at worst when it is a string in JSON; lease and orders need a few KiB. */
 const maxRecordChars = 160 * 1024;
@@ -97,5 +97,15 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   const by = given.by.slice(0, 100);
   if (newest !== undefined && newest.kind === given.kind && newest.by === by && newest.from === given.from && newest.at === given.at) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (record.orders.at(-1)?.number ?? 0) + 1) };
-  return { ...record, orders: [...record.orders, order].slice(-maxOrders) };
+  return { ...record, orders: fitting([...record.orders, order]) };
+}
+
+/** What an order is about: the newest order about a thing decides how it stands, whatever the older ones said. */
+const subjects: Readonly<Record<OrderKind, string>> = { pause: 'pause', resume: 'pause', 'reset-circuit': 'circuit', 'reset-session': 'session' };
+
+/** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
+function fitting(orders: readonly Order[]): readonly Order[] {
+  if (orders.length <= maxOrders) return orders;
+  const superseded = orders.findIndex(({ kind }, index) => orders.slice(index + 1).some((newer) => subjects[newer.kind] === subjects[kind]));
+  return orders.toSpliced(superseded, 1);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { instant } from './state-schema.ts';
 
 /** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
 export interface Lease {
@@ -17,14 +18,14 @@ export interface Lease {
 export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
-const maxLeaseMs = 5 * 24 * 3_600_000;
+export const maxLeaseMs = 5 * 24 * 3_600_000;
 
 export const leaseSchema = z.object({
   mark: z.string().min(1).max(100),
   runId: z.string().min(1).max(40),
   runAttempt: z.int().min(1),
   runUrl: z.string().max(500),
-  acquiredAt: z.number().int().min(0).max(8.64e15),
+  acquiredAt: instant,
   durationMs: z.number().int().min(0).max(maxLeaseMs),
 });
 

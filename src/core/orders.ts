@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resetCircuit } from './settle.ts';
+import { instant } from './state-schema.ts';
 import { noted, type LaneState } from './state.ts';
 
 /** What a person may order of a lane. The next run of the lane obeys before it does anything else. */
@@ -25,13 +26,22 @@ export const orderSchema = z.object({
   kind: z.enum(orderKinds),
   by: z.string().max(100),
   from: z.enum(['comment', 'dispatch', 'command-line']),
-  at: z.number().int().min(0).max(8.64e15),
+  at: instant,
 });
 
 /** The state after every order that it has not obeyed yet, oldest first; each is in the transitions with who gave it. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
-  const open = orders.filter(({ number }) => number > state.ordersApplied).sort((a, b) => a.number - b.number);
-  return open.reduce((next, order) => ({ ...obey(next, order), ordersApplied: order.number }), state);
+  return openOrders(state, orders).reduce((next, order) => ({ ...obey(next, order), ordersApplied: order.number }), state);
+}
+
+/** The orders that the state has not obeyed yet, oldest first. */
+export function openOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
+  // A list keeps its newest order: one that ends before what was obeyed is not the one of then. Numbers do not tell what is
+  // new in it, since a giver's clock may have been ahead; instants do.
+  const inOrder = orders.toSorted((a, b) => a.number - b.number);
+  const isOtherList = inOrder.every(({ number }) => number < state.ordersApplied);
+  const first = inOrder.findIndex(({ number, at }) => (isOtherList ? at > state.savedAt : number > state.ordersApplied));
+  return first === -1 ? [] : inOrder.slice(first);
 }
 
 function obey(state: LaneState, order: Order): LaneState {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { hintCodes } from './hints.ts';
 
 // Caps keep a document that someone tampered with from growing what we show or store.
-const instant = z.number().int().min(0).max(8.64e15);
+/** A date ends at 8.64e15 ms. What is added to a stored instant, such as the hour of a window, must still be one. */
+export const instant = z.number().int().min(0).max(8e15);
 const count = z.number().int().min(0);
 const amount = z.number().min(0);
 const taskId = z.string().min(1).max(120);

@@ -2,6 +2,7 @@ import type { HintCode } from './hints.ts';
 import type { CircuitReason, OutcomeKind, ParkReason } from './outcome.ts';
 import { laneStateParts } from './state-schema.ts';
 import { migrateState } from './state-migrations.ts';
+import { believableWindows, parseWindows } from './stored-windows.ts';
 import type { TaskId, TaskProgress } from './tasks/task.ts';
 import { tryJson } from './try-json.ts';
 
@@ -203,26 +204,13 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   return { kind: 'state', state, problems };
 }
 
-/** More than any limit, with room to count on: what a counter that cannot be read counts for. */
-const usedUp = 1e15;
-
-/** A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
-function parseWindows(json: unknown, savedAt: number): { windows: Windows; problems: string[] } {
-  const parts = laneStateParts.windows.safeParse(json);
-  const hour = laneStateParts.hour.safeParse(parts.data?.hour);
-  const day = laneStateParts.day.safeParse(parts.data?.day);
-  const problems = [
-    ...(hour.success ? [] : ['The hour window in the stored state cannot be read: it counts as used up.']),
-    ...(day.success ? [] : ['The day window in the stored state cannot be read: it counts as used up.']),
-  ];
-  const openedAt = (part: unknown): number => laneStateParts.opened.safeParse(part).data?.openedAt ?? savedAt;
-  return {
-    windows: {
-      hour: hour.success ? hour.data : { openedAt: openedAt(parts.data?.hour), calls: usedUp, tokens: usedUp },
-      day: day.success ? day.data : { openedAt: openedAt(parts.data?.day), costUsd: usedUp },
-    },
-    problems,
-  };
+/** Reads a stored document for a run that begins `now`: usage that a machine with a wrong clock booked far in the future counts from now on. */
+export function parseStateAt(document: string, lane: LaneId, now: number): ParsedState {
+  const parsed = parseState(document, lane);
+  if (parsed.kind !== 'state') return parsed;
+  const windows = believableWindows(parsed.state.windows, now);
+  if (windows === parsed.state.windows) return parsed;
+  return { ...parsed, state: { ...parsed.state, windows }, problems: [...parsed.problems, 'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.'] };
 }
 
 /** The document to store. Always within `maxStateBytes`: history goes first, finished tasks last. */

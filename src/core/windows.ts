@@ -37,6 +37,27 @@ export function usedUp(windows: Windows, policy: Policy, now: number): { readonl
   return reached.sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }
 
+/** Of two views of the same usage the one that grants less. */
+export function tighter(a: Windows, b: Windows): Windows {
+  const hour = a.hour === null || b.hour === null ? (a.hour ?? b.hour) : { openedAt: Math.max(a.hour.openedAt, b.hour.openedAt), calls: Math.max(a.hour.calls, b.hour.calls), tokens: Math.max(a.hour.tokens, b.hour.tokens) };
+  const day = a.day === null || b.day === null ? (a.day ?? b.day) : { openedAt: Math.max(a.day.openedAt, b.day.openedAt), costUsd: Math.max(a.day.costUsd, b.day.costUsd) };
+  return { hour, day };
+}
+
+/** What counts of the windows that are open, and the instants at which they end; null: none is open. */
+export interface OpenUsage {
+  readonly hour: { readonly calls: number; readonly tokens: number; readonly endsAt: number } | null;
+  readonly day: { readonly costUsd: number; readonly endsAt: number } | null;
+}
+
+export function usageAt(windows: Windows, now: number): OpenUsage {
+  const { hour, day } = openWindows(windows, now);
+  return {
+    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: hour.openedAt + hourMs },
+    day: day === null ? null : { costUsd: day.costUsd, endsAt: dayStart(day.openedAt) + dayMs },
+  };
+}
+
 /** Calls that the hour window at `now` still grants. */
 export function callsRemaining(windows: Windows, policy: Policy, now: number): number {
   return Math.max(0, policy.maxCallsPerHour - (openWindows(windows, now).hour?.calls ?? 0));

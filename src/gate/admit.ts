@@ -2,12 +2,14 @@ import { z } from 'zod';
 import type { Config, RunContext } from '../config/config.ts';
 import { nextStep, startRun } from '../core/decide.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { LaneId, LaneState } from '../core/state.ts';
+import { reservedByOthers, type Reservation } from '../core/budget.ts';
+import type { LaneId, LaneState, Windows } from '../core/state.ts';
+import { tighter } from '../core/windows.ts';
 import { isPlanComplete, withinReach } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Forge, Log, Remote, Repository } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import { anotherRun, hold, letGo, type Held, type Holder } from './claim.ts';
+import { anotherRun, hold, letGo, minuteOf, type Held, type Holder } from './claim.ts';
 import { endIntake, type Intake, type Lane, type Notes } from './intake.ts';
 import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findStart } from './start.ts';
@@ -42,7 +44,7 @@ export async function admit(run: GateRun, request: Request): Promise<Intake> {
     if (decided.kind === 'end') return decided.intake;
     run.claiming(request.id);
     const reach = withinReach(decided.tasks, decided.state.tasks, run.config.policy.maxIterations);
-    const held = await hold(run, { lane: request.id, tasks: reach });
+    const held = await hold(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
     if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (held.kind === 'changed') continue;
@@ -63,6 +65,7 @@ interface Admissible {
   readonly tasks: readonly Task[];
   readonly state: LaneState;
   readonly sessionFolder: string | null;
+  readonly ownWindows: Windows;
   readonly notes: Notes;
   readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
 }
@@ -100,11 +103,11 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   // Everything was done and merged, but the issues are still open: nothing is left to publish either.
   if (found.start.kind !== 'continue' && isPlanComplete(tasks, state.tasks)) return ended(end({ kind: 'idle', reason: 'all_done' }));
 
-  const stopped = stopNow(run, { state, tasks });
-  if (stopped !== null) return ended(end(stopped));
   if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
+  const stopped = stopNow(run, { state, tasks });
+  if (stopped !== null) return ended(waitingFor(kept.budget?.kind === 'budget' ? reservedByOthers(kept.budget.budget, run.mark, run.clock.now()) : [], end(stopped)));
   await checkBeforeSpending(run, { base, branch });
-  return { kind: 'admissible', lane, tasks, state, sessionFolder: restored.sessionFolder, notes, end };
+  return { kind: 'admissible', lane, tasks, state, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, notes, end };
 }
 
 /** Opens the lane that this run holds now. */
@@ -116,7 +119,8 @@ async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kin
     ...decided.state,
     // A state that was lost counts from nothing; what it replaces must not look newer one day.
     sequence: Math.max(decided.state.sequence, held.sequence),
-    windows: held.windows ?? decided.state.windows,
+    // Unguarded, the repository's counters stand still while the lane's own go on.
+    windows: held.windows ?? tighter(decided.state.windows, decided.ownWindows),
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...held.warnings] };
   // Other lanes may have reserved the rest of the hour since.
@@ -128,7 +132,16 @@ async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kin
   const opened = await run.repository.openLane(lane);
   if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, notes };
+  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, heldAt: held.at, notes };
+}
+
+/** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */
+function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { kind: 'end' }>): Intake {
+  const { outcome } = intake;
+  const first = [...others].sort((a, b) => a.expiresAt - b.expiresAt)[0];
+  if (first === undefined || outcome.kind !== 'parked' || outcome.reason === 'usage_limit' || first.expiresAt >= outcome.resumeAt) return intake;
+  const runs = others.map(({ lane, runUrl, expiresAt }) => `a run of lane ${lane} (${runUrl}, until ${minuteOf(expiresAt)} at the latest)`);
+  return { ...intake, outcome: { ...outcome, resumeAt: first.expiresAt }, notes: { ...intake.notes, warnings: [...intake.notes.warnings, `A part of the limit is reserved by ${runs.join(', ')}. What it does not use is free again when it ends.`] } };
 }
 
 function onAnotherLane(tasks: readonly Task[]): Outcome {

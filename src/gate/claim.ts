@@ -1,11 +1,12 @@
 import type { Config } from '../config/config.ts';
-import { boundBy, reservationFor, reserve, settleBudget, tasksElsewhere, windowsFor } from '../core/budget.ts';
+import { boundBy, reservationFor, reserve, seededWith, settleBudget, tasksElsewhere, windowsFor } from '../core/budget.ts';
 import { expiryOf, leaseMs, type Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { LaneId, Windows } from '../core/state.ts';
 import type { TaskId } from '../core/tasks/task.ts';
-import type { BudgetStore, Clock, StateStore } from '../ports.ts';
+import type { BudgetStore, Clock, Released, StateStore } from '../ports.ts';
+import { UserError } from '../user-error.ts';
 
 /** What a run needs to hold a lane. `budget` is null where nothing is kept for the whole repository. */
 export interface Holder {
@@ -20,8 +21,8 @@ export interface Holder {
 
 /** What came of asking for a lane. */
 export type Held =
-  /** `sequence` is what a new copy must go beyond. */
-  | (Granted & { readonly kind: 'held'; readonly sequence: number })
+  /** `sequence` is what a new copy must go beyond, `at` the instant from which the lease and the run's time count. */
+  | (Granted & { readonly kind: 'held'; readonly sequence: number; readonly at: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
@@ -34,53 +35,59 @@ interface Granted {
   readonly warnings: readonly string[];
 }
 
-/** A lane, and the tasks of it that a run can get to. */
+/** A lane, what it knows of the usage, and the tasks of it that a run can get to. */
 export interface Wanted {
   readonly lane: LaneId;
+  readonly windows: Windows;
   readonly tasks: readonly TaskId[];
 }
 
 const nowhere: ReadonlySet<TaskId> = new Set();
 
-/** Makes this run the only one that works on the lane, and reserves what it may use. */
+/** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
 export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
   const { lane } = wanted;
+  const at = holder.clock.now();
   const { policy } = holder.config;
-  if (holder.config.stateStore === 'none') return { kind: 'held', sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
+  if (holder.config.stateStore === 'none') return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
   const claimed = await holder.store.claim(lane);
   switch (claimed.kind) {
     case 'taken':
       return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
     case 'changed':
       return claimed;
+    case 'unavailable':
+      throw new UserError('infrastructure', `Lane ${lane} cannot be claimed, so no call is made: ${claimed.why}.`);
     case 'unguarded':
       // Who chose the cache alone was told so where it is chosen.
-      return { kind: 'held', sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: holder.config.stateStore === 'cache' ? [] : [`Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}.`] };
+      return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: holder.config.stateStore === 'cache' ? [] : [`Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`] };
     case 'claimed':
-      return { kind: 'held', sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
+      return { kind: 'held', at, sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
   }
 }
 
 /** Gives back what `hold` took, for a run that ends without publishing. Never throws. */
-export async function letGo({ store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>, lane: LaneId): Promise<void> {
-  await store.release(lane);
+export async function letGo({ store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>, lane: LaneId): Promise<Released> {
+  const released = await store.release(lane);
   await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
+  return released;
 }
 
 /** The end of a run that found another one at work. */
 export function anotherRun(lane: LaneId, lease: Lease): Outcome {
-  return { kind: 'refused', reason: 'another_run', message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${new Date(expiryOf(lease)).toISOString()} at the latest.` };
+  return { kind: 'refused', reason: 'another_run', message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${minuteOf(expiryOf(lease))} at the latest.` };
 }
 
-async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: Holder, { lane, tasks }: Wanted): Promise<Granted> {
+async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: Holder, { lane, windows, tasks }: Wanted): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
-  const reserved = await budget.update((newest) => {
+  const reserved = await budget.update((stored) => {
+    const newest = seededWith(stored, windows);
     const elsewhere = tasksElsewhere(newest, lane, now);
     const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks.filter((task) => !elsewhere.has(task)) };
     return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
   });
-  if (reserved.kind === 'unavailable') return { windows: null, policy, elsewhere: nowhere, warnings: [`Limits per hour and day hold for this lane only in this run: the repository's counters cannot be written (${reserved.why}).`] };
+  if (reserved.kind === 'unavailable') throw new UserError('infrastructure', `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`);
   const own = reserved.budget.reservations.find((reservation) => reservation.mark === mark);
   return {
     windows: windowsFor(reserved.budget, mark, now),
@@ -88,4 +95,9 @@ async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: H
     elsewhere: tasksElsewhere(reserved.budget, lane, now),
     warnings: reserved.problem === null ? [] : [reserved.problem],
   };
+}
+
+/** `2026-11-22 04:16 UTC` */
+export function minuteOf(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,9 +1,8 @@
 import { nextTask } from '../core/tasks/queue.ts';
-import type { OrderGiven } from '../core/orders.ts';
+import { applyOrders, type OrderGiven, type OrderKind } from '../core/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { applyOrders } from '../core/orders.ts';
-import { issueLane, QUEUE, serializeState, type LaneId } from '../core/state.ts';
-import type { Forge } from '../ports.ts';
+import { issueLane, QUEUE, serializeState, type LaneId, type LaneState } from '../core/state.ts';
+import type { Forge, Issue } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { admit, baseBranch, withoutOwnLane, type GateRun } from './admit.ts';
 import { endIntake, type Answer, type Intake } from './intake.ts';
@@ -50,31 +49,30 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
     return endIntake(notAllowed(intent.actor, 'command Ralph'));
   }
   await forge.react(comment, 'eyes');
-  const thread = intent.thread.number;
-  const lane = await laneOfThread(run, intent.thread);
-  if (lane.kind === 'none') return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why: lane.why } } };
-  switch (intent.command.kind) {
-    case 'run': {
-      const { issue } = lane;
-      return answering(thread, () => (issue === null ? workQueue(run) : workIssue(run, issue)));
+  const { command, thread } = intent;
+  return answering(thread.number, async () => {
+    const place = await placeOfThread(run, thread);
+    if (place.kind === 'none') return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread: thread.number, text: { kind: 'refusal', why: place.why } } };
+    switch (command.kind) {
+      case 'run':
+        return place.kind === 'queue' ? workQueue(run) : workIssue(run, place.issue);
+      case 'status':
+        return tellStatus(run, await laneAt(run, place), { thread: thread.number, text: { kind: 'status', receipt: null } });
+      case 'order':
+        return giveOrder(run, await laneToOrder(run, place), { given: { kind: command.order, by: intent.actor, from: 'comment', at: run.clock.now() }, thread: thread.number });
+      case 'help':
+        return tellStatus(run, await laneAt(run, place), { thread: thread.number, text: { kind: 'help', word: '' } });
+      case 'unknown':
+        return tellStatus(run, await laneAt(run, place), { thread: thread.number, text: { kind: 'help', word: command.word } });
     }
-    case 'status':
-      return tellStatus(run, lane.issue, { thread, text: { kind: 'status' } });
-    case 'order': {
-      const { issue } = lane;
-      const given: OrderGiven = { kind: intent.command.order, by: intent.actor, from: 'comment', at: run.clock.now() };
-      return answering(thread, () => giveOrder(run, issue, given));
-    }
-    case 'unknown':
-      return tellStatus(run, lane.issue, { thread, text: { kind: 'help', word: intent.command.word } });
-  }
+  });
 }
 
-/** Who asked for work hears how it stands, also when none came of it. */
+/** Who asked hears how it stands, whatever came of it. */
 async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
   try {
     const intake = await ask();
-    return intake.kind === 'end' && intake.answer === null ? { ...intake, answer: { thread, text: { kind: 'status' } } } : intake;
+    return intake.kind === 'end' && intake.answer === null ? { ...intake, answer: { thread, text: { kind: 'status', receipt: null } } } : intake;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { ...endIntake({ kind: 'failed', reason: error.kind, message: error.message }), answer: { thread, text: { kind: 'refusal', why: error.message } } };
@@ -87,72 +85,115 @@ async function obeyDispatch(run: GateRun, { command, actor }: Extract<Intent, { 
     case 'run':
       return workQueue(run);
     case 'order':
-      return giveOrder(run, null, { kind: command.order, by: actor, from: 'dispatch', at: run.clock.now() });
+      return giveOrder(run, QUEUE, { given: { kind: command.order, by: actor, from: 'dispatch', at: run.clock.now() }, thread: null });
     default:
-      return tellStatus(run, null, null);
+      return tellStatus(run, QUEUE, null);
   }
+}
+
+/** An order, and the thread (null: none) in which it is answered. */
+interface Ordering {
+  readonly given: OrderGiven;
+  readonly thread: number | null;
 }
 
 /** Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Throws a UserError when it cannot be kept. */
-async function giveOrder(run: GateRun, issue: number | null, given: OrderGiven): Promise<Intake> {
-  const { config, store, clock } = run;
-  if (config.stateStore === 'none') throw notKept(given, 'state-store is "none", so nothing is kept from run to run');
-  const lane = await laneIdOf(run, issue);
+async function giveOrder(run: GateRun, lane: LaneId, { given, thread }: Ordering): Promise<Intake> {
+  const { config, store } = run;
+  if (config.stateStore === 'none') throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
+  // Before anything is written: a lane that this version cannot read is not ordered either.
+  const { state } = await restoreState({ lane, expected: false, run });
   const ordered = await store.order(lane, given);
-  if (ordered.kind === 'not-kept') throw notKept(given, ordered.why);
-  if (ordered.kind === 'unsupported') {
-    const { state } = await restoreState({ lane, expected: false, run });
-    const sequence = state.sequence + 1;
-    const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [{ ...given, number: given.at }]);
-    const saved = await store.save({ lane, sequence, document: serializeState(obeyed), sessionFolder: null });
-    if (saved.kind === 'not-saved') throw notKept(given, saved.why);
-  }
+  if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
+  if (ordered.kind === 'unsupported') await saveObeyed(run, state, given);
   run.log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
-  return tellStatus(run, issue, null);
+  const receipt = { order: given.kind, changed: changesAnything(state, given.kind) };
+  return tellStatus(run, lane, thread === null ? null : { thread, text: { kind: 'status', receipt } });
 }
 
-function notKept({ kind }: OrderGiven, why: string): UserError {
-  return new UserError('infrastructure', `The order "${kind.replace('-', ' ')}" could not be kept: ${why}. Nothing was changed.`);
+/** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
+async function saveObeyed({ store, clock }: GateRun, state: LaneState, given: OrderGiven): Promise<void> {
+  const sequence = state.sequence + 1;
+  const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [{ ...given, number: Math.max(given.at, state.ordersApplied + 1) }]);
+  const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), sessionFolder: null });
+  if (saved.kind === 'not-saved') throw notKept(given, `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``);
 }
 
-async function laneIdOf(run: GateRun, issue: number | null): Promise<LaneId> {
-  if (issue === null) return QUEUE;
+/** Whether the order finds anything to do. */
+function changesAnything(state: LaneState, order: OrderKind): boolean {
+  switch (order) {
+    case 'pause':
+      return state.pause === null;
+    case 'resume':
+      return state.pause !== null;
+    case 'reset-circuit':
+      return state.circuit.kind === 'open' || state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0;
+    case 'reset-session':
+      return state.session !== null;
+  }
+}
+
+function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = 'configuration'): UserError {
+  return new UserError(whose, `The order "${kind.replace('-', ' ')}" could not be kept: ${why}. Nothing was changed.`);
+}
+
+/** Where a comment stands, for us: the queue's or an issue lane's pull request, or an issue. */
+type Place = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number } | { readonly kind: 'none'; readonly why: string };
+
+async function placeOfThread(run: GateRun, thread: Thread): Promise<Place> {
+  if (!thread.isPullRequest) return { kind: 'issue', issue: thread.number };
   const { branchPrefix } = run.config;
-  const own = issueLane(issue);
-  return (await run.remote.branches(branchPrefix))[branchPrefix + own] === undefined ? QUEUE : own;
+  const head = await run.forge.pullRequestHead(thread.number);
+  if (head === null || head.fromFork) return { kind: 'none', why: 'This pull request comes from a fork. Ralph works on branches of this repository only.' };
+  const lane = head.branch.startsWith(branchPrefix) ? head.branch.slice(branchPrefix.length) : '';
+  const issue = /^issue-(\d{1,15})$/.exec(lane)?.[1];
+  if (lane === QUEUE) return { kind: 'queue' };
+  if (issue !== undefined) return { kind: 'lane', issue: Number(issue) };
+  return { kind: 'none', why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.` };
 }
 
-/** How the lane stands, as an answer to who asked. An issue without a branch of its own belongs to the queue, as `issue: null` does. */
-async function tellStatus(run: GateRun, issue: number | null, answer: Answer | null): Promise<Intake> {
+/** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. */
+async function laneAt(run: GateRun, place: Exclude<Place, { kind: 'none' }>): Promise<LaneId> {
+  if (place.kind === 'queue') return QUEUE;
+  const own = issueLane(place.issue);
+  if (place.kind === 'lane') return own;
+  const { branchPrefix, stateStore } = run.config;
+  if ((await run.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
+  if (stateStore === 'none') return QUEUE;
+  const kept = await run.store.restore(own);
+  const isKnown = kept.kind === 'found' || kept.kind === 'newer' || (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
+  return isKnown ? own : QUEUE;
+}
+
+/** As `laneAt`, but an order to the queue is given where the queue works. */
+async function laneToOrder(run: GateRun, place: Exclude<Place, { kind: 'none' }>): Promise<LaneId> {
+  const lane = await laneAt(run, place);
+  if (lane !== QUEUE || place.kind !== 'issue') return lane;
+  const issue = await run.forge.issue(place.issue);
+  if (issue !== null && hasTaskLabel(run, issue)) return lane;
+  throw new UserError('configuration', `This issue does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`);
+}
+
+/** How the lane stands, as an answer to who asked. */
+async function tellStatus(run: GateRun, id: LaneId, answer: Answer | null): Promise<Intake> {
   const { config, forge } = run;
   const branches = await run.remote.branches(config.branchPrefix);
-  const hasOwnLane = issue !== null && branches[config.branchPrefix + issueLane(issue)] !== undefined;
-  const id = hasOwnLane ? issueLane(issue) : QUEUE;
   const branch = config.branchPrefix + id;
-  const restored = await restoreState({ lane: id, expected: false, run });
+  const restored = await restoreState({ lane: id, expected: branches[branch] !== undefined, run });
   run.log.info(`state: ${restored.note}`);
   const { tasks } = tasksOfIssues(await forge.openIssuesWithLabel(config.taskLabel));
   return {
     ...endIntake({ kind: 'idle', reason: 'answered' }),
     answer,
     lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
-    tasks: hasOwnLane ? tasks.filter((task) => task.id === id) : withoutOwnLane(tasks, config, branches),
+    tasks: id === QUEUE ? withoutOwnLane(tasks, config, branches) : tasks.filter((task) => task.id === id),
     state: restored.state,
     notes: { restored: restored.note, warnings: restored.warnings, working: restored.workedOnBy },
   };
 }
 
-/** The lane that a comment's thread belongs to; `issue: null` is the queue. */
-async function laneOfThread(run: GateRun, thread: Thread): Promise<{ readonly kind: 'lane'; readonly issue: number | null } | { readonly kind: 'none'; readonly why: string }> {
-  if (!thread.isPullRequest) return { kind: 'lane', issue: thread.number };
-  const { branchPrefix } = run.config;
-  const head = await run.forge.pullRequestHead(thread.number);
-  if (head === null || head.fromFork) return { kind: 'none', why: 'This pull request comes from a fork. Ralph works on branches of this repository only.' };
-  const lane = head.branch.startsWith(branchPrefix) ? head.branch.slice(branchPrefix.length) : '';
-  const issue = /^issue-(\d{1,15})$/.exec(lane)?.[1];
-  if (lane === QUEUE) return { kind: 'lane', issue: null };
-  if (issue !== undefined) return { kind: 'lane', issue: Number(issue) };
-  return { kind: 'none', why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.` };
+function hasTaskLabel({ config }: GateRun, { labels }: Issue): boolean {
+  return labels.some((label) => label.toLowerCase() === config.taskLabel.toLowerCase());
 }
 
 async function workIssue(run: GateRun, number: number): Promise<Intake> {
@@ -162,7 +203,7 @@ async function workIssue(run: GateRun, number: number): Promise<Intake> {
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
-  if (!issue.labels.some((label) => label.toLowerCase() === taskLabel.toLowerCase())) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
+  if (!hasTaskLabel(run, issue)) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
   const { tasks, removed } = tasksOfIssues([issue]);
   return admit(run, { id: issueLane(number), tasks, removed, requested: 'by-name' });
 }

@@ -1,3 +1,4 @@
+import type { OrderKind } from '../core/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/lease.ts';
@@ -5,9 +6,9 @@ import type { LaneId, LaneState } from '../core/state.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LaneStart, OpenedLane, PullRequest } from '../ports.ts';
 
-/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved), or the end of the run that it decided. Plain data. */
+/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
 export type Intake =
-  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly policy: Policy; readonly notes: Notes }
+  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly policy: Policy; readonly heldAt: number; readonly notes: Notes }
   | { readonly kind: 'end'; readonly outcome: Outcome; readonly lane: Lane | null; readonly tasks: readonly Task[]; readonly state: LaneState | null; readonly answer: Answer | null; readonly notes: Notes };
 
 /** A lane as this run found it. */
@@ -22,7 +23,13 @@ export interface Lane {
 /** A comment that a command wants answered, in the thread where it was given. */
 export interface Answer {
   readonly thread: number;
-  readonly text: { readonly kind: 'status' } | { readonly kind: 'help'; readonly word: string } | { readonly kind: 'refusal'; readonly why: string };
+  readonly text: { readonly kind: 'status'; readonly receipt: Receipt | null } | { readonly kind: 'help'; readonly word: string } | { readonly kind: 'refusal'; readonly why: string };
+}
+
+/** What became of an order; `changed`: it was not so before. */
+export interface Receipt {
+  readonly order: OrderKind;
+  readonly changed: boolean;
 }
 
 /** What people must hear of how the run began. */

@@ -1,7 +1,7 @@
-import { windowsFor } from '../core/budget.ts';
+import { seededWith, windowsFor } from '../core/budget.ts';
 import { keepsOut, type Lease } from '../core/lease.ts';
 import { applyOrders, type Order } from '../core/orders.ts';
-import { initialState, parseState, probeState, type LaneId, type LaneState } from '../core/state.ts';
+import { initialState, parseStateAt, probeState, type LaneId, type LaneState, type Windows } from '../core/state.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../ports.ts';
 import { UserError } from '../user-error.ts';
@@ -16,6 +16,8 @@ export interface RestoredLane {
   readonly warnings: readonly string[];
   /** Another run that works on the lane now. */
   readonly workedOnBy: Lease | null;
+  /** Usage as the lane's own document has it; `state` has the repository's. */
+  readonly ownWindows: Windows;
 }
 
 interface RestoreRequest {
@@ -46,24 +48,32 @@ export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'r
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
 export function readLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
   const now = run.clock.now();
-  if (restored === null) return { state: initialState(lane, now), sessionFolder: null, note: 'not kept (state-store: none)', warnings: [], workedOnBy: null };
+  if (restored === null) return { state: initialState(lane, now), sessionFolder: null, note: 'not kept (state-store: none)', warnings: [], workedOnBy: null, ownWindows: noUsage };
+  if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
+  if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
   const found = readRestored(restored, { lane, expected, now });
   const { orders, lease } = 'orders' in restored ? restored : { orders: [] as readonly Order[], lease: null };
-  const obeyed = applyOrders(found.state, found.isLost ? orders.filter(({ kind }) => kind === 'pause' || kind === 'resume') : orders);
-  const state = budget?.kind === 'budget' ? { ...obeyed, windows: windowsFor(budget.budget, run.mark, now) } : obeyed;
+  const obeyed = found.isLost ? obeyAfterLoss(found.state, orders) : applyOrders(found.state, orders);
+  const state = budget === null ? obeyed : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.mark, now) };
   const isTaken = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
-  return { ...found, state, warnings: [...found.warnings, ...(budget?.kind === 'budget' && budget.problem !== null ? [budget.problem] : [])], workedOnBy: isTaken ? lease : null };
+  return { ...found, state, warnings: [...found.warnings, ...(budget !== null && budget.problem !== null ? [budget.problem] : [])], workedOnBy: isTaken ? lease : null, ownWindows: obeyed.windows };
 }
 
-/** `isLost`: the state was there and is no more. Which resets it had obeyed nobody knows, and one of long ago must not close the circuit now. */
-type ReadLane = Omit<RestoredLane, 'workedOnBy'> & { readonly isLost: boolean };
+/** Which resets the lost state had obeyed nobody knows, and one of long ago must not close the circuit now. A pause holds. */
+function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
+  const paused = applyOrders(state, orders.filter(({ kind }) => kind === 'pause' || kind === 'resume'));
+  return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
+}
+
+/** `isLost`: the state was there and is no more. */
+type ReadLane = Omit<RestoredLane, 'workedOnBy' | 'ownWindows'> & { readonly isLost: boolean };
 
 function readRestored(restored: RestoredState, { lane, expected, now }: { readonly lane: LaneId; readonly expected: boolean; readonly now: number }): ReadLane {
   switch (restored.kind) {
     case 'newer':
       throw newer(lane, restored.version, restored.origin);
     case 'found': {
-      const parsed = parseState(restored.document, lane);
+      const parsed = parseStateAt(restored.document, lane, now);
       if (parsed.kind === 'newer') throw newer(lane, parsed.version, restored.origin);
       if (parsed.kind === 'unreadable') return lost({ lane, now, note: `unreadable (${restored.origin}): ${parsed.why}`, warnings: restored.warnings });
       return { state: parsed.state, sessionFolder: restored.sessionFolder, note: `restored #${String(parsed.state.sequence)} (${restored.origin})`, warnings: [...restored.warnings, ...parsed.problems], isLost: false };
@@ -81,8 +91,15 @@ function lost({ lane, now, note, warnings }: { readonly lane: LaneId; readonly n
   return { state: probeState(lane, now), sessionFolder: null, note, warnings: [...warnings, `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`], isLost: true };
 }
 
+/** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
+function unreachable(lane: LaneId, why: string): UserError {
+  return new UserError('infrastructure', `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. If the server is well and it stays so, set \`state-store: cache\`.`);
+}
+
+const noUsage: Windows = { hour: null, day: null };
+
 function newer(lane: LaneId, version: number, origin: string): UserError {
-  return new UserError('configuration', `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries ralph-state-*.`);
+  return new UserError('configuration', `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`);
 }
 
 /** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name. */

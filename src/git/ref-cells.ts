@@ -8,9 +8,7 @@ import { commitText, hasObject, maxTextBytes, readTexts, type TextOfRef } from '
 import { isUnreachable } from './refusal.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 
-export interface RefCellsOptions extends RefNetworkOptions {
-  readonly now: () => number;
-}
+export type RefCellsOptions = RefNetworkOptions;
 
 /** After so many commits a cell's history begins anew, without a parent. */
 const longestHistory = 16;
@@ -84,7 +82,7 @@ export function createRefCells(options: RefCellsOptions): CellStore {
       const there = await look(remote, ref);
       if (there.kind === 'head' && there.head === commit) break;
       if (isOvertaken(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
-      if (tries > 1 || there.kind === 'unavailable' || !isUnreachable(words)) return network.unavailable(words);
+      if (tries > 1 || there.kind === 'unavailable' || !isUnreachable(words)) return network.notWritten(words);
     }
     return { kind: 'written', head: commit };
   }

@@ -14,6 +14,7 @@ export interface RefNetworkOptions {
   readonly workFolder: string;
   /** Of this process. With a token, git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
+  readonly now: () => number;
   /** Of one network command, in ms; an operation takes twice as long at most. 10 s unless told: a healthy command takes under a second. */
   readonly timeoutMs?: number;
   /** Pause in ms before a command whose server could not be reached is given once more; 1 s unless told. */
@@ -24,6 +25,7 @@ export interface RefNetworkOptions {
 export type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
 export type Unavailable = { readonly kind: 'unavailable'; readonly why: string };
+export type Refused = { readonly kind: 'refused'; readonly why: string };
 
 /** Git in a bare repository of one operation, and the way to the server. A command that ends without an exit code was not answered in time. */
 export interface Connection {
@@ -44,20 +46,25 @@ const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 export interface RefNetwork {
   /** Runs `body`, bounded in time; whatever goes wrong is an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
-  /** Git's words as an answer for a person. */
+  /** Git's words about a look as an answer for a person. */
   unavailable(words: string): Unavailable;
+  /** Git's words about a push: whether it is refused for good, or may pass another time. */
+  notWritten(words: string): Refused | Unavailable;
 }
+
+/** So long a command that was not answered is not given again, in ms: each wait costs the run its limit once more, but what hung at its claim may be well at its save. */
+const silenceMs = 60_000;
 
 /** The way to a repository that is used for its refs alone. */
 export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
-  const { url, access, workFolder, env, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
+  const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
   const objectsFolder = join(workFolder, 'objects');
   const isOwn = access.kind === 'own';
   const variables = isOwn ? {} : authorization(url, access.token);
   const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
-  /** A command that was not answered is not given again: each wait would cost the run its limit once more. */
-  const silent = new Set<NetworkCommand>();
-  return { operation, unavailable };
+  /** When each command was last not answered. */
+  const silentSince = new Map<NetworkCommand, number>();
+  return { operation, unavailable, notWritten };
 
   async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
     const endsAt = performance.now() + 2 * timeoutMs;
@@ -78,18 +85,29 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   }
 
   async function give(git: Git, { command, args, endsAt }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number }): Promise<GitAnswer> {
-    if (silent.has(command)) return notAnswered(`git ${command} was not answered before and is not tried again in this run`);
+    if (isSilent(command)) return notAnswered(`git ${command} was not answered less than a minute ago and is not tried again yet`);
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
     if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);
     const answer = await git.answer(['-c', `protocol.version=${protocols[command]}`, command, ...args], { variables, timeoutMs: limitMs });
     if (answer.exitCode !== -1 || performance.now() - startedAt < limitMs) return answer;
-    silent.add(command);
+    silentSince.set(command, now());
     return notAnswered(`git ${command} was not answered within ${String(Math.round(limitMs / 100) / 10)} s`);
   }
 
+  function isSilent(command: NetworkCommand): boolean {
+    const since = silentSince.get(command);
+    // A clock that was set back must not make the silence longer.
+    return since !== undefined && Math.abs(now() - since) < silenceMs;
+  }
+
   function unavailable(words: string): Unavailable {
-    return { kind: 'unavailable', why: redact(explainStateRefusal(words, { url, isOwn })) };
+    return { kind: 'unavailable', why: notWritten(words).why };
+  }
+
+  function notWritten(words: string): Refused | Unavailable {
+    const { kind, why } = explainStateRefusal(words, { url, isOwn });
+    return { kind, why: redact(why) };
   }
 }
 

@@ -23,6 +23,8 @@ export interface RemoteOptions {
   readonly log: Log;
   /** Pause in ms before a command whose server could not be reached is tried once more; 2 s unless told. */
   readonly retryAfterMs?: number;
+  /** Of one command that talks to the server, in ms; 2 min unless told. */
+  readonly commandTimeoutMs?: number;
 }
 
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
@@ -45,10 +47,8 @@ interface Push {
   readonly start: Parameters<Remote['push']>[0]['start'];
 }
 
-const networkTimeoutMs = 2 * 60_000;
-
-function networkOf({ url, token, retryAfterMs = 2000 }: RemoteOptions): Network {
-  return { variables: authorization(url, token), timeoutMs: networkTimeoutMs, retryAfterMs };
+function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * 60_000 }: RemoteOptions): Network {
+  return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
 async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {

@@ -22,13 +22,14 @@ export interface ForgeOptions {
   readonly pace?: Pace;
 }
 
-/** `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. */
+/** `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. `retries` after a server error or a broken connection, 1 and 4 seconds later; 0: nor after a pause that GitHub asks for. */
 export interface Pace {
   readonly requestMs: number;
   readonly secondMs: number;
+  readonly retries: number;
 }
 
-export const usualPace: Pace = { requestMs: 30_000, secondMs: 1000 };
+export const usualPace: Pace = { requestMs: 30_000, secondMs: 1000, retries: 2 };
 
 /** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
 export interface Client {
@@ -54,8 +55,6 @@ export function createClient(options: ForgeOptions): Client {
   };
 }
 
-/** Retries after a server error or a broken connection, 1 and 4 seconds later. */
-const retries = 2;
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
 const longestPauseSeconds = 60;
 
@@ -72,14 +71,14 @@ async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, o
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
     request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, onRequest) },
     // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
-    retry: { retries, retryAfterBaseValue: pace.secondMs, doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451] },
+    retry: { retries: pace.retries, retryAfterBaseValue: pace.secondMs, doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451] },
     throttle: {
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
       fallbackSecondaryRateRetryAfter: longestPauseSeconds,
       onRateLimit: () => false,
       onSecondaryRateLimit: (...[retryAfter, , , retryCount]: readonly [number, unknown, unknown, number]) => {
-        const again = retryCount === 0 && retryAfter <= longestPauseSeconds;
+        const again = pace.retries > 0 && retryCount === 0 && retryAfter <= longestPauseSeconds;
         if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (secondary rate limit).`);
         return again;
       },

@@ -57,12 +57,12 @@ function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
     withheld: [],
     warnings: [],
     agent: run.agentName,
-    startedAt: now,
+    startedAt: intake.heldAt,
     endedAt: now,
     // What stands on disk while the loop runs: true if this process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
   run.record(work);
-  run.appendJournal(serializeStart({ version: 1, lane: work.lane.id, startedAt: now, policy: run.config.policy, tasks: work.tasks, state }));
+  run.appendJournal(serializeStart({ version: 1, lane: work.lane.id, startedAt: work.startedAt, policy: run.config.policy, tasks: work.tasks, state }));
   return work;
 }

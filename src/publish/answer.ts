@@ -2,12 +2,17 @@ import type { Intake } from '../gate/intake.ts';
 import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishRun } from './publish.ts';
+import { reportOfEnd } from './report-of.ts';
 
-/** Answers a command in the thread where it was given: one sticky comment, updated. */
+/** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
 export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null) return;
-  const body = renderAnswer(answer.text, laneViewOf(intake, { config: run.config, runUrl: run.context.runUrl, now: run.clock.now() }));
-  const marker = answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER;
-  await run.forge.upsertComment(answer.thread, marker, run.redact(body));
+  const { config, context, redact } = run;
+  const now = run.clock.now();
+  const report = reportOfEnd({ config, context, redact, now }, intake, now);
+  // A run that ended before it had restored a lane knows nothing of one.
+  const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
+  const body = renderAnswer(answer.text, report, view);
+  await run.forge.upsertComment(answer.thread, answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER, redact(body));
 }

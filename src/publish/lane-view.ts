@@ -3,12 +3,12 @@ import { view } from '../core/circuit.ts';
 import { initialState, QUEUE, type LaneState } from '../core/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { callsRemaining } from '../core/windows.ts';
+import { usageAt } from '../core/windows.ts';
 import type { Intake } from '../gate/intake.ts';
 import type { LaneView, TaskReport } from '../report/run-report.ts';
 
 /** How the lane of a run that the gate ended stands. */
-export function laneViewOf({ lane, state, tasks, notes }: Extract<Intake, { kind: 'end' }>, run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number }): LaneView {
+export function laneViewOf({ lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>, run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number }): LaneView {
   const { config, runUrl, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
   const known = state ?? initialState(id, now);
@@ -21,8 +21,10 @@ export function laneViewOf({ lane, state, tasks, notes }: Extract<Intake, { kind
     tasks: tasksWithProgress(tasks, known),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,
-    callsRemaining: callsRemaining(known.windows, config.policy, now),
-    pullRequest: lane?.pullRequest ?? null,
+    usage: usageAt(known.windows, now),
+    limits: config.policy,
+    receipt: answer?.text.kind === 'status' ? answer.text.receipt : null,
+    pullRequest: lane?.pullRequest ?? known.lastRun?.published?.pullRequest ?? null,
     taskLabel: config.taskLabel,
     runUrl,
     now,

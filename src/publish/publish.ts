@@ -3,14 +3,16 @@ import { laneKeyPrefix } from '../core/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/settle.ts';
-import { serializeState } from '../core/state.ts';
+import { mapTexts } from '../core/redact.ts';
+import { serializeState, type LaneState } from '../core/state.ts';
 import type { Work } from '../loop/work.ts';
-import type { BudgetStore, Clock, Forge, Log, PullRequest, PushResult, Remote, StateStore } from '../ports.ts';
+import type { BudgetStore, Clock, Forge, Log, PullRequest, PushResult, Released, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
 import { doneTasks, type RunReport, type SavedReport } from '../report/run-report.ts';
 import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
 import { UserError } from '../user-error.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
+import { within } from './within.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */
 const KEPT_CACHES = 2;
@@ -30,10 +32,18 @@ export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
   readonly redact: (text: string) => string;
   /** Copies the session's transcript to a folder that is stored with the state; null when there is none. */
   readonly exportSession: (sessionId: string) => Promise<string | null>;
+  /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
+  readonly stepWithinMs: number | null;
 }
 
-/** Work → pushed branch, pull request, comments, saved state, and the report of it all. Safe to repeat. */
-export async function publish(run: PublishRun, finished: Work): Promise<RunReport> {
+/** `lane`: whether saving the state gave it back. */
+export interface Published {
+  readonly report: RunReport;
+  readonly lane: Released;
+}
+
+/** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
+export async function publish(run: PublishRun, finished: Work): Promise<Published> {
   const branch = await publishBranch(run, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
   const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(async (error: unknown) => {
@@ -43,11 +53,11 @@ export async function publish(run: PublishRun, finished: Work): Promise<RunRepor
     throw error;
   });
   const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, pullRequest: pull.pullRequest, published: branch.kind === 'published' && pull.kind === 'current' };
-  const saved = await saveState(run, work, end);
+  const { saved, lane } = await saveState(run, work, end);
   await settleUsage(run, work);
   const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
-  const warnings = await publishComments(run, report);
-  return { ...report, warnings: [...report.warnings, ...warnings] };
+  const [warnings] = await Promise.all([publishComments(run, report), saved.kind === 'saved' ? tidyCaches(run, work) : null]);
+  return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
 
 /** `lost`: this run's commits did not reach the remote. `remoteHead` is null while the lane has no branch there. */
@@ -60,7 +70,7 @@ interface PublishedBranch {
 async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
   const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
   if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
-  const pushed = await run.remote.push({ branch: lane.branch, commit: head, start: lane.start }).catch(rejectedBy);
+  const pushed = await within(run.stepWithinMs, run.remote.push({ branch: lane.branch, commit: head, start: lane.start })).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
     run.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
@@ -92,8 +102,7 @@ async function publishPullRequest(run: PublishRun, work: Work, remoteHead: strin
   const report = reportOfWork(frameOf(run), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
   const text = { title: run.redact(renderPullRequestTitle(report)), body: run.redact(renderPullRequestBody(report)) };
   try {
-    const pullRequest = await openOrUpdate(run, work, text);
-    if (outcome.kind === 'complete' && pullRequest.draft) await run.forge.markReady(pullRequest.number);
+    const pullRequest = await within(run.stepWithinMs, openOrUpdate(run, work, text));
     run.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
@@ -108,12 +117,14 @@ async function publishPullRequest(run: PublishRun, work: Work, remoteHead: strin
  * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
-async function openOrUpdate(run: PublishRun, { lane }: Work, text: { readonly title: string; readonly body: string }): Promise<PullRequest> {
-  const newest = await run.forge.pullRequestOf(lane.branch);
+async function openOrUpdate({ forge, config }: PublishRun, { lane, outcome }: Work, text: { readonly title: string; readonly body: string }): Promise<PullRequest> {
+  const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
-  if (newest === null || (newest.state !== 'open' && !closedMeanwhile)) return run.forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: run.config.draft });
-  await run.forge.updatePullRequest(newest.number, text);
-  return newest;
+  const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
+  if (isOurs) await forge.updatePullRequest(newest.number, text);
+  const pullRequest = isOurs ? newest : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
+  if (outcome.kind === 'complete' && pullRequest.draft) await forge.markReady(pullRequest.number);
+  return pullRequest;
 }
 
 interface PublishedEnd {
@@ -130,22 +141,38 @@ function withoutProgress(work: Work, policy: Policy, now: number): Work {
   return { ...work, state, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
 }
 
-/** Saves what is true of the remote. */
-async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pullRequest, published }: PublishedEnd): Promise<SavedReport> {
-  if (run.config.stateStore === 'none') return { kind: 'not-saved', why: 'state-store is "none"' };
+/** Saves what is true of the remote, and gives the lane back with it. */
+async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pullRequest, published }: PublishedEnd): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
+  if (run.config.stateStore === 'none') return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   const now = run.clock.now();
   const sequence = work.stateBefore.sequence + 1;
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
   const state = published && remoteHead !== null ? recordPublished(ended, { head: remoteHead, pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url } }) : ended;
-  const sessionFolder = state.session === null ? null : await run.exportSession(state.session.id);
-  const saved = await run.store.save({ lane: work.lane.id, sequence, document: run.redact(serializeState(state)), sessionFolder });
+  // Text by text: a secret that is also a word of the form must not destroy the whole.
+  const document = serializeState(mapTexts(state, run.redact));
+  const saved = await run.store.save({ lane: work.lane.id, sequence, document, sessionFolder: await exportSession(run, state) });
+  const { lane } = saved;
   if (saved.kind === 'saved') {
     run.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
-    if (run.config.stateStore !== 'ref') await run.forge.deleteSupersededCaches(laneKeyPrefix(work.lane.id), KEPT_CACHES);
-    return { ...saved, sequence };
+    return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
   run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`);
-  return saved;
+  return { saved: { kind: 'not-saved', why: saved.why }, lane };
+}
+
+/** The session is worth less than the state, which does not wait for it. */
+async function exportSession(run: PublishRun, { session }: LaneState): Promise<string | null> {
+  if (session === null) return null;
+  return within(run.stepWithinMs, run.exportSession(session.id)).catch((error: unknown) => {
+    run.log.warning(`The session is not kept, so the next run starts a new one: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  });
+}
+
+/** Housekeeping: what is not deleted now is deleted by a later run. */
+async function tidyCaches({ config, forge, stepWithinMs }: PublishRun, { lane }: Work): Promise<void> {
+  if (config.stateStore === 'ref') return;
+  await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
 /** Tells the repository's counters what this run used, in place of what it had reserved. */
@@ -162,15 +189,17 @@ async function publishComments(run: PublishRun, report: RunReport): Promise<stri
   const issues = report.tasks.filter(({ task }) => worked.has(task.id)).map(({ task }) => ({ thread: task.source.number, taskId: task.id as string | null }));
   const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
   const warnings: string[] = [];
-  for (const { thread, taskId } of [...issues, ...pull]) {
-    try {
-      await run.forge.upsertComment(thread, STATUS_MARKER, run.redact(renderStatusComment(report, taskId)));
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      warnings.push(`The status comment on #${String(thread)} could not be written: ${error.message}`);
-      run.log.warning(warnings.at(-1) ?? '');
+  const warn = (what: string) => (error: unknown): void => {
+    if (!(error instanceof UserError)) throw error;
+    warnings.push(`${what} could not be written: ${error.message}`);
+    run.log.warning(warnings.at(-1) ?? '');
+  };
+  const writeAll = async (): Promise<void> => {
+    for (const { thread, taskId } of [...issues, ...pull]) {
+      await run.forge.upsertComment(thread, STATUS_MARKER, run.redact(renderStatusComment(report, taskId))).catch(warn(`The status comment on #${String(thread)}`));
     }
-  }
+  };
+  await within(run.stepWithinMs, writeAll()).catch(warn('Some of the status comments'));
   return warnings;
 }
 

@@ -1,11 +1,15 @@
 import { expiryOf } from '../core/lease.ts';
+import { QUEUE } from '../core/state.ts';
+import type { Receipt } from '../gate/intake.ts';
 import { cap, flatten } from '../core/plain-text.ts';
-import { count, formatInstant, formatInstantFrom } from './format.ts';
+import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from './format.ts';
 import { code, link, text } from './markdown.ts';
 import { tasksBar } from './progress-bar.ts';
 import type { LaneView } from './run-report.ts';
 
 const shownTransitions = 5;
+/** More than any limit: counters that could not be read count as used up. */
+const unreadable = 1e12;
 
 /** How facts are written down: as Markdown, or as lines of a log. */
 interface Style {
@@ -14,17 +18,19 @@ interface Style {
   code(foreign: string, maxChars: number): string;
   /** Our own words as code. */
   own(words: string): string;
+  strong(words: string): string;
   link(label: string, url: string): string;
 }
 
 const plain = (foreign: string, maxChars: number): string => cap(flatten(foreign), maxChars);
-const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, link };
-const logStyle: Style = { text: plain, code: plain, own: (words) => words, link: (label, url) => `${label} (${plain(url, 300)})` };
+const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, strong: (words) => `**${words}**`, link };
+const logStyle: Style = { text: plain, code: plain, own: (words) => words, strong: (words) => words, link: (label, url) => `${label} (${plain(url, 300)})` };
 
 /** How a lane stands, as Markdown: the answer to `/ralph status` and to orders. */
 export function renderLaneStatus(view: LaneView): string {
   const changes = transitionLines(view, markdownStyle);
   return [
+    ...receiptLines(view, markdownStyle),
     `**Status of lane ${code(view.lane, 60)}**`,
     list(laneFacts(view, markdownStyle)),
     ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
@@ -34,7 +40,7 @@ export function renderLaneStatus(view: LaneView): string {
 
 /** The same as lines of the job log. */
 export function laneStatusLines(view: LaneView): readonly string[] {
-  return [...laneFacts(view, logStyle), ...transitionLines(view, logStyle).map((line) => `change: ${line}`)];
+  return [...receiptLines(view, logStyle), ...laneFacts(view, logStyle), ...transitionLines(view, logStyle).map((line) => `change: ${line}`)];
 }
 
 function laneFacts(view: LaneView, style: Style): readonly string[] {
@@ -48,11 +54,46 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(state?.pause ? [`Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`] : []),
     ...(state?.park ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`] : []),
     `Circuit: ${circuitWord(view, style)}`,
-    `Calls left: ${view.callsRemaining}`,
+    ...usageFacts(view),
     state?.lastRun ? `Last run: ${style.code(`${state.lastRun.outcome} (${state.lastRun.reason})`, 80)}, ${formatInstant(state.lastRun.at)}` : 'Last run: none yet',
     `State: ${style.text(view.restored, 200)}`,
     ...(view.pullRequest === null ? [] : [`Pull request: ${style.link(`#${view.pullRequest.number}`, view.pullRequest.url)}`]),
   ];
+}
+
+function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly string[] {
+  const { maxCallsPerHour, maxTokensPerHour, maxCostUsdPerDay } = limits;
+  const until = (window: { readonly endsAt: number } | null) => (window === null ? '' : `, until ${formatInstantFrom(window.endsAt, now)}`);
+  const of = (used: number, limit: number, write: (amount: number) => string) => `${used >= unreadable ? 'all' : write(used)} of ${write(limit)}`;
+  const tokens = maxTokensPerHour === 0 ? '' : `, ${of(hour?.tokens ?? 0, maxTokensPerHour, formatTokens)} tokens`;
+  return [
+    `This hour, used or reserved: ${of(hour?.calls ?? 0, maxCallsPerHour, String)} calls${tokens}${until(hour)}`,
+    ...(maxCostUsdPerDay === 0 ? [] : [`This day (UTC), used or reserved: ${of(day?.costUsd ?? 0, maxCostUsdPerDay, formatCost)}${until(day)}`]),
+  ];
+}
+
+/** What became of an order: what whoever gave it wants to know first. */
+function receiptLines(view: LaneView, style: Style): readonly string[] {
+  const { receipt, working } = view;
+  if (receipt === null) return [];
+  const tail = working === null ? '' : ` The ${style.link('run', working.runUrl)} that works now goes on to its end; the order holds from the next one on.`;
+  return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
+}
+
+function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, style: Style): string {
+  const whose = lane === QUEUE ? `${style.own(QUEUE)}: all issues without a branch of their own` : style.code(lane, 60);
+  switch (order) {
+    case 'pause': {
+      const by = changed ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
+      return `${style.strong(changed ? 'Paused' : 'Paused already')}${by}: no run of this lane (${whose}) works until ${style.own('/ralph resume')}.`;
+    }
+    case 'resume':
+      return changed ? `${style.strong('Resumed')}: the pause of this lane (${whose}) is over.` : `${style.strong('Nothing to resume')}: the lane is not paused.`;
+    case 'reset-circuit':
+      return changed ? style.strong('Circuit closed.') : style.strong('The circuit was closed already.');
+    case 'reset-session':
+      return changed ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.` : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
+  }
 }
 
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {

@@ -59,6 +59,18 @@ export function fence(foreign: string, maxChars: number): string {
   return `${ticks}text\n${clean.trimEnd()}\n${ticks}`;
 }
 
+/** Markdown of `text` or `prose` in which addresses of runs of this repository are links again; those of any other server or repository stay inert. */
+export function linkRuns(markdown: string, repositoryUrl: string): string {
+  const address = `${text(repositoryUrl, 500)}/actions/runs/`;
+  if (!/^https?:/.test(address)) return markdown;
+  const [before = '', ...others] = markdown.split(address);
+  const linked = others.map((rest) => {
+    const [id = ''] = /^\d{1,20}(?![\w/?#&=%+~-])/.exec(rest) ?? [];
+    return id === '' ? address + rest : link(`run ${id}`, `${repositoryUrl}/actions/runs/${id}`) + rest.slice(id.length);
+  });
+  return [before, ...linked].join('');
+}
+
 /** `label` is Markdown already; only an http(s) address becomes a link. */
 export function link(label: string, url: string): string {
   return /^https?:\/\/[\w.:/?#=&%~+-]+$/.test(url) ? `[${label}](${url})` : label;

@@ -143,18 +143,23 @@ function isQueue({ lane }: RunReport): boolean {
 /** How to go on: a lane is paused by an order, or by a pull request that was closed. */
 function resumption(by: string, report: RunReport): string {
   if (by.startsWith('pull request #')) return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
-  return `To go on, comment \`/ralph resume\` ${isQueue(report) ? 'on the pull request, or run the workflow by hand with the command `resume`' : 'on the issue'}.`;
+  if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
+  const where = report.pullRequest === null ? "one of the lane's issues" : "the pull request or one of the lane's issues";
+  return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
+
+/** The windows do not tell the two apart. */
+const usedOrReserved = 'used, or reserved by runs of other lanes';
 
 function usedUp(reason: ParkReason, report: RunReport): string {
   const { policy } = report;
   switch (reason) {
     case 'calls_per_hour':
-      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are used.`;
+      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${usedOrReserved}.`;
     case 'tokens_per_hour':
-      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are used.`;
+      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are ${usedOrReserved}.`;
     case 'cost_per_day':
-      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is used.`;
+      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${usedOrReserved}.`;
     case 'usage_limit':
       return "The provider's usage limit is reached.";
   }

@@ -5,7 +5,7 @@ import { cap, flatten } from '../core/plain-text.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { laneStatusLines } from './lane-status.ts';
 import { progressBar } from './progress-bar.ts';
-import { doneTasks, type RunReport } from './run-report.ts';
+import { doneTasks, placesWord, type RunReport } from './run-report.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: { readonly done: number; readonly total: number; readonly title: string }): string {
@@ -66,7 +66,7 @@ function numberLines(report: RunReport): readonly string[] {
 function stateLines({ restored, saved }: RunReport): readonly string[] {
   const words = [
     ...(restored === null ? [] : [flatten(restored)]),
-    ...(saved === null ? [] : [saved.kind === 'saved' ? `saved #${saved.sequence} (${flatten(saved.where)})` : `NOT saved: ${flatten(saved.why)}`]),
+    ...(saved === null ? [] : [saved.kind === 'saved' ? `saved #${saved.sequence} (${flatten(placesWord(saved.where))})` : `NOT saved: ${flatten(saved.why)}`]),
   ];
   return words.length === 0 ? [] : [`state: ${words.join(' … ')}`];
 }

@@ -1,6 +1,8 @@
 import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { OpenUsage } from '../core/windows.ts';
+import type { Receipt } from '../gate/intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LaneId, LaneState } from '../core/state.ts';
@@ -59,7 +61,12 @@ export interface LaneView {
   readonly circuit: CircuitWord;
   /** When an open circuit is probed. */
   readonly probeAt: number | null;
-  readonly callsRemaining: number;
+  /** What is used of the repository's windows, and reserved by runs of other lanes. */
+  readonly usage: OpenUsage;
+  /** 0: no limit. */
+  readonly limits: Pick<Policy, 'maxCallsPerHour' | 'maxTokensPerHour' | 'maxCostUsdPerDay'>;
+  /** Of the order that this run was given. */
+  readonly receipt: Receipt | null;
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   readonly taskLabel: string;
   readonly runUrl: string;
@@ -145,6 +152,11 @@ export function lastVerification(report: RunReport): Verification {
 /** Claims that the evidence contradicted, each with its iteration. */
 export function discrepancies(report: RunReport): readonly string[] {
   return report.iterations.flatMap((entry) => entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`));
+}
+
+/** `where` of a saved state. That label and comment events may not write the cache is usual, and explained in the log where it happens. */
+export function placesWord(where: string): string {
+  return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }
 
 /** The instant from which a later run goes on; null when nothing waits for a time. */

@@ -1,9 +1,9 @@
 import type { Verification } from '../core/evidence.ts';
 import type { TaskProgress } from '../core/tasks/task.ts';
 import { formatCost, formatDuration, formatTokens } from './format.ts';
-import { code, codeElement, fence, link, prose, proseLines, table, text } from './markdown.ts';
+import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
-import { discrepancies, lastVerification, type RunReport } from './run-report.ts';
+import { discrepancies, lastVerification, placesWord, type RunReport } from './run-report.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
 export interface Section {
@@ -33,7 +33,7 @@ export function someOf(lines: readonly string[], max: number): readonly string[]
 /** Outcome and what to do next: what a reader sees first. */
 export function headline(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  return `**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`;
+  return linkRuns(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
 }
 
 /** `✅ done`: a task's state as people read it. */
@@ -92,7 +92,7 @@ export function withheldSection(report: RunReport): string {
 }
 
 export function warningSection(report: RunReport): string {
-  return list('Warnings', report.warnings.map((line) => prose(line, 500)));
+  return list('Warnings', report.warnings.map((line) => linkRuns(prose(line, 500), report.repositoryUrl)));
 }
 
 /** The end of the output of the newest verification, when that failed. */
@@ -124,7 +124,7 @@ function storeWord(report: RunReport): string | null {
   const { saved, restored } = report;
   const words = [
     ...(restored === null ? [] : [text(restored, 200)]),
-    ...(saved === null ? [] : [saved.kind === 'saved' ? text(`saved #${saved.sequence} (${saved.where})`, 200) : `**not saved**: ${prose(saved.why, 300)}`]),
+    ...(saved === null ? [] : [saved.kind === 'saved' ? text(`saved #${saved.sequence} (${placesWord(saved.where)})`, 200) : `**not saved**: ${prose(saved.why, 300)}`]),
   ];
   return words.length === 0 ? null : words.join(' … ');
 }

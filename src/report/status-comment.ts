@@ -7,7 +7,7 @@ import { code, link, prose } from './markdown.ts';
 import { COMMANDS, nearestCommand } from '../core/command.ts';
 import { tasksBar } from './progress-bar.ts';
 import { doneTasks, iterationsOn, type LaneView, type RunReport, type TaskReport } from './run-report.ts';
-import { commitLink, headline, stateWord, verificationWord } from './sections.ts';
+import { commitLink, headline, stateWord, verificationWord, warningSection } from './sections.ts';
 
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
@@ -34,22 +34,26 @@ export function renderStatusComment(report: RunReport, taskId: TaskId | null): s
   ].join('\n\n');
 }
 
-/** The answer to a `/ralph` comment, to be upserted under its first line. */
-export function renderAnswer(answer: Answer['text'], view: LaneView): string {
+/** The answer to a label or a `/ralph` comment, to be upserted under its first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). */
+export function renderAnswer(answer: Answer['text'], report: RunReport, view: LaneView | null): string {
+  const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
+  const why = [...(asAsked ? [] : [headline(report)]), ...(report.warnings.length === 0 ? [] : [warningSection(report)])];
+  const status = view === null ? [`<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`] : [renderLaneStatus(view)];
   switch (answer.kind) {
     case 'status':
-      return [STATUS_MARKER, renderLaneStatus(view)].join('\n\n');
+      return [STATUS_MARKER, ...why, ...status].join('\n\n');
     case 'help':
-      return [STATUS_MARKER, help(answer.word), renderLaneStatus(view)].join('\n\n');
+      return [STATUS_MARKER, ...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':
-      return [REFUSAL_MARKER, `**Not done.** ${prose(answer.why, 500)}`].join('\n\n');
+      return [REFUSAL_MARKER, report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`].join('\n\n');
   }
 }
 
-function help(word: string): string {
+function help(word: string, view: LaneView | null): string {
   const meant = nearestCommand(word);
   const shown = cap(flatten(word), 40);
-  const opening = shown === '' ? 'Say what to do.' : `There is no command ${code(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
+  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. Whoever may write to this repository can say in a comment:`;
+  const opening = shown === '' ? greeting : `There is no command ${code(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
   return [opening, '', ...Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`)].join('\n');
 }
 

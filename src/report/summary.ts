@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../core/journal.ts';
 import { formatCost, formatDuration, formatTokens } from './format.ts';
 import { renderLaneStatus } from './lane-status.ts';
-import { code, link, prose, proseLines, table, text } from './markdown.ts';
+import { code, link, linkRuns, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { iterationResult } from './progress.ts';
 import { iterationsOn, type RunReport } from './run-report.ts';
@@ -36,7 +36,7 @@ export function renderSummary(report: RunReport): string {
 
 function opening(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  return `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`;
+  return linkRuns(`## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
 }
 
 function taskSection(report: RunReport): string {

@@ -26,7 +26,7 @@ export function createBudgetStore(cells: CellStore, now: () => number): BudgetSt
       if (budget === looked.budget && looked.problem === null) return looked;
       const written = await cells.write(BUDGET, looked.head, serializeBudget(budget));
       if (written.kind === 'written') return { kind: 'budget', budget, problem: looked.problem };
-      if (written.kind === 'unavailable') return written;
+      if (written.kind === 'refused' || written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
     }
     return { kind: 'unavailable', why: `it changed ${MAX_TRIES} times while it was written` };
   }

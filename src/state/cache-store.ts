@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/cache-keys.ts';
 import type { LaneId } from '../core/state.ts';
-import type { CopyStore, RestoredCopy, SavedState, StateCopy } from '../ports.ts';
+import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports.ts';
 import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
@@ -11,7 +11,7 @@ import { readStateFolder, writeStateFolder } from './state-folder.ts';
 export interface CacheStoreOptions {
   /** Program and arguments that start the cache worker. */
   readonly workerCommand: readonly [string, ...string[]];
-  /** A private folder on this machine; restored session folders stay in it. */
+  /** A private folder on this machine, the same in main and post; restored session folders stay in it. */
   readonly stagingFolder: string;
   /** The run's environment; the worker gets only what the cache library needs of it. */
   readonly environment: Environment;
@@ -30,8 +30,6 @@ export const cacheTimeouts = { restoreTimeoutMs: 8_000, saveTimeoutMs: 12_000 } 
 
 /** The Actions cache as a store of copies: a fresh entry per save, the newest of the lane at restore. */
 export function createCacheStore(options: CacheStoreOptions): CopyStore {
-  // A cache that hung once is not asked the same again: each wait would cost the run its limit once more.
-  const hung = new Map<CacheRequest['kind'], string>();
   return { restore, save };
 
   async function restore(lane: LaneId): Promise<RestoredCopy> {
@@ -52,8 +50,8 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     }).catch((error: unknown) => unavailable(messageOf(error)));
   }
 
-  async function save(copy: StateCopy): Promise<SavedState> {
-    return within('save', async ({ workFolder, ask }): Promise<SavedState> => {
+  async function save(copy: StateCopy): Promise<SavedCopy> {
+    return within('save', async ({ workFolder, ask }): Promise<SavedCopy> => {
       await writeCopy(join(workFolder, stateFolderName), copy);
       const key = `${sequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
       const end = await ask({ kind: 'save', key });
@@ -69,9 +67,9 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     readonly ask: (request: CacheRequest) => Promise<WorkerEnd>;
   }
 
-  async function within<Result extends RestoredCopy | SavedState>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
-    const obstacle = cacheObstacle(kind, options.environment) ?? hung.get(kind);
-    if (obstacle !== undefined && obstacle !== null) throw new Error(obstacle);
+  async function within<Result extends RestoredCopy | SavedCopy>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
+    const obstacle = cacheObstacle(kind, options.environment) ?? (await hangOf(kind));
+    if (obstacle !== null) throw new Error(obstacle);
     await mkdir(options.stagingFolder, { recursive: true });
     const folder = await mkdtemp(join(await realpath(options.stagingFolder), `${kind}-`));
     const workFolder = join(folder, 'work');
@@ -98,8 +96,22 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
         options.log.debug(line);
       },
     });
-    if (end.kind === 'hung') hung.set(request.kind, end.why);
+    if (end.kind === 'hung') await noteHang(request.kind, end.why);
     return end;
+  }
+
+  /** A cache that hung once is not asked the same again, in post neither: each wait would cost the run its limit once more. */
+  async function noteHang(kind: CacheRequest['kind'], why: string): Promise<void> {
+    await writeFile(hangFile(kind), why).catch(() => undefined);
+  }
+
+  /** How it hung before in this run; null: it did not. */
+  async function hangOf(kind: CacheRequest['kind']): Promise<string | null> {
+    return readFile(hangFile(kind), 'utf8').catch(() => null);
+  }
+
+  function hangFile(kind: CacheRequest['kind']): string {
+    return join(options.stagingFolder, `hung-${kind}`);
   }
 
   /** The session is worth less than the document: when it cannot be kept, the document is kept without it. */
@@ -118,7 +130,7 @@ function unavailable(why: string): RestoredCopy {
   return { kind: 'unavailable', why };
 }
 
-function notSaved(why: string): SavedState {
+function notSaved(why: string): SavedCopy {
   return { kind: 'not-saved', why };
 }
 

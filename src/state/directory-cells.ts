@@ -50,22 +50,27 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   }
 
   async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
-    return answered<CellWritten>(async () => {
-      const content = Buffer.from(text);
-      if (content.length > MAX_BYTES) throw new Error(`the text is larger than ${MAX_BYTES / 1024} KiB`);
-      const stored = await newest(name);
-      if ((stored?.head ?? null) !== expected || isBeingWritten(stored)) return { kind: 'conflict' };
-      await prepareFolder();
-      const generation = (stored?.generation ?? 0) + 1;
-      if (!(await publish(fileOf(name, generation), content))) return { kind: 'conflict' };
-      if (!(await isInTime(name, generation))) {
-        await rm(fileOf(name, generation), { force: true });
-        return { kind: 'conflict' };
-      }
-      await syncFolder(folder);
-      await tidy(name);
-      return { kind: 'written', head: headOf(generation, content) };
-    });
+    try {
+      return await writeNewest(name, expected, Buffer.from(text));
+    } catch (error) {
+      return { kind: forbids.has(codeOf(error)) ? 'refused' : 'unavailable', why: describe(error, folder) };
+    }
+  }
+
+  async function writeNewest(name: CellName, expected: CellHead | null, content: Buffer): Promise<CellWritten> {
+    if (content.length > MAX_BYTES) throw new Error(`the text is larger than ${MAX_BYTES / 1024} KiB`);
+    const stored = await newest(name);
+    if ((stored?.head ?? null) !== expected || isBeingWritten(stored)) return { kind: 'conflict' };
+    await prepareFolder();
+    const generation = (stored?.generation ?? 0) + 1;
+    if (!(await publish(fileOf(name, generation), content))) return { kind: 'conflict' };
+    if (!(await isInTime(name, generation))) {
+      await rm(fileOf(name, generation), { force: true });
+      return { kind: 'conflict' };
+    }
+    await syncFolder(folder);
+    await tidy(name);
+    return { kind: 'written', head: headOf(generation, content) };
   }
 
   async function newest(name: CellName): Promise<Stored | null> {
@@ -156,6 +161,9 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
     }
   }
 }
+
+/** What the system says to a user who may not write there: later it says the same. */
+const forbids: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** What `link` says on file systems without hard links. */
 const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);

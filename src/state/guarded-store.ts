@@ -2,7 +2,7 @@ import { claimRecord, emptyRecord, orderRecord, parseRecord, releaseRecord, save
 import type { Lease } from '../core/lease.ts';
 import type { OrderGiven } from '../core/orders.ts';
 import type { LaneId } from '../core/state.ts';
-import type { CellHead, CellStore, Claimed, Ordered, SavedState, StateCopy } from '../ports.ts';
+import type { CellHead, CellStore, Claimed, Ordered, Released, StateCopy } from '../ports.ts';
 
 /** Lanes' records in compare-and-swap cells: one run at a time works on a lane, and nobody's order is lost. */
 export interface GuardedStore {
@@ -10,7 +10,7 @@ export interface GuardedStore {
   restore(lane: LaneId): Promise<RestoredRecord>;
   claim(lane: LaneId): Promise<Claimed>;
   save(copy: StateCopy): Promise<SavedRecord>;
-  release(lane: LaneId): Promise<void>;
+  release(lane: LaneId): Promise<Released>;
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
 }
 
@@ -20,8 +20,14 @@ export type RestoredRecord =
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** `outrun`: another run has the lane or has saved since; this run's copy must be kept nowhere. */
-export type SavedRecord = SavedState | { readonly kind: 'outrun'; readonly why: string };
+/** The lane is free of this run, unless it is said to be held. */
+export type SavedRecord =
+  | { readonly kind: 'saved' }
+  /** This run saved it before, and nothing was written now. */
+  | { readonly kind: 'already' }
+  /** Another run has the lane or has saved since; this run's copy must be kept nowhere. */
+  | { readonly kind: 'outrun'; readonly why: string }
+  | { readonly kind: 'not-saved'; readonly why: string; readonly lane: Released };
 
 export interface GuardedStoreOptions {
   readonly cells: CellStore;
@@ -40,6 +46,8 @@ interface Seen {
 
 type Looked = { readonly kind: 'seen'; readonly seen: Seen; readonly problem: string | null } | Exclude<RestoredRecord, { kind: 'record' }>;
 type Changed = { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'stop' };
+/** `last`: the newest record that was seen; null: none was. */
+type Done = { readonly kind: 'done' } | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
 
 export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): GuardedStore {
   /** What this process last saw of a lane: a write that builds on it needs no second look unless somebody was faster. */
@@ -57,12 +65,13 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     const wanted = lease();
     const seen = known.get(lane);
     const outage = outages.get(lane);
-    if (seen === undefined) return outage === undefined ? { kind: 'changed' } : { kind: 'unguarded', why: outage };
+    if (seen === undefined) return outage === undefined ? { kind: 'changed' } : { kind: 'unavailable', why: outage };
     const claimed = claimRecord(seen.record, wanted, now());
     if (claimed.kind === 'taken') return claimed;
     const written = await write(lane, seen, claimed.record);
     if (written.kind === 'written') return { kind: 'claimed', sequence: seen.record.sequence };
-    if (written.kind === 'unavailable') return { kind: 'unguarded', why: written.why };
+    if (written.kind === 'refused') return { kind: 'unguarded', why: written.why };
+    if (written.kind === 'unavailable') return written;
     const looked = await look(lane);
     if (looked.kind !== 'seen') return { kind: 'changed' };
     const { record } = looked.seen;
@@ -73,53 +82,67 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
   }
 
   async function save({ lane, sequence, document }: StateCopy): Promise<SavedRecord> {
-    let outrunBy: LaneRecord | null = null;
+    let isTried = false;
+    let stopped: SavedRecord | null = null;
     const changed = await change(lane, (record) => {
       const saved = saveRecord(record, { sequence, document }, lease(), now());
-      if (saved.kind === 'outrun') outrunBy = record;
-      return saved.kind === 'record' ? saved : { kind: 'stop' };
+      if (saved.kind === 'outrun') stopped = { kind: 'outrun', why: describeOutrun(record) };
+      // After a try of our own, only the answer to it was lost.
+      if (saved.kind === 'already' && !isTried) stopped = saved;
+      if (saved.kind !== 'record') return { kind: 'stop' };
+      isTried = true;
+      return saved;
     });
-    if (outrunBy !== null) return { kind: 'outrun', why: describeOutrun(outrunBy) };
-    if (changed.kind === 'unavailable') return { kind: 'not-saved', why: changed.why };
+    if (stopped !== null) return stopped;
+    if (changed.kind === 'undone') return { kind: 'not-saved', why: changed.why, lane: laneAfter(changed) };
     const back = await cells.readHead(lane);
-    if (back.kind === 'unavailable') return { kind: 'not-saved', why: `it could not be read back: ${back.why}` };
-    if (back.head === known.get(lane)?.head) return { kind: 'saved', where: cells.place };
+    if (back.kind === 'unavailable') return { kind: 'not-saved', why: `it could not be read back: ${back.why}`, lane: { kind: 'free' } };
+    if (back.head === known.get(lane)?.head) return { kind: 'saved' };
     const looked = await look(lane);
     const isThere = looked.kind === 'seen' && (looked.seen.record.sequence > sequence || (looked.seen.record.sequence === sequence && looked.seen.record.savedBy === lease().mark));
-    return isThere ? { kind: 'saved', where: cells.place } : { kind: 'not-saved', why: `what was read back from the ${cells.place} is not what was saved` };
+    const why = `what was read back from the ${cells.place} is not what was saved`;
+    return isThere ? { kind: 'saved' } : { kind: 'not-saved', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
   }
 
-  async function release(lane: LaneId): Promise<void> {
+  async function release(lane: LaneId): Promise<Released> {
     const { mark } = lease();
-    await change(lane, (record) => {
+    const changed = await change(lane, (record) => {
       const released = releaseRecord(record, mark);
       return released === null ? { kind: 'stop' } : { kind: 'record', record: released };
     });
+    return changed.kind === 'done' ? { kind: 'free' } : laneAfter(changed);
+  }
+
+  /** Who has never been seen to hold the lane, as one who may not write there, does not hold it. */
+  function laneAfter({ why, last }: Pick<Extract<Done, { kind: 'undone' }>, 'why' | 'last'>): Released {
+    return last !== null && last.lease?.mark !== lease().mark ? { kind: 'free' } : { kind: 'held', why };
   }
 
   async function order(lane: LaneId, given: OrderGiven): Promise<Ordered> {
     const changed = await change(lane, (record) => ({ kind: 'record', record: orderRecord(record, given) }));
-    return changed.kind === 'unavailable' ? { kind: 'not-kept', why: changed.why } : { kind: 'kept', where: cells.place };
+    return changed.kind === 'undone' ? { kind: 'not-kept', why: changed.why } : { kind: 'kept', where: cells.place };
   }
 
   /** Changes the newest record; looks again when somebody was faster. */
-  async function change(lane: LaneId, to: (record: LaneRecord) => Changed): Promise<{ readonly kind: 'done' } | { readonly kind: 'unavailable'; readonly why: string }> {
+  async function change(lane: LaneId, to: (record: LaneRecord) => Changed): Promise<Done> {
     let seen = known.get(lane);
+    let last: LaneRecord | null = null;
     for (let tried = 0; tried < MAX_TRIES; tried += 1) {
       if (seen === undefined) {
         const looked = await look(lane);
-        if (looked.kind === 'newer') return { kind: 'unavailable', why: `the ${cells.place} was written by a newer version of this action (record version ${looked.version})` };
-        if (looked.kind === 'unavailable') return looked;
+        if (looked.kind === 'newer') return { kind: 'undone', why: `the ${cells.place} was written by a newer version of this action (record version ${looked.version})`, last };
+        if (looked.kind === 'unavailable') return { kind: 'undone', why: looked.why, last };
         seen = looked.seen;
       }
+      last = seen.record;
       const changed = to(seen.record);
       if (changed.kind === 'stop') return { kind: 'done' };
       const written = await write(lane, seen, changed.record);
       if (written.kind === 'written') return { kind: 'done' };
-      if (written.kind === 'unavailable') return written;
+      if (written.kind !== 'conflict') return { kind: 'undone', why: written.why, last };
       seen = undefined;
     }
-    return { kind: 'unavailable', why: `the ${cells.place} changed ${MAX_TRIES} times while it was written` };
+    return { kind: 'undone', why: `the ${cells.place} changed ${MAX_TRIES} times while it was written`, last };
   }
 
   async function look(lane: LaneId): Promise<Looked> {

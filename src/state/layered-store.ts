@@ -1,5 +1,5 @@
 import { parseState, type LaneId, type LaneState, type ParsedState } from '../core/state.ts';
-import type { Claimed, CopyStore, Ordered, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports.ts';
+import type { Claimed, CopyStore, Ordered, Released, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports.ts';
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
 
 /** A guarded store that decides, and copies that also carry session folders. Each may be absent, but not both. */
@@ -23,6 +23,8 @@ export function createLayeredStore({ guarded, copies }: LayeredStoreOptions): St
 
   async function restore(lane: LaneId): Promise<RestoredState> {
     const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
+    // Leases, orders and often the newest copy are there alone: without it a copy is no basis to work on.
+    if (record?.kind === 'unavailable') return record;
     if (record?.kind === 'newer') return { kind: 'newer', version: record.version, origin: guarded?.place ?? '' };
     const found = candidates(lane, record, copy);
     const newer = found.find(({ parsed }) => parsed.kind === 'newer');
@@ -54,7 +56,6 @@ export function createLayeredStore({ guarded, copies }: LayeredStoreOptions): St
 
   function problemsOf(record: RestoredRecord | null, copy: RestoredCopy | null): readonly string[] {
     return [
-      ...(record?.kind === 'unavailable' ? [`The state's ${guarded?.place ?? ''} cannot be reached: ${record.why}.`] : []),
       ...(record?.kind === 'record' && record.problem !== null ? [`The state's ${guarded?.place ?? ''} cannot be read: ${record.problem}. It is written anew.`] : []),
       ...(copy?.kind === 'unavailable' ? [`The state's ${copies?.place ?? ''} cannot be read: ${copy.why}.`] : []),
     ];
@@ -68,22 +69,28 @@ export function createLayeredStore({ guarded, copies }: LayeredStoreOptions): St
   async function save(copy: StateCopy): Promise<SavedState> {
     const record = guarded === null ? null : await guarded.save(copy);
     // A copy of a run that lost its lane would come back as the newest one day.
-    if (record?.kind === 'outrun') return { kind: 'not-saved', why: record.why };
+    if (record?.kind === 'outrun') return { kind: 'not-saved', why: record.why, lane: free };
+    // Others may have built on it since: copied now, an old number would be the newest entry.
+    if (record?.kind === 'already') return { kind: 'saved', where: `${guarded?.place ?? ''} ✓`, lane: free };
     const kept = copies === null ? null : await copies.store.save(copy);
     const results = [...(kept === null ? [] : [{ place: copies?.place ?? '', result: kept }]), ...(record === null ? [] : [{ place: guarded?.place ?? '', result: record }])];
     const isWhole = results.every(({ result }) => result.kind === 'saved');
     const where = results.map(({ place, result }) => (result.kind === 'saved' ? `${place} ✓` : `${place} ✗: ${result.why}`)).join(isWhole ? ' ' : ', ');
-    return results.some(({ result }) => result.kind === 'saved') ? { kind: 'saved', where } : { kind: 'not-saved', why: where };
+    const laneNow = record?.kind === 'not-saved' ? record.lane : free;
+    return results.some(({ result }) => result.kind === 'saved') ? { kind: 'saved', where, lane: laneNow } : { kind: 'not-saved', why: where, lane: laneNow };
   }
 
-  async function release(lane: LaneId): Promise<void> {
-    await guarded?.release(lane);
+  async function release(lane: LaneId): Promise<Released> {
+    return guarded === null ? free : guarded.release(lane);
   }
 
   async function order(...[lane, given]: Parameters<StateStore['order']>): Promise<Ordered> {
     return guarded === null ? { kind: 'unsupported', why: `the ${copies?.place ?? 'store'} keeps no orders` } : guarded.order(lane, given);
   }
 }
+
+/** Also of a lane that nothing can hold. */
+const free: Released = { kind: 'free' };
 
 /** `ref, cache was 3 behind`; `cache and ref` when they agree. */
 function describeOrigin(newest: Candidate, others: readonly Candidate[]): string {

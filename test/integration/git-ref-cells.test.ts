@@ -46,6 +46,10 @@ async function readOne(cells: CellStore, name = 'queue'): Promise<CellRead> {
 
 const conflict = { kind: 'conflict' };
 
+function refused(why: string | RegExp): { readonly kind: string; readonly why: unknown } {
+  return { ...unavailable(why), kind: 'refused' };
+}
+
 function unavailable(why: string | RegExp): { readonly kind: string; readonly why: unknown } {
   return { kind: 'unavailable', why: expect.stringMatching(why) };
 }
@@ -277,31 +281,34 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     const cells = await scene.machine({ access: { kind: 'token', token: readOnlyToken } });
     const read = await readOne(cells);
     expect(read).toMatchObject({ kind: 'found', text: '1' });
-    expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(unavailable(/the token may not do this.*contents: write/));
+    expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(refused(/the token may not do this.*contents: write/));
   });
 
   test.each(['', 'ghs_wrongwrongwrongwrong'])('the token %j', async (wrong) => {
     await using scene = await setScene();
     const cells = await scene.machine({ access: { kind: 'token', token: wrong } });
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('the token was not accepted'));
+    for (const answer of [await readOne(cells), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('the token was not accepted'));
+    expect(await cells.write('queue', null, '1')).toEqual(refused('the token was not accepted'));
   });
 
   test.each([
-    [404, 'there is no repository'],
-    [429, 'limits the rate of requests'],
-    [403, 'contents: write'],
-    [500, 'cannot be reached or is broken'],
-  ])('status %i for all: %s', async (status, why) => {
+    [404, 'unavailable', 'there is no repository'],
+    [429, 'unavailable', 'limits the rate of requests'],
+    [401, 'refused', 'was not accepted'],
+    [403, 'refused', 'contents: write'],
+    [500, 'unavailable', 'cannot be reached or is broken'],
+  ])('status %i for all: a write is %s, %s', async (status, kind, why) => {
     await using scene = await setScene();
     await using way = await startWay(scene.server, () => Promise.resolve(status));
     const cells = await scene.machine({ url: way.url });
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable(why));
+    for (const answer of [await readOne(cells), await cells.readHead('queue')]) expect(answer).toEqual(unavailable(why));
+    expect(await cells.write('queue', null, '1')).toEqual({ ...unavailable(why), kind });
   });
 
   test('a hook or ruleset that refuses the push', async () => {
     await using scene = await setScene();
     await scene.server.setRule('protected-branch');
-    expect(await (await scene.machine()).write('queue', null, '1')).toEqual(unavailable('refs/ralph/state/\\*\\*'));
+    expect(await (await scene.machine()).write('queue', null, '1')).toEqual(refused('refs/ralph/state/\\*\\*'));
   });
 
   test.each([
@@ -315,20 +322,28 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable(why));
   });
 
-  // Words of GitHub that only GitHub says.
+  // Words of GitHub that only GitHub says, and words of a bad network that look like them.
   test.each([
-    ['[remote rejected] (push declined due to repository rule violations)\nremote: error: GH013: Repository rule violations found', 'a rule or hook of the repository'],
-    ['[remote rejected] (pre-receive hook declined)', 'a rule or hook of the repository'],
-    ['remote: Write access to repository not granted.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'the token may not do this'],
-    ['remote: This repository was archived so it is read-only.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'the token may not do this'],
-    ['remote: Invalid username or token.\nfatal: Authentication failed for \'u\'', 'the token was not accepted'],
-    ['remote: Repository not found.\nfatal: repository \'u\' not found', 'there is no repository'],
-    ['fatal: unable to access \'u\': The requested URL returned error: 429', 'limits the rate'],
-    ['[remote rejected] (Internal Server Error)', 'git could not do it'],
-  ])('%j: %s', (words, why) => {
+    ['[remote rejected] (push declined due to repository rule violations)\nremote: error: GH013: Repository rule violations found', 'refused', 'a rule or hook of the repository'],
+    ['[remote rejected] (pre-receive hook declined)', 'refused', 'a rule or hook of the repository'],
+    ['remote: Write access to repository not granted.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'refused', 'the token may not do this'],
+    ['remote: This repository was archived so it is read-only.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'refused', 'the token may not do this'],
+    ['remote: Invalid username or token.\nfatal: Authentication failed for \'u\'', 'refused', 'the token was not accepted'],
+    ['remote: Repository not found.\nfatal: repository \'u\' not found', 'unavailable', 'there is no repository'],
+    ['fatal: unable to access \'u\': The requested URL returned error: 429', 'unavailable', 'limits the rate'],
+    ['remote: You have exceeded a secondary rate limit.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'unavailable', 'limits the rate'],
+    ['error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403', 'refused', 'the token may not do this'],
+    ['remote: Permission to octo/sample.git denied to github-actions[bot].', 'refused', 'the token may not do this'],
+    ['[remote rejected] (deny updating a hidden ref)', 'refused', 'a rule or hook of the repository'],
+    ['fatal: unable to access \'u\': Failed to connect to github.com port 443 after 403 ms: Could not connect to server', 'unavailable', 'cannot be reached'],
+    ['fatal: unable to access \'https://github.com/octo/read-only.git/\': Failed to connect to github.com port 443', 'unavailable', 'cannot be reached'],
+    ['fatal: unable to access \'u\': Recv failure: Connection reset by peer', 'unavailable', 'cannot be reached'],
+    ['[remote rejected] refs/ralph/state/issue-429 (pre-receive hook declined)', 'refused', 'a rule or hook of the repository'],
+    ['[remote rejected] (Internal Server Error)', 'unavailable', 'git could not do it'],
+  ])('%j: %s, %s', (words, kind, why) => {
     const told = explainStateRefusal(words, { url: 'https://github.com/octo/sample.git', isOwn: false });
-    expect(told).toContain(why);
-    expect(told).not.toContain('\n');
+    expect(told).toEqual({ kind, why: expect.stringContaining(why) });
+    expect(told.why).not.toContain('\n');
   });
 
   test('no folder to work in, no git: an answer, not an exception', async () => {
@@ -378,7 +393,7 @@ describe('a server in trouble', () => {
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000 });
     expect(await cells.write('queue', null, '1')).toEqual(unavailable('git push was not answered within 1 s'));
-    expect(await cells.write('queue', null, '1')).toEqual(unavailable('not tried again'));
+    expect(await cells.write('queue', null, '1')).toEqual(unavailable('is not tried again yet'));
     expect(await cells.readHead('queue')).toEqual({ kind: 'head', head: null });
     expect(pushes).toBe(1);
   });
@@ -409,8 +424,23 @@ describe('a server in trouble', () => {
     // fetch, push and ls-remote wait once each; half a second more for two cores that are busy with other tests.
     expect(performance.now() - startedAt).toBeLessThan(3 * 500 + 3_000);
     const asked = requests;
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('is not tried again'));
+    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('is not tried again yet'));
     expect(requests).toBe(asked);
+  });
+
+  test.each([
+    ['59.9 s later', 'unavailable', 59_900],
+    ['a minute later', 'written', 60_000],
+    ['after the clock was set back by an hour', 'written', -3_600_000],
+  ])('a server that was silent at one claim is well again: the save %s is %s', async (_, kind, laterMs) => {
+    await using scene = await setScene();
+    let [now, isSilent] = [1_790_000_000_000, true];
+    await using way = await startWay(scene.server, () => Promise.resolve(isSilent ? 'silent' : 'open'));
+    const cells = await scene.machine({ url: way.url, timeoutMs: 1_000, now: () => now });
+    expect(await cells.write('queue', null, 'claim')).toEqual(unavailable('gives no answer'));
+    [now, isSilent] = [now + laterMs, false];
+    expect(await cells.write('queue', null, 'save')).toMatchObject({ kind });
+    expect(await cells.readHead('queue')).toMatchObject({ kind: kind === 'written' ? 'head' : 'unavailable' });
   });
 });
 
@@ -451,7 +481,7 @@ describe('access', () => {
     const basic = Buffer.from(`x-access-token:${token}`).toString('base64');
     await writeFile(hook, `#!/bin/sh\necho "you sent ${token}, ${basic}" >&2\nexit 1\n`, { mode: 0o755 });
     const written = await (await scene.machine()).write('queue', null, '1');
-    expect(written).toEqual(unavailable(/you sent \*\*\*/));
+    expect(written).toEqual(refused(/you sent \*\*\*/));
     expect(JSON.stringify(written)).not.toContain(token);
     expect(JSON.stringify(written)).not.toContain(basic);
   });

@@ -216,6 +216,25 @@ describe('a branch that somebody else pushed to during the run', () => {
   });
 });
 
+describe('a server that does not answer', () => {
+  test.each([
+    ['to the look before it', '/info/refs', 'cannot be read'],
+    ['to the push', '/git-receive-pack', 'took too long'],
+  ])('%s costs a push its time limit and no second try, and is named', async (_, path, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let unanswered = 0;
+    await using way = await startWay(scene.server, (asked) => {
+      const isSilent = asked.split('?')[0]?.endsWith(path) === true;
+      unanswered += isSilent ? 1 : 0;
+      return Promise.resolve(isSilent ? 'silent' : 'open');
+    });
+    const pushed = scene.remote({ url: way.url, commandTimeoutMs: 1_000 }).push({ branch, commit, start: { kind: 'fresh' } }).catch((error: unknown) => ({ why: String(error) }));
+    expect(await pushed).toMatchObject({ why: expect.stringContaining(why) as string });
+    expect(unanswered).toBe(1);
+  });
+});
+
 describe('a server that cannot be reached is tried once more', () => {
   const push = (scene: Scene, url: string, commit: string) => scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
 

@@ -26,7 +26,7 @@ export interface ForgeFixture extends AsyncDisposable {
 }
 
 /** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
-export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly caches?: CacheShelf } = {}): Promise<ForgeFixture> {
+export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly retries?: number; readonly caches?: CacheShelf } = {}): Promise<ForgeFixture> {
   const branches: Record<string, string> = { main: 'a'.repeat(40), 'ralph/queue': 'b'.repeat(40) };
   const identity: TokenIdentity = options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
   const github = await startGitHub({
@@ -40,7 +40,7 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
   const debugLines: string[] = [];
   const write = (text: string) => void logged.push(text);
   const log: Log = { info: write, warning: write, error: write, group: (_title, body) => body() };
-  const nextRun = () => createForge({ token: options.sentToken ?? token, apiUrl: github.url, repository: { owner: 'octo', repo: 'demo' }, log, debug: (text) => void debugLines.push(text), now: () => now, pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1 } });
+  const nextRun = () => createForge({ token: options.sentToken ?? token, apiUrl: github.url, repository: { owner: 'octo', repo: 'demo' }, log, debug: (text) => void debugLines.push(text), now: () => now, pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1, retries: options.retries ?? 2 } });
   return {
     github,
     forge: nextRun(),

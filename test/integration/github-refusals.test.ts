@@ -122,6 +122,20 @@ describe('a failure of GitHub or of the network', () => {
     expect(at.forge.requestCount()).toBe(3);
   });
 
+  test.each(failures)('%s ends at the first attempt where nobody can wait', async (_what, effect) => {
+    await using at = await openForge({ requestMs: 100, retries: 0 });
+    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect });
+    expect((await refusedWith(at.forge.defaultBranch())).kind).toBe('infrastructure');
+    expect(at.forge.requestCount()).toBe(1);
+  });
+
+  test('a short pause that GitHub asks for is none that post can make', async () => {
+    await using at = await openForge({ retries: 0 });
+    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: 'You have exceeded a secondary rate limit.' }, headers: { 'retry-after': '2' } } });
+    expect((await refusedWith(at.forge.defaultBranch())).message).toContain('secondary rate limit');
+    expect(at.forge.requestCount()).toBe(1);
+  });
+
   test('a server that is not there ends with its address', async () => {
     const at = await openForge();
     await at[Symbol.asyncDispose]();
@@ -159,6 +173,6 @@ describe('what GitHub says', () => {
 
 test('an API address that is none ends with an explanation', async () => {
   const log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: <T>(_title: string, body: () => Promise<T>) => body() };
-  const forge = createForge({ token, apiUrl: 'nonsense', repository: { owner: 'octo', repo: 'demo' }, log, now: () => now, pace: { requestMs: 1000, secondMs: 1 } });
+  const forge = createForge({ token, apiUrl: 'nonsense', repository: { owner: 'octo', repo: 'demo' }, log, now: () => now, pace: { requestMs: 1000, secondMs: 1, retries: 2 } });
   expect((await refusedWith(forge.defaultBranch())).message).toContain('GitHub could not be reached to read the repository, at nonsense: ');
 });

@@ -6,6 +6,7 @@ import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../sandbox/cache-service.ts';
+import type { CopyStore } from '../../src/ports.ts';
 import { cacheFixture, copyOf, patientMs, runEnvironment, shortMs, workerCommand } from './state-cache-fixture.ts';
 
 interface FaultCase {
@@ -187,7 +188,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     const stagingFolder = join(cache.folder, 'staging');
     const store = cache.store({ stagingFolder, restoreTimeoutMs: limitMs ?? patientMs });
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
-    expect(await readdir(stagingFolder)).toEqual([]);
+    expect((await readdir(stagingFolder)).filter((name) => name !== 'hung-restore')).toEqual([]);
   });
 
   test('a service that is gone', async () => {
@@ -243,6 +244,21 @@ describe('the worker never outlives its use', () => {
     expect(await store.restore('issue-1')).toMatchObject({ kind: 'unavailable', why: expect.stringMatching(/no result within 3 s/) as string });
     expect(cache.service.requests.length).toBe(1);
     expect(await store.save(copyOf('queue', 1, '{}', null))).toMatchObject({ kind: 'saved' });
+  });
+
+  test.each(['restore', 'save'] as const)('nor is it by post, which is another process of the same run: %s', async (kind) => {
+    await using cache = await cacheFixture();
+    const stagingFolder = join(cache.folder, 'staging');
+    Object.assign(cache.service.faults, { lookup: 'hang', reserve: 'hang' });
+    const ask = (store: CopyStore) => (kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}', null)));
+    await ask(cache.store({ stagingFolder, restoreTimeoutMs: shortMs, saveTimeoutMs: shortMs }));
+    const asked = cache.service.requests.length;
+    delete cache.service.faults.lookup;
+    delete cache.service.faults.reserve;
+    expect(await ask(cache.store({ stagingFolder }))).toMatchObject({ why: expect.stringMatching(/no result within 3 s/) as string });
+    expect(cache.service.requests.length).toBe(asked);
+    // Another run has a folder of its own.
+    expect(await ask(cache.store())).not.toHaveProperty('why');
   });
 
   test('when the action is killed, it ends by itself', async () => {

@@ -85,7 +85,7 @@ describe('compare-and-swap', () => {
         const [found] = await cells.read(['queue']);
         if (found.kind === 'unavailable') throw new Error(found.why);
         const written = await cells.write('queue', found.kind === 'found' ? found.head : null, String(found.kind === 'found' ? Number(found.text) + 1 : 1));
-        if (written.kind === 'unavailable') throw new Error(written.why);
+        if ('why' in written) throw new Error(written.why);
         if (written.kind === 'written') counted += 1;
       }`;
     await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', counter])));

@@ -148,11 +148,17 @@ describe('a disk that does not do what it should', () => {
     expect(await read(place.cells)).toEqual({ kind: 'found', head: place.head, text: 'two' });
   });
 
-  test.each(['ENOSPC', 'EACCES', 'EROFS', 'EIO'])('%s is told as a sentence', async (code) => {
+  test.each([
+    ['ENOSPC', 'unavailable', /: the disk is full$/],
+    ['EDQUOT', 'unavailable', /: the disk quota is used up$/],
+    ['EIO', 'unavailable', /^EIO: the system says$/],
+    ['EACCES', 'refused', /: this user may not write there$/],
+    ['EROFS', 'refused', /: it is on a read-only file system$/],
+  ])('%s: %s, told as a sentence', async (code, kind, why) => {
     await using place = await fixture();
     const cells = place.open({ link: () => Promise.reject(Object.assign(new Error(`${code}: the system says`), { code })) });
     const written = await cells.write('queue', place.head, 'three');
-    expect(written).toEqual({ kind: 'unavailable', why: expect.stringMatching({ ENOSPC: /: the disk is full$/, EACCES: /: this user may not write there$/, EROFS: /: it is on a read-only file system$/ }[code] ?? /^EIO: the system says$/) });
+    expect(written).toEqual({ kind, why: expect.stringMatching(why) });
     expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
   });
 

@@ -44,11 +44,15 @@ const unreadable: readonly (readonly [string, (text: string) => string, RegExp])
 
 const refRows: readonly FaultRow[] = [
   { title: 'ref', happened: 'is deleted', inject: ({ kept }) => { kept.refs.cells.delete('queue'); }, ...complete, told: /restored #1 \(cache\)/ },
+  { title: 'ref', happened: 'cannot be reached', inject: ({ kept }) => { for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer'); }, ...stopped('failed (infrastructure), 0 calls'), told: /state of lane queue cannot be read, so no call is made: no answer/ },
+  { title: 'ref', happened: 'does not answer to the claim', inject: ({ kept }) => { kept.refs.outages.set('write', 'no answer'); }, ...stopped('failed (infrastructure), 0 calls'), told: /Lane queue cannot be claimed, so no call is made: no answer/ },
+  { title: 'ref', happened: 'cannot be reached, and the lane is paused', inject: async (project) => { await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) }); project.kept.refs.outages.set('read', 'no answer'); }, thisRun: 'failed (infrastructure), 0 calls', nextRun: 'paused (by_person), 0 calls', told: /no call is made: no answer/ },
+  { title: 'ref', happened: 'may not be written, ever', inject: ({ kept }) => { kept.refs.refusal = 'a ruleset forbids it'; }, ...complete, told: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/ },
+  { title: 'ref', happened: 'may not be written, ever, and the hour is used up', inject: (project) => { project.kept.refs.refusal = 'a ruleset forbids it'; project.inputs = { 'max-calls-per-hour': '1' }; }, thisRun: 'parked (calls_per_hour), 0 calls', nextRun: 'parked (calls_per_hour), 0 calls', told: /./ },
   {
-    title: 'ref', happened: 'cannot be reached', ...complete, told: /Nothing keeps a second run off lane queue[^]*no answer[^]*cache ✓, ref ✗: no answer/,
-    inject: ({ kept }) => { for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer'); },
+    title: 'ref', happened: 'with the counters is deleted, and the hour is used up', thisRun: 'parked (calls_per_hour), 0 calls', nextRun: 'parked (calls_per_hour), 0 calls', told: /./,
+    inject: (project) => { project.kept.refs.cells.delete('budget'); project.inputs = { 'max-calls-per-hour': '1' }; },
   },
-  { title: 'ref', happened: 'may not be written', inject: ({ kept }) => { kept.refs.outages.set('write', 'a ruleset forbids it'); }, ...complete, told: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it/ },
   ...unreadable.map(([happened, change, told]): FaultRow => ({ title: 'ref', happened, inject: (project) => { project.kept.refs.put('queue', change(recordText(project))); }, ...complete, told })),
   {
     title: 'ref', happened: 'is set back by a person', ...complete, told: /The ref is 1 behind the cache: it was set back/,
@@ -76,7 +80,7 @@ const refRows: readonly FaultRow[] = [
     },
   },
   { title: 'state', happened: 'is gone from both places', inject: loseState, thisRun: 'complete (plan_complete), 2 calls', nextRun: 'idle (all_done), 0 calls', told: /lost: nothing is kept of it any more.*one probe iteration/ },
-  { title: 'state', happened: 'is out of reach in both places', inject: (project) => { cutOff(project, 'no answer'); }, thisRun: 'complete (plan_complete), 2 calls', nextRun: 'complete (plan_complete), 1 call', told: /The state was not saved[^]*one probe iteration/ },
+  { title: 'state', happened: 'is out of reach in both places', inject: (project) => { cutOff(project, 'no answer'); }, ...stopped('failed (infrastructure), 0 calls'), told: /so no call is made: no answer/ },
   {
     title: 'usage counters', happened: 'cannot be read', thisRun: 'parked (calls_per_hour), 0 calls', nextRun: 'complete (plan_complete), 1 call', told: /count as used up/,
     inject: ({ kept }) => { kept.refs.put('budget', '{"version":1'); },
@@ -188,5 +192,24 @@ const orderRows: readonly FaultRow[] = [
   },
 ];
 
+const refWrites = ({ kept }: Project): void => { kept.refs.outages.set('write', 'no answer'); };
+
+/** The store that holds the lane fails where the run ends. */
+const releaseRows: readonly FaultRow[] = [
+  {
+    title: 'ref', happened: 'fails at the save and not in post', meanwhile: refWrites, endsBeforePost: true,
+    thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)', nextRun: 'idle (all_done), 0 calls', told: /cache ✓, ref ✗: no answer[^]*Lane queue is not given back yet: no answer\. The post step tries once more[^]*saved #2 \(cache ✓ ref ✓\)/,
+  },
+  {
+    title: 'ref', happened: 'fails at the save and not in post, and the event may not write the cache', endsBeforePost: true,
+    inject: ({ kept }) => { kept.cache.outages.set('save', 'it is read-only'); }, meanwhile: refWrites,
+    thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)', nextRun: 'idle (all_done), 0 calls', told: /The state was not saved[^]*saved #2/,
+  },
+  {
+    title: 'ref', happened: 'cannot be read back after the save', meanwhile: ({ kept }) => { kept.refs.outages.set('readHead', 'no answer'); },
+    ...complete, told: /ref ✗: it could not be read back: no answer/,
+  },
+];
+
 /** Every fault, in the order in which people read of them. */
-export const faultRows: readonly FaultRow[] = [...cacheRows, ...refRows, ...forgeRows, ...bugRows, ...gitRows, ...clockRows, ...diskRows, ...orderRows];
+export const faultRows: readonly FaultRow[] = [...cacheRows, ...refRows, ...forgeRows, ...bugRows, ...gitRows, ...clockRows, ...diskRows, ...orderRows, ...releaseRows];

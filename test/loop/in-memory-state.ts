@@ -1,4 +1,4 @@
-import type { CellName, CellRead, CellStore, CellWritten, CopyStore, RestoredCopy, SavedState, StateCopy } from '../../src/ports.ts';
+import type { CellName, CellRead, CellStore, CellWritten, CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../../src/ports.ts';
 import { createCellPlace, createCells } from './in-memory-cells.ts';
 
 /** What is kept of a project between its runs: its refs, and the entries of its cache. */
@@ -11,6 +11,8 @@ export interface FakeRefs extends CellStore {
   readonly cells: Map<CellName, { readonly head: string; readonly text: string }>;
   /** Why a verb does not work now, until it is taken out again. */
   readonly outages: Map<'read' | 'write' | 'readHead', string>;
+  /** What the place says to every write, now and later; null: it takes them. */
+  refusal: string | null;
   /** Puts a text there as a person or another version would: without asking. */
   put(name: CellName, text: string): void;
 }
@@ -32,18 +34,20 @@ function createRefs(): FakeRefs {
     const why = outages.get(verb);
     return why === undefined ? call() : unavailable(why);
   };
-  return {
+  const refs: FakeRefs = {
     place: 'ref',
     cells: shared.texts,
     outages,
+    refusal: null,
     put: (name, text) => {
       shared.written += 1;
       shared.texts.set(name, { head: `by hand ${String(shared.written)}`, text });
     },
     read: (names) => ask<readonly CellRead[]>('read', (why) => names.map(() => ({ kind: 'unavailable', why })), () => cells.read(names)),
-    write: (name, expected, text) => ask<CellWritten>('write', (why) => ({ kind: 'unavailable', why }), () => cells.write(name, expected, text)),
+    write: (name, expected, text) => ask<CellWritten>('write', (why) => ({ kind: 'unavailable', why }), () => (refs.refusal === null ? cells.write(name, expected, text) : Promise.resolve<CellWritten>({ kind: 'refused', why: refs.refusal }))),
     readHead: (name) => ask<Awaited<ReturnType<CellStore['readHead']>>>('readHead', (why) => ({ kind: 'unavailable', why }), () => cells.readHead(name)),
   };
+  return refs;
 }
 
 function createCache(): FakeCache {
@@ -58,7 +62,7 @@ function createCache(): FakeCache {
       if (why !== undefined) return Promise.resolve({ kind: 'unavailable', why });
       return copy === undefined ? { kind: 'absent' } : { kind: 'found', sequence: copy.sequence, document: copy.document, sessionFolder: copy.sessionFolder };
     },
-    save: async (copy): Promise<SavedState> => {
+    save: async (copy): Promise<SavedCopy> => {
       const why = outages.get('save');
       if (why !== undefined) return Promise.resolve({ kind: 'not-saved', why });
       // The newest entry of a lane is the one that was saved last.

@@ -76,6 +76,7 @@ function messageOf(run: Run | null): string {
 
 function endFaults({ kept, forge, remote }: Project): void {
   kept.refs.outages.clear();
+  kept.refs.refusal = null;
   kept.cache.outages.clear();
   forge.faults.clear();
   remote.faults.clear();

@@ -1,10 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { hour, minute } from '../unit/core-fixtures.ts';
-import { finisher } from './behaviours.ts';
+import { parseRecord } from '../../src/core/lane-record.ts';
+import { UserError } from '../../src/user-error.ts';
+import { finisher, steadyWorker, stuck } from './behaviours.ts';
+import { createLog } from './in-memory.ts';
+import type { Project } from './project.ts';
 import { createProject, finishOnce, runOnce, savedDocument, savedState } from './river.ts';
 import { killAt, open, type Tap } from './tap.ts';
 
-const hanging: Tap = { ...open, call: () => new Promise<never>(() => undefined) };
+/** Calls that are never answered. */
+const hanging = (hangs: (name: string) => boolean): Tap => ({ ...open, call: (name, call) => (hangs(name) ? new Promise<never>(() => undefined) : call()) });
+
+function leaseOf({ kept }: Project): unknown {
+  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
+  return parsed.kind === 'record' ? parsed.record.lease : parsed;
+}
 
 /** A run of two issues that was killed at that call. */
 async function killedAt(call: string) {
@@ -18,12 +28,12 @@ describe('post, when nothing answers any more,', () => {
   afterEach(() => { vi.useRealTimers(); });
 
   test.each([
-    ['agent.sweep', 'failed (infrastructure)', /could not publish this run: it ran out of time after 50 s/],
-    ['repository.openLane', 'cancelled (killed)', /Lane queue could not be given back: it ran out of time after 50 s.*free again when this run's time is over/],
-  ])('after a kill at %s ends after 50 s and says so; the lane waits for the end of the lease, and what was on this machine is done again', async (call, end, told) => {
+    ['agent.sweep', 54_000, 'failed (infrastructure)', /could not publish this run: it ran out of time after 50 s[^]*Lane queue could not be given back: it ran out of time after 4 s.*free again when this run's time is over/],
+    ['repository.openLane', 50_000, 'cancelled (killed)', /Lane queue could not be given back: it ran out of time after 50 s.*free again when this run's time is over/],
+  ])('after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and what was on this machine is done again', async (call, limitMs, end, told) => {
     const { project, main } = await killedAt(call);
-    const finishing = finishOnce(project, main, { tap: hanging });
-    await vi.advanceTimersByTimeAsync(50_000);
+    const finishing = finishOnce(project, main, { tap: hanging(() => true) });
+    await vi.advanceTimersByTimeAsync(limitMs);
     const post = await finishing;
     expect(post?.end).toBe(end);
     expect(post?.log.join('\n')).toMatch(told);
@@ -35,11 +45,114 @@ describe('post, when nothing answers any more,', () => {
 
   test('can be repeated once something answers again: nothing is lost then', async () => {
     const { project, main } = await killedAt('agent.sweep');
-    const finishing = finishOnce(project, main, { tap: hanging });
-    await vi.advanceTimersByTimeAsync(50_000);
+    const finishing = finishOnce(project, main, { tap: hanging(() => true) });
+    await vi.advanceTimersByTimeAsync(54_000);
     await finishing;
     expect((await finishOnce(project, main))?.end).toBe('complete (plan_complete)');
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+});
+
+describe('post, when one thing hangs for ever,', () => {
+  beforeEach(() => { vi.useFakeTimers(); });
+  afterEach(() => { vi.useRealTimers(); });
+
+  test.each([
+    // Commits that nobody gets are no progress.
+    ['remote.push', 'failed (infrastructure)', 'could not be pushed to ralph/queue: it ran out of time after 15 s', 2],
+    ['forge.pullRequestOf', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
+    ['forge.openPullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
+    ['forge.updatePullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
+    ['forge.upsertComment', 'cancelled (killed)', 'Some of the status comments could not be written: it ran out of time after 15 s', 1],
+    ['forge.deleteSupersededCaches', 'cancelled (killed)', 'saved #', 1],
+    ['agent.exportSession', 'cancelled (killed)', 'The session is not kept, so the next run starts a new one: it ran out of time after 15 s', 1],
+  ])('%s: the state is saved, the lane is free, the circuit remembers', async (hung, end, told, noProgress) => {
+    const { project, main } = await killedAfterStuck(hung);
+    const finishing = finishOnce(project, main, { tap: hanging((name) => name === hung) });
+    await vi.advanceTimersByTimeAsync(50_000);
+    const post = await finishing;
+    expect(post?.end).toBe(end);
+    expect([...(post?.log ?? []), JSON.stringify(post?.outcome)].join('\n')).toContain(told);
+    expect(post?.report?.saved).toMatchObject({ kind: 'saved' });
+    expect(savedState(project).circuit).toMatchObject({ kind: 'closed', noProgress });
+    expect(leaseOf(project)).toBeNull();
+  });
+
+  test('forge.markReady, of a run that is complete: the next run repairs the pull request without a call', async () => {
+    const { project, main } = await killedAt('remote.push');
+    const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'forge.markReady') });
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(await finishing).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'saved' } } });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.pulls).toEqual([expect.objectContaining({ state: 'open', draft: false })]);
+  });
+
+  test('or all of GitHub but the ref: neither the state nor the lane is lost, and the report says what was done', async () => {
+    const { project, main } = await killedAfterStuck('remote.push');
+    const finishing = finishOnce(project, main, { tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')) });
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect((await finishing)?.report?.saved).toMatchObject({ kind: 'saved' });
+    expect(leaseOf(project)).toBeNull();
+  });
+
+  /** One iteration with progress and one without, killed at its end: `hung` is called in post. */
+  async function killedAfterStuck(hung: string) {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    if (hung !== 'forge.openPullRequest') await runOnce(project);
+    project.inputs = { 'max-iterations': '3' };
+    project.script.behaviours = [steadyWorker, stuck];
+    const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call' && project.script.calls.length === (hung === 'forge.openPullRequest' ? 2 : 3), 'before') });
+    expect(main.end).toBe('cancelled (killed)');
+    return { project, main };
+  }
+});
+
+describe('post, when main could not give its lane back,', () => {
+  const uninstallable: Tap = { ...open, call: (name, call) => (name === 'agent.prepare' ? Promise.reject(new UserError('infrastructure', 'The agent cannot be installed.')) : call()) };
+
+  /** The agent cannot be installed, and from then on the ref takes nothing. */
+  async function stuckWithLane() {
+    const project = createProject({ agent: [finisher] });
+    const tap: Tap = { ...uninstallable, call: (name, call) => { if (name === 'agent.prepare') project.kept.refs.outages.set('write', 'no answer'); return uninstallable.call(name, call); } };
+    return { project, main: await runOnce(project, { tap }) };
+  }
+
+  test('gives it back, and has nothing else to say', async () => {
+    const { project, main } = await stuckWithLane();
+    expect(main).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'The agent cannot be installed.' } });
+    project.kept.refs.outages.clear();
+    expect(await finishOnce(project, main)).toBeNull();
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('says so when it cannot either', async () => {
+    const { project, main } = await stuckWithLane();
+    const log = createLog();
+    await finishOnce(project, main, { log });
+    expect(log.lines).toContain("warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.");
+    project.kept.refs.outages.clear();
+    expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)' });
+  });
+
+  test('nor save its state, and cannot do either: says so, and the lane is free when the lease is over', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const main = await runOnce(project, { onRecord: () => { project.kept.refs.outages.set('write', 'no answer'); } });
+    const post = await finishOnce(project, main);
+    expect(post?.log).toContain("warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.");
+    project.kept.refs.outages.clear();
+    expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+    project.clock.advance(hour);
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1, work: { stateBefore: { sequence: 1 } } });
+  });
+
+  test('does nothing where a store is merely read-only for ever', async () => {
+    const project = createProject({ agent: [finisher] });
+    project.kept.cache.outages.set('save', 'it is read-only');
+    expect(await finishOnce(project, await runOnce(project))).toBeNull();
+
+    const refless = createProject({ agent: [finisher] });
+    refless.kept.refs.refusal = 'a ruleset forbids it';
+    expect(await finishOnce(refless, await runOnce(refless))).toBeNull();
   });
 });
 

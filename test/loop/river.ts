@@ -144,16 +144,16 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
 }
 
 /** Post on the machine of `main`; null when main did everything itself. */
-export async function finishOnce(project: Project, main: Pick<Run, 'machine'>, setting: Pick<RunSetting, 'tap' | 'redact'> = {}): Promise<Run | null> {
+export async function finishOnce(project: Project, main: Pick<Run, 'machine'>, setting: Pick<RunSetting, 'tap' | 'redact'> & { readonly log?: ReturnType<typeof createLog> } = {}): Promise<Run | null> {
   const { machine } = main;
   const tap = setting.tap ?? open;
-  const log = createLog();
+  const log = setting.log ?? createLog();
   const finishing = finishRun({
     ...frameOf(project, machine, { tap, log, redact: setting.redact }),
     record: JSON.parse(machine.record) as RunRecord | null,
     folder: '/temp/ralph-run',
     sessionFolder: machine.sessionFolder,
-    publishWithinMs: 50_000,
+    limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
   });
   const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);
   return report === null ? null : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
@@ -177,7 +177,7 @@ function runOf({ report, machine, records, log, journal }: Pick<Run, 'report' | 
 /** The publisher of a run that main did; as `post` has it. */
 export async function publisherOf(project: Project, { machine }: Run): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
   const log = createLog();
-  return { ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), machine.agent, machine.sessionFolder)), log };
+  return { ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), { agent: machine.agent, sessionFolder: machine.sessionFolder, stepWithinMs: null })), log };
 }
 
 /** The lane's saved document, from the place that decides; null when there is none. */

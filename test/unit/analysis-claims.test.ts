@@ -45,7 +45,7 @@ describe('beside STATUS: COMPLETE, nothing is inferred where EXIT_SIGNAL is ther
     '\u0415XIT_SIGNAL: false',
     'EXIT_S\u0406GN\u0391L: false',
     'My answer: EXIT_SIGNAL: false',
-    'RECOMMENDATION: one task is left, so EXIT_SIGNAL: false',
+    'NOTE: one task is left, so EXIT_SIGNAL: false',
     'TESTS_STATUS: PASSING, EXIT_SIGNAL: false',
   ])('%j', (line) => {
     for (const [, output] of inEveryFormat(block('STATUS: COMPLETE', line))) {
@@ -56,7 +56,7 @@ describe('beside STATUS: COMPLETE, nothing is inferred where EXIT_SIGNAL is ther
     }
   });
 
-  test.each(['RECOMMENDATION: handle the exit signal of the child', 'NOTE: 没有剩余的任务了，全部完成', 'EXISTING: signals'])('an absent one is still inferred beside %j', (line) => {
+  test.each(['RECOMMENDATION: handle the exit signal of the child', 'RECOMMENDATION: next time EXIT_SIGNAL: true', 'RECOMMENDATION: one task is left, so EXIT_SIGNAL: false', 'EXIT_SIGNAL_REASON: all tasks are done', 'NOTE: the exit signal is final', 'NOTE: 没有剩余的任务了，全部完成', 'EXISTING: signals'])('an absent one is still inferred beside %j', (line) => {
     expect(analyzeAt(block('STATUS: COMPLETE', line)).signal).toMatchObject({ exitSignal: true, unreadable: [] });
   });
 });
@@ -64,6 +64,11 @@ describe('beside STATUS: COMPLETE, nothing is inferred where EXIT_SIGNAL is ther
 test.each<[string, string[], boolean | null]>([
   ['true beside an unread line that names it is unreadable', ['EXIT_SIGNAL: true', '> EXIT_SIGNAL: false'], null],
   ['true beside a recommendation that names it is true', ['EXIT_SIGNAL: true', 'RECOMMENDATION: EXIT_SIGNAL: true, for the plan is empty'], true],
+  ['true beside an unknown field that assigns it is unreadable', ['EXIT_SIGNAL: true', 'NOTE: EXIT_SIGNAL: false'], null],
+  ['true beside a disguised one is unreadable', ['EXIT_SIGNAL: true', 'exitSignal: false'], null],
+  ['true beside its reason is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'EXIT_SIGNAL_REASON: all tasks are done'], true],
+  ['true beside a note on it is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'NOTE: exit signal is final'], true],
+  ['true beside a recommendation of two lines that speaks of it is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'RECOMMENDATION: All done,', 'so the exit signal is true.'], true],
   ['an explicit false stays false', ['STATUS: COMPLETE', 'EXIT_SIGNAL: false', 'I keep the exit signal back.'], false],
   ['a bold line closes its marks', ['**RECOMMENDATION: ship it**', 'EXIT_SIGNAL: true'], true],
 ])('%s', (_rule, fields, exitSignal) => {
@@ -75,6 +80,8 @@ test.each([
   ['a value in angle brackets', block('EXIT_SIGNAL: <false>'), ['EXIT_SIGNAL']],
   ['an undecided status', block('STATUS: COMPLETE | BLOCKED'), ['STATUS']],
   ['both values, one of them filled in', block('EXIT_SIGNAL: true | false', 'EXIT_SIGNAL: false'), ['EXIT_SIGNAL']],
+  ['both values beside a status', block('STATUS: IN_PROGRESS', 'EXIT_SIGNAL: true | false'), ['EXIT_SIGNAL']],
+  ['both values beside a recommendation', block('EXIT_SIGNAL: true | false', 'RECOMMENDATION: one task is left'), ['EXIT_SIGNAL']],
   ['a confusable name alone', block('\u0415XIT_SIGNAL: false'), ['EXIT_SIGNAL']],
 ])('%s in a later block does not let an earlier true one win', (_rule, later, unreadable) => {
   expect(analyzeAt(`${yes}\n${later}`).signal).toMatchObject({ from: 'block', exitSignal: null, unreadable });
@@ -82,7 +89,8 @@ test.each([
 
 test.each([
   ['the alternatives of STATUS alone', block('STATUS: IN_PROGRESS | COMPLETE | BLOCKED')],
-  ['EXIT_SIGNAL with both values in brackets', block('STATUS: COMPLETE', 'EXIT_SIGNAL: <true|false>')],
+  ['EXIT_SIGNAL with both values in brackets', block('FILES_MODIFIED: <number>', 'EXIT_SIGNAL: <true|false>')],
+  ['all fields with an explained recommendation', block('STATUS: IN_PROGRESS | COMPLETE | BLOCKED', 'EXIT_SIGNAL: false | true', 'RECOMMENDATION: <one line: what to do next>')],
 ])('%s are the template, hence no block', (_rule, template) => {
   expect(analyzeAt(`${yes}\n${template}`).signal.exitSignal).toBe(true);
   expect(analyzeAt(template).signal.from).not.toBe('block');
@@ -94,6 +102,8 @@ describe('without an end marker', () => {
     ['prose and then a field is unreadable', `${open}\nOne more thing.\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['a fence and then a field is unreadable', `${open}\`\`\`\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['prose that does not name the signal is no matter', `${open}\nThat is all.`, true, []],
+    ['true stays true before prose that speaks of signals', `${open}EXIT_SIGNAL: true\n\nHandled the exit signals SIGINT and SIGTERM.`, true, []],
+    ['true before prose that assigns it is unreadable', `${open}EXIT_SIGNAL: true\n\nNo: EXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['a later block counts for itself', `${open}\nprose\n${no}`, false, []],
   ])('%s', (_rule, message, exitSignal, unreadable) => {
     expect(analyzeAt(message).signal).toMatchObject({ from: 'block', exitSignal, unreadable });
@@ -127,6 +137,10 @@ describe('after a good first result, the final message', () => {
 
 describe('a line of prose that begins like an error of the CLI is none', () => {
   test.each([
+    'API Error: 429 handled with retry in client.ts',
+    'API Error: the new class is exported from src/errors.ts',
+    '5-hour limit reached ∙ resets 5pm and 3 more strings translated',
+    '5-hour limit reached, resets 5pm and 3 more strings translated',
     'Usage limit reached handling is implemented. All tasks complete.',
     'Weekly limit reached is now shown in the UI.',
     "You've hit your goal of covering the limit parser.",
@@ -177,6 +191,8 @@ describe('kind and limit agree', () => {
     ['Opus weekly limit reached ∙ resets Dec 1, 5pm', 'weekly', '2026-12-01T17:00:00.000Z'],
     ['5-hour limit reached ∙ resets 5pm', 'five-hour', '2026-11-21T17:00:00.000Z'],
     ['Claude usage limit reached. Your limit will reset at 5pm', 'unknown', '2026-11-21T17:00:00.000Z'],
+    ['Claude usage limit reached · resets 17:30 (UTC) · /upgrade to increase your usage limit', 'unknown', '2026-11-21T17:30:00.000Z'],
+    ['Weekly limit reached ∙ resets Dec 1, 5pm (Europe/Berlin)', 'weekly', '2026-12-01T16:00:00.000Z'],
     ['API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}', 'unknown', null],
   ])('%j', (text, window, resumeAt) => {
     for (const output of [text, failedLine(text), JSON.stringify({ type: 'result', is_error: true, result: text })]) {
@@ -207,4 +223,12 @@ test.each([
 ])('an allowed event of %s the rejected one', (_rule, rateLimitType, window) => {
   const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt: 1795304042, rateLimitType: 'five_hour' }), rateLimitLine({ status: 'allowed', rateLimitType }), failedLine('x'));
   expect(analyzeAt(output).usageLimit?.window ?? null).toBe(window);
+});
+
+test.each([
+  ['first', [2_000_000_000, 1_900_000_000]],
+  ['last', [1_900_000_000, 2_000_000_000]],
+])('of two rejected events the later reset counts, be it the %s', (_rule, resets) => {
+  const [first, last] = resets.map((resetsAt, index) => rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: index === 0 ? 'five_hour' : 'seven_day' }));
+  expect(analyzeAt(jsonLines(INIT, first ?? '', last ?? '', failedLine('x'))).usageLimit?.resumeAt).toBe('2033-05-18T03:33:20.000Z');
 });

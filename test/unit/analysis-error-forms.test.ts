@@ -6,6 +6,8 @@ const textsIn = (prose: string): readonly string[] => findErrors(prose).map(({ t
 describe('a report of a program is an error', () => {
   test.each([
     'API Error: 400 bad',
+    'Error: no space left on device',
+    'Error: Error reading the plan',
     'Fatal error: Uncaught exception',
     'PANIC: index out of range',
     'TypeError: x is not a function',
@@ -30,6 +32,7 @@ describe('a report of a program is an error', () => {
 
   test.each<[string, string, string]>([
     ['a bullet', '  + error: broken pipe', 'error: broken pipe'],
+    ['a position in a file and a hyphen', 'src/a.ts:3:5 - error TS2322: broken pipe', 'error TS2322: broken pipe'],
     ['a position in a file', 'a.c:3:4: error: broken pipe', 'error: broken pipe'],
     ['a time', '2026-01-01 ERROR: broken pipe', 'ERROR: broken pipe'],
     ['words', 'It was the last Error: broken pipe', 'Error: broken pipe'],
@@ -52,7 +55,11 @@ describe('no error is', () => {
     ['one that is gone', 'It no longer fails with Error: broken pipe'],
     ['one that is handled', 'It handles TypeError: broken pipe'],
     ['a label of what is done', '**Errors:** timeouts are now fixed.'],
+    ['a label of what is different now', '**Error**: messages are localized now.'],
     ['a count of nothing', 'Error: 0'],
+    ['nothing found', 'Error: none found'],
+    ['no errors found', 'Error: no errors found.'],
+    ['one of several types of a field', 'error: Error | null'],
     ['an empty report', 'Error: N/A.'],
     ['an empty field', 'error: null'],
     ['the type of a field', 'error: string'],

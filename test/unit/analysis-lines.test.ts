@@ -113,6 +113,18 @@ test('of a text longer than any message the beginning and the end are read', () 
   expect(analyzeAt(`Error: at first\n${filler}Error: in between\n${filler}${yes}`)).toMatchObject({ errors: [{ text: 'Error: at first' }], signal: { exitSignal: true } });
 });
 
+describe('a fence that opens in the read beginning of a long text', () => {
+  const filler = 'lorem ipsum\n'.repeat(30_000);
+  test.each<[string, string, boolean | null]>([
+    ['and closes in its unread middle does not hold the end', `\`\`\`\n${filler}\`\`\`\n${filler}${yes}`, true],
+    ['and never closes holds the end', `\`\`\`\n${filler}~~~\n${filler}${yes}`, null],
+    ['is followed by one that opens in the middle, and holds the end', `\`\`\`\n${filler}\`\`\`\r\n- ~~~ts\r\n${filler}${yes}`, null],
+  ])('%s', (_rule, output, exitSignal) => {
+    expect(analyzeAt(resultLine(output)).signal.exitSignal).toBe(exitSignal);
+    expect(analyzeAt(output).signal.exitSignal).toBe(exitSignal);
+  });
+});
+
 test.each([
   'API Error: 500 responses are retried now.',
   'API Error: Connection errors are no longer fatal.',

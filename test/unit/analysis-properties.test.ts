@@ -32,6 +32,25 @@ describe('any bytes', () => {
     }), { numRuns: 2_000 });
   });
 
+  const line = fc.oneof(
+    fc.constantFrom(INIT, result, failedLine('x'), assistantLine(no), toolResultLine(yes), '{"type":"user","name":"Bob"}', '{"type":"user","message":{"role":"user",}}', '{"type":"stream_event","event":{"type":"x"},"session_id":"s-2"}', '{"type":"user","message":{"role":"user","content":"x"},"session_id":"s-3"}'),
+    fc.constantFrom('', '```', 'All tasks complete.', 'It prints this:', 'it is so:.', 'This is a line.', 'Error: x', '> quoted', '[', '{', ' "a": 1', '}', ']', ...yes.split('\n')),
+    fc.string({ maxLength: 20 }).map((text) => text.replace(/[\r\n]/g, '')),
+  );
+
+  test('mean the same with LF and CR LF, seen by somebody or not', () => {
+    fc.assert(fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
+      const expected = analyzeAt(lines.join('\n'));
+      for (const output of [lines.join('\n'), lines.join('\r\n')]) {
+        for (const onEvent of [undefined, () => undefined]) {
+          const reader = createOutputReader({ now: NOW, ...(onEvent && { onEvent }) });
+          reader.push(new TextEncoder().encode(output));
+          expect(reader.end()).toEqual(expected);
+        }
+      }
+    }), { numRuns: 2_000 });
+  });
+
   test('of a single endless result line keep its end', () => {
     const filler = 'lorem ipsum \\"dolor\\" '.repeat(600_000);
     expect(analyzeAt(`${INIT}\n${resultLine('').replace('"result":""', `"result":"${filler}\\n${yes.replaceAll('\n', '\\n')}"`)}\n`)).toMatchObject({ format: 'jsonl', signal: { from: 'block', exitSignal: true } });

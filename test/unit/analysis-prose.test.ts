@@ -24,6 +24,17 @@ describe('a completion indicator', () => {
     'Todo: all tasks complete',
     'Half of the work is done.',
     'All tasks complete: false',
+    'I was unable to get all tasks done.',
+    'Rarely are all tasks done.',
+    'Instead of all tasks complete, two are.',
+    '- [ ] all tasks complete',
+    '~~All tasks complete~~',
+    'All tasks complete (2/10)',
+    'All tasks complete: 9 of 10.',
+    'Δεν είναι all tasks complete.',
+    'לא all tasks complete.',
+    'ยังไม่ all tasks complete',
+    'هنوز all tasks complete نیست',
   ])('is not read from %j', (message) => {
     expect(analyzeAt(message).completionIndicator).toBe(false);
   });
@@ -35,6 +46,9 @@ describe('a completion indicator', () => {
     'All tasks are complete, with no errors and nothing left to do.',
     'No tasks were easy.\n\n- Added the page\n- All tasks complete',
     'There are no more tasks.',
+    '- [x] all tasks complete',
+    'All tasks complete (10/10)',
+    '~~One is left.~~ All tasks complete.',
   ])('is read from %j', (message) => {
     expect(analyzeAt(message).completionIndicator).toBe(true);
   });
@@ -50,7 +64,7 @@ test.each([
   expect(analyzeAt(message).testOnly).toBe(false);
 });
 
-test.each(['If there is nothing to do, exit.', 'Is there nothing to do?'])('a condition or a question is not no-work: %j', (message) => {
+test.each(['If there is nothing to do, exit.', 'Is there nothing to do?', 'It has nothing to do with auth.'])('a condition or a question is not no-work: %j', (message) => {
   expect(analyzeAt(message).noWork).toBe(false);
 });
 

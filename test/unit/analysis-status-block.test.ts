@@ -115,18 +115,35 @@ test.each<[string, boolean]>([
   expect(findStatusBlock(markLines(message)).endsInFencedBlock).toBe(expected);
 });
 
+/** The block as parsing can give it: what is unreadable has no value, EXIT_SIGNAL is inferred, and something is said. */
+function asParsed(block: StatusBlock): StatusBlock {
+  const has = (name: string): boolean => block.unreadable.includes(name);
+  const status = has('STATUS') ? null : (block.status ?? 'IN_PROGRESS');
+  return {
+    status,
+    exitSignal: has('EXIT_SIGNAL') ? null : (block.exitSignal ?? (status === 'COMPLETE' ? true : null)),
+    testsStatus: has('TESTS_STATUS') ? null : block.testsStatus,
+    workType: has('WORK_TYPE') ? null : block.workType,
+    tasksCompleted: has('TASKS_COMPLETED_THIS_LOOP') ? null : block.tasksCompleted,
+    filesModified: has('FILES_MODIFIED') ? null : block.filesModified,
+    recommendation: has('RECOMMENDATION') ? null : block.recommendation,
+    unreadable: block.unreadable,
+  };
+}
+
 test('parse(render(block)) is the block', () => {
   const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
+  const text = fc.oneof(fc.string({ maxLength: 200 }), fc.constantFrom('exit signal: no', 'next time EXIT_SIGNAL: true', 'STATUS: BLOCKED # now', '**ship it**', '---RALPH_STATUS---', '<one line>'));
   const blocks: fc.Arbitrary<StatusBlock> = fc.record({
     status: orNull(fc.constantFrom('IN_PROGRESS' as const, 'BLOCKED' as const, 'COMPLETE' as const)),
-    exitSignal: fc.boolean(),
+    exitSignal: orNull(fc.boolean()),
     testsStatus: orNull(fc.constantFrom('PASSING' as const, 'FAILING' as const, 'NOT_RUN' as const)),
     workType: orNull(fc.constantFrom('IMPLEMENTATION' as const, 'TESTING' as const, 'DOCUMENTATION' as const, 'REFACTORING' as const)),
     tasksCompleted: orNull(fc.nat()),
     filesModified: orNull(fc.nat()),
-    recommendation: orNull(fc.string({ maxLength: 200 }).map((text) => text.replace(/[\r\n]/g, ' ').trim()).filter((text) => text !== '' && !/^(?:\*\*|__)/.test(text))),
-    unreadable: fc.constant([]),
-  });
+    recommendation: orNull(text.map((line) => line.replace(/[\r\n]/g, ' ').trim()).filter((line) => line !== '')),
+    unreadable: fc.subarray(['STATUS', 'TASKS_COMPLETED_THIS_LOOP', 'FILES_MODIFIED', 'TESTS_STATUS', 'WORK_TYPE', 'EXIT_SIGNAL', 'RECOMMENDATION']),
+  }).map(asParsed);
   fc.assert(fc.property(blocks, (expected) => {
     expect(findStatusBlock(markLines(`Some words.\n\n${renderStatusBlock(expected)}`)).block).toEqual(expected);
   }));

@@ -61,5 +61,5 @@ test.each<[string, number, readonly StreamEvent[]]>([
   ['longer than 64 KiB is not', 64 * 1024 + 1, []],
 ])('a line of a tool result %s looked into for being shown', (_rule, bytes, events) => {
   const line = toolResultLine('');
-  expect(shown(toolResultLine('x'.repeat(bytes - line.length - 1)) + '\n')).toEqual(events);
+  expect(shown(jsonLines(INIT, toolResultLine('x'.repeat(bytes - line.length - 1))))).toEqual(events);
 });

@@ -44,7 +44,8 @@ export const richBudget: Budget = {
 export interface Place {
   readonly cells: FaultyCells;
   readonly at: StatePlace;
-  put(text: string): Promise<void>;
+  /** Writes the queue's cell, or another lane's. */
+  put(text: string, lane?: string): Promise<void>;
   damageBudget(): Promise<void>;
   /** The queue's record. */
   record(): Promise<LaneRecord>;
@@ -57,7 +58,7 @@ export function createPlace(name: 'ref' | 'directory'): Place {
   return {
     cells: faulty,
     at: { name, store: createLayeredStore({ guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }), copies: null }), budget: createBudgetStore(faulty, now) },
-    async put(text) { await write(cells, 'queue', text); },
+    async put(text, lane = 'queue') { await write(cells, lane, text); },
     async damageBudget() { await write(cells, 'budget', 'nonsense'); },
     async record() {
       const [read] = await cells.read(['queue']);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { initialState } from '../../src/core/state.ts';
+import { laneReportSchema } from '../../src/cli/lane-schema.ts';
+import { emptyRecord, serializeRecord } from '../../src/core/lane-record.ts';
+import { initialState, serializeState } from '../../src/core/state.ts';
 import { noon } from './core-fixtures.ts';
 import { ralph } from './cli-fixture.ts';
 import { at, createPlace, lease, minute, placeWith, richBudget, richState } from './cli-state-fixture.ts';
@@ -11,7 +13,7 @@ describe('ralph status', () => {
     const { code, out, error } = await status(await placeWith(richState, { lease }, richBudget));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
-      'Lane queue',
+      'Lane queue (ref)',
       '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
       '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
       '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to go on: ralph resume',
@@ -35,7 +37,7 @@ describe('ralph status', () => {
   test('a lane that never ran', async () => {
     const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
     expect(code).toBe(0);
-    expect(out).toMatch(/^Lane issue-7\n {2}state: +none yet \(ref\)\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/);
+    expect(out).toMatch(/^Lane issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/);
   });
 
   test('shows the lane as its next run will find it, and the orders that this run obeys first', async () => {
@@ -62,6 +64,26 @@ describe('ralph status', () => {
     const directory = await placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
     const { out } = await ralph(['status'], '', at(await placeWith(richState), directory));
     expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual(['#41 (ref)', '#2 (directory)']);
+    expect([...out.matchAll(/^Lane .*$/gm)].map(([heading]) => heading)).toEqual(['Lane queue (ref)', 'Lane queue (directory)']);
+  });
+
+  test.each([
+    [[], ''],
+    [['--lane', 'issue-7', '--remote', 'upstream'], ' --lane issue-7 --remote upstream'],
+    [['--dir', "my brother's shop"], " --dir 'my brother'\\''s shop'"],
+  ])('says what to type for this very lane: asked with %j', async (options, named) => {
+    const issueLane = { ...richState, lane: 'issue-7' };
+    const place = await placeWith(richState);
+    await place.put(serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }), 'issue-7');
+    const { out } = await ralph(['status', ...options], '', at(place));
+    expect(out).toContain(`; to go on: ralph resume${named}\n`);
+    expect(out).toContain(`; to close it now: ralph reset circuit${named}\n`);
+  });
+
+  test('what a server said is one sentence', async () => {
+    const ref = createPlace('ref');
+    ref.cells.outage = 'there is no such repository (git said: make sure the repository exists.)';
+    expect((await status(ref)).error).toBe('ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n');
   });
 
   test('what another person wrote cannot steer the terminal', async () => {
@@ -118,7 +140,7 @@ describe('orders', () => {
     const place = await placeWith(richState, { lease });
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, error }).toEqual({ code: 0, error: '' });
-    expect(out).toMatch(new RegExp(`^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it`));
+    expect(out).toMatch(new RegExp(`^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`));
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
     const { orders, lease: held, document } = await place.record();
     expect(orders).toEqual([{ kind, by: 'Ann Other', from: 'command-line', at: noon, number: noon }]);
@@ -145,9 +167,19 @@ describe('orders', () => {
   test('that are kept nowhere print nothing else', async () => {
     const place = createPlace('ref');
     await place.put('{"version":9}');
-    const { code, out, error } = await ralph(['reset', 'circuit', '--json'], '', at(place));
+    const { code, out, error } = await ralph(['reset', 'circuit'], '', at(place));
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(error).toContain('newer version');
+  });
+
+  test('that are not kept everywhere tell a program of every place', async () => {
+    const [ref, newer] = [createPlace('ref'), createPlace('directory')];
+    ref.cells.outage = 'the server cannot be reached';
+    await newer.put('{"version":9}');
+    const { code, out, error } = await ralph(['pause', '--json'], '', at(ref, newer, createPlace('directory')));
+    expect(code).toBe(1);
+    expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual(['unavailable', 'newer', 'lane']);
+    expect(error.split('\n')).toHaveLength(3);
   });
 
   test('of somebody with a long or odd name are readable all the same', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commands, ralph } from './cli-fixture.ts';
 
@@ -17,6 +19,11 @@ describe('help', () => {
   });
 });
 
+test('ralph --version says which version of the package this is', async () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as { version: string };
+  expect(await ralph(['--version'])).toEqual({ code: 0, out: `ralph ${version}\n`, error: '' });
+});
+
 describe('arguments that make no sense end with 2, all named at once', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: analyze, replay']],
@@ -28,6 +35,10 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     ['an option given twice', ['analyze', '--now', '2026-01-01T00:00:00Z', '--now', '2026-01-01T00:00:00Z'], ['--now is given twice']],
     ['too many files', ['analyze', 'a', 'b', 'c'], ['too many arguments: "b", "c"']],
     ['no file', ['replay'], ['JOURNAL is missing']],
+    ['an unknown option, a value that is missing, and a wrong one', ['analyze', '--jsn', '--now'], ['there is no option --jsn', '--now needs a value']],
+    ['an unknown option, an unknown lane, nothing to reset, and no checkout', ['reset', '--jsn', '--lane', 'main'], ['there is no option --jsn', 'circuit or session is missing', '"main" is no lane', 'there is no checkout.']],
+    ['an unknown option, and an unknown setting', ['replay', '--jsn', '--set', 'x=1'], ['there is no option --jsn', 'JOURNAL is missing', '--set "x"']],
+    ['an empty argument', ['reset', ''], ['"" cannot be reset: expected circuit or session.']],
     ['an instant without a zone, and a missing file', ['analyze', 'no-such-file', '--now', '2026-01-01T00:00:00'], ['--now: "2026-01-01T00:00:00" is no ISO instant', '"no-such-file" cannot be read: there is no such file']],
     ['an unknown lane, and no checkout', ['status', '--lane', 'issue-07'], ['--lane: "issue-07" is no lane. Lanes are queue, and issue-N', 'there is no checkout.']],
     ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is no lane']],

@@ -137,6 +137,38 @@ describe('a stored budget', () => {
     expect(parseBudget(serializeBudget(parsed.budget), noon)).toEqual({ kind: 'budget', budget: parsed.budget, problem: null });
   });
 
+  describe('of a machine whose clock is ahead', () => {
+    const years = noon + 10 * 365 * 24 * hour;
+    const at = (hourAt: number, dayAt: number, ...reservations: readonly Reservation[]): Budget => ({ version: 1, windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } }, reservations });
+    const live = reserved('live', { expiresAt: noon + 146 * hour, calls: 1 });
+    test.each<[string, Budget, Budget]>([
+      ['by ten years: counts from now on, all that was used', at(years, years), at(noon, noon)],
+      ['by 26 hours and a millisecond', at(noon + 26 * hour + 1, noon + 26 * hour + 1), at(noon, noon)],
+      ['in its hour alone: the day stays', at(years, noon - hour), at(noon, noon - hour)],
+      ['in its day alone: the hour stays', at(noon - minute, years), at(noon - minute, noon)],
+      ['and whose run was never settled: its reservation ends now, and one of the longest job stays', budgetOf(reserved('gone', { expiresAt: years, calls: 7 }), live), budgetOf(reserved('gone', { expiresAt: noon, calls: 7 }), live)],
+    ])('%s', (_, stored, expected) => {
+      const parsed = parseBudget(serializeBudget(stored), noon);
+      expect(parsed).toEqual({ kind: 'budget', budget: expected, problem: expect.stringContaining('in the future') });
+      expect(parseBudget(serializeBudget(expected), noon + minute)).toEqual({ kind: 'budget', budget: expected, problem: null });
+    });
+
+    test.each<[string, Budget]>([
+      ['by 26 hours', at(noon + 26 * hour, noon + 26 * hour)],
+      ['for the length of the longest job and 26 hours', budgetOf(live)],
+      ['not at all', at(noon, noon)],
+    ])('%s stays as it is: the clock that is wrong may be this one', (_, stored) => {
+      expect(parseBudget(serializeBudget(stored), noon)).toEqual({ kind: 'budget', budget: stored, problem: null });
+    });
+  });
+
+  test.each<[string, Budget]>([
+    ['a window', { ...emptyBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } }],
+    ['a reservation', budgetOf(reserved('a', { expiresAt: 8.64e15 }))],
+  ])('with %s at the end of the calendar cannot be read', (_, stored) => {
+    expect(parseBudget(serializeBudget(stored), noon)).toMatchObject({ problem: expect.stringContaining('cannot be read') });
+  });
+
   test('of a newer version is told apart', () => {
     expect(parseBudget('{"version":2,"windows":"in another form"}', noon)).toEqual({ kind: 'newer', version: 2 });
   });

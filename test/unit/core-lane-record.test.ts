@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { claimRecord, emptyRecord, maxOrders, orderRecord, parseRecord, releaseRecord, saveRecord, serializeRecord, type LaneRecord } from '../../src/core/lane-record.ts';
-import type { OrderGiven } from '../../src/core/orders.ts';
+import { applyOrders, type OrderGiven, type OrderKind } from '../../src/core/orders.ts';
+import { initialState } from '../../src/core/state.ts';
 import { hour, minute, noon } from './core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
@@ -87,6 +88,32 @@ describe('an order', () => {
     const times = Array.from({ length: maxOrders + 3 }, (_, index) => noon + index);
     const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), emptyRecord('queue'));
     expect(orders.map(({ at }) => at)).toEqual(times.slice(3));
+  });
+
+  describe('beyond the most that are kept drops none that decides how the lane stands', () => {
+    const many = (kind: OrderKind, count = maxOrders): readonly OrderKind[] => Array.from({ length: count }, () => kind);
+    const recordOf = (kinds: readonly OrderKind[]): LaneRecord => kinds.reduce((record, kind, index) => orderRecord(record, { ...pause, kind, at: noon + index }), emptyRecord('queue'));
+    const kindsOf = (record: LaneRecord): string => record.orders.map(({ kind }) => kind).join(' ');
+    test.each<[string, readonly OrderKind[], readonly OrderKind[]]>([
+      ['a pause stays, however many resets follow', ['pause', ...many('reset-circuit')], ['pause', ...many('reset-circuit', maxOrders - 1)]],
+      ['of a pause and its resume the pause goes', ['pause', 'resume', ...many('reset-session', maxOrders - 1)], ['resume', ...many('reset-session', maxOrders - 1)]],
+      ['a resume does not supersede a reset', ['reset-circuit', 'reset-session', ...many('resume', maxOrders - 1)], ['reset-circuit', 'reset-session', ...many('resume', maxOrders - 2)]],
+      ['the oldest goes first', ['reset-circuit', 'pause', 'reset-circuit', ...many('pause', maxOrders - 2)], ['pause', 'reset-circuit', ...many('pause', maxOrders - 2)]],
+    ])('%s', (_, kinds, kept) => {
+      expect(kindsOf(recordOf(kinds))).toBe(kept.join(' '));
+    });
+
+    test('a lane stands as if all had been kept', () => {
+      const kinds = fc.array(fc.constantFrom<OrderKind[]>('pause', 'resume', 'reset-circuit', 'reset-session'), { maxLength: 3 * maxOrders });
+      const before = { ...initialState('queue', noon), session: { id: 's', startedAt: noon, lastUsedAt: noon, taskId: null } };
+      fc.assert(fc.property(kinds, (given) => {
+        const record = recordOf(given);
+        const all = given.map((kind, index) => ({ ...pause, kind, at: noon + index, number: noon + index }));
+        const [kept, wanted] = [applyOrders(before, record.orders), applyOrders(before, all)];
+        expect(record.orders.length).toBe(Math.min(given.length, maxOrders));
+        expect({ paused: kept.pause !== null, session: kept.session, circuit: kept.circuit, ordersApplied: kept.ordersApplied }).toEqual({ paused: wanted.pause !== null, session: wanted.session, circuit: wanted.circuit, ordersApplied: wanted.ordersApplied });
+      }));
+    });
   });
 });
 

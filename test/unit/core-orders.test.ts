@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyRecord, orderRecord } from '../../src/core/lane-record.ts';
 import { applyOrders, orderSchema, type Order, type OrderGiven, type OrderKind } from '../../src/core/orders.ts';
 import { closedCircuit, initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
-import { minute, noon } from './core-fixtures.ts';
+import { hour, minute, noon } from './core-fixtures.ts';
 
 const working: LaneState = { ...initialState('queue', noon), sequence: 7, session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' }, circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon } };
 const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - minute } };
@@ -82,11 +82,31 @@ describe('the number of an order', () => {
   });
 });
 
+describe('a list that ends before what was obeyed is another list, and instants tell what is new in it', () => {
+  const tomorrow = noon + 24 * hour;
+  /** A lane that a laptop paused, whose clock is a day ahead; its run saved a minute later. */
+  const obeyed: LaneState = { ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]), savedAt: noon + minute };
+  const later = noon + 2 * minute;
+  test.each<[string, readonly Order[], { readonly paused: boolean; readonly applied: number }]>([
+    ['the list is the one of then: obeyed once', [order(tomorrow, 'pause', { at: tomorrow })], { paused: true, applied: tomorrow }],
+    ['it goes on: the new order is beyond', [order(tomorrow, 'pause', { at: tomorrow }), order(tomorrow + 1, 'resume', { at: later })], { paused: false, applied: tomorrow + 1 }],
+    ['it was lost: a resume counts at once', [order(later, 'resume', { at: later })], { paused: false, applied: later }],
+    ['it was lost: what follows counts too, though its clock is behind', [order(later, 'resume', { at: later }), order(later + 1, 'pause', { at: noon })], { paused: true, applied: later + 1 }],
+    ['it was set back: what is older than the save was obeyed', [order(noon, 'resume')], { paused: true, applied: tomorrow }],
+    ['it was lost, and nobody ordered since', [], { paused: true, applied: tomorrow }],
+  ])('%s', (_, orders, expected) => {
+    const once = applyOrders(obeyed, orders);
+    expect({ paused: once.pause !== null, applied: once.ordersApplied }).toEqual(expected);
+    expect(applyOrders(once, orders)).toEqual(once);
+  });
+});
+
 test.each<[string, object]>([
   ['an unknown kind', { kind: 'delete-repository' }],
   ['an unknown source', { from: 'agent' }],
   ['a name of a megabyte', { by: 'x'.repeat(1e6) }],
   ['a number beyond the calendar', { number: 9e15 }],
+  ['an instant at the end of the calendar', { at: 8.64e15 }],
 ])('a stored order with %s is refused', (_, change) => {
   expect(orderSchema.safeParse({ ...order(1, 'pause'), ...change }).success).toBe(false);
 });

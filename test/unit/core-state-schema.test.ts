@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hintCodes } from '../../src/core/hints.ts';
 import { parseState, stateVersion, type LaneState, type ParsedState } from '../../src/core/state.ts';
 import { minute, noon } from './core-fixtures.ts';
-import { amount, count, flag, instant, listOf, oneOf, orNull, replaced, text, valueAt, words, type FieldRule } from './schema-fixtures.ts';
+import { amount, count, flag, keptInstant, listOf, oneOf, orNull, replaced, text, valueAt, words, type FieldRule } from './schema-fixtures.ts';
 
 /** A state with something in every field. */
 const full: LaneState = {
@@ -55,7 +55,7 @@ describe('a document with a value outside its field is unreadable, and the field
   const sentences = (path: string): FieldRule => words(path, 0, 200);
   test.each<FieldRule>([
     count('sequence'),
-    instant('savedAt'),
+    keptInstant('savedAt'),
     listOf('signals.indicators', true, 5),
     listOf('signals.vetoed', false, 5),
     listOf('signals.outputChars', 0, 5),
@@ -63,8 +63,8 @@ describe('a document with a value outside its field is unreadable, and the field
     count('signals.blockedInARow'),
     count('signals.testOnlyInARow'),
     words('session.id', 1, 200),
-    instant('session.startedAt'),
-    instant('session.lastUsedAt'),
+    keptInstant('session.startedAt'),
+    keptInstant('session.lastUsedAt'),
     orNull(taskIds('session.taskId')),
     oneOf('tasks.issue-1.state', 'todo', 'in-progress', 'done', 'failed', 'blocked'),
     count('tasks.issue-1.attempts'),
@@ -72,11 +72,11 @@ describe('a document with a value outside its field is unreadable, and the field
     orNull(objectIds('tasks.issue-1.doneCommit')),
     orNull(taskIds('currentTask')),
     oneOf('park.reason', 'calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'),
-    instant('park.resumeAt'),
+    keptInstant('park.resumeAt'),
     orNull(taskIds('park.taskId')),
     orNull(objectIds('park.branchHead')),
     sentences('pause.by'),
-    instant('pause.at'),
+    keptInstant('pause.at'),
     count('ordersApplied'),
     listOf('ledger', full.ledger[0], 31),
     { path: 'ledger.0.day', takes: ['2026-11-21', '1999-01-31'], refuses: ['2026-11-211', 'x2026-11-21', '2026-11-2', '2026-1-21', '26-11-21', 'yyyy-mm-dd', '2026-mm-21', '2026-11-dd', '', null, undefined] },
@@ -85,14 +85,14 @@ describe('a document with a value outside its field is unreadable, and the field
     amount('ledger.0.costUsd'),
     amount('ledger.0.minutes'),
     listOf('transitions', full.transitions[0], 50),
-    instant('transitions.0.at'),
+    keptInstant('transitions.0.at'),
     oneOf('transitions.0.subject', 'circuit', 'session', 'task', 'pause', 'park', 'state'),
     sentences('transitions.0.from'),
     sentences('transitions.0.to'),
     sentences('transitions.0.reason'),
     oneOf('lastRun.outcome', 'cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'),
     sentences('lastRun.reason'),
-    instant('lastRun.at'),
+    keptInstant('lastRun.at'),
     objectIds('lastRun.published.head'),
     { path: 'lastRun.published.pullRequest.number', takes: [1, 7], refuses: [0, -1, 1.5, '7', null, undefined] },
     { path: 'lastRun.published.pullRequest.url', takes: ['https://example.test/pull/7', `https://example.test/${text(479)}`], refuses: ['', 'pull/7', `https://example.test/${text(480)}`, null, undefined] },
@@ -141,7 +141,7 @@ describe('a circuit with a value outside its field is replaced by one probe, nev
   test.each<FieldRule>([
     count('circuit.totalOpens'),
     oneOf('circuit.reason', 'no_progress', 'same_error', 'permission_denied', 'output_decline', 'state_unreadable'),
-    instant('circuit.openedAt'),
+    keptInstant('circuit.openedAt'),
   ])('open: $path', ({ path, takes, refuses }) => expectProbe(open, { path, takes, refuses }));
 
   test.each(['half-open', '', null])('kind %j', (kind) => expectProbe(full, { path: 'circuit.kind', takes: ['closed'], refuses: [kind] }));
@@ -164,10 +164,10 @@ describe('a circuit with a value outside its field is replaced by one probe, nev
 describe('a window with a value outside its field counts as used up from when it was opened, at the latest when the state was saved', () => {
   const used = 1e15;
   test.each<FieldRule & { readonly replaces: 'hour' | 'day' }>([
-    { ...instant('windows.hour.openedAt'), replaces: 'hour' },
+    { ...keptInstant('windows.hour.openedAt'), replaces: 'hour' },
     { ...count('windows.hour.calls'), replaces: 'hour' },
     { ...count('windows.hour.tokens'), replaces: 'hour' },
-    { ...instant('windows.day.openedAt'), replaces: 'day' },
+    { ...keptInstant('windows.day.openedAt'), replaces: 'day' },
     { ...amount('windows.day.costUsd'), replaces: 'day' },
   ])('$path', ({ path, takes, refuses, replaces }) => {
     const { hour, day } = full.windows;

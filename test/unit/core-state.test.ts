@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { closedCircuit, maxStateBytes, noted, parseState, probeState, serializeState, stateVersion, type LaneState, type Transition } from '../../src/core/state.ts';
+import { closedCircuit, maxStateBytes, noted, parseState, parseStateAt, probeState, serializeState, stateVersion, type LaneState, type Transition } from '../../src/core/state.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { callsRemaining, usedUp } from '../../src/core/windows.ts';
-import { noon, play, policy, progress, said } from './core-fixtures.ts';
+import { hour, minute, noon, play, policy, progress, said } from './core-fixtures.ts';
 
 const lane = 'queue';
 const state: LaneState = { ...play([progress(), {}]).state, sequence: 7 };
@@ -51,6 +51,35 @@ describe('a counter that cannot be read counts as used up until its window ends'
     expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
     expect(said(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(usedUp(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason).toBe('cost_per_day');
+  });
+});
+
+describe("usage that the clock of a machine booked in the future, as a run at noon sees it", () => {
+  const years = noon + 10 * 365 * 24 * hour;
+  const at = (hourAt: number, dayAt: number): LaneState => ({ ...state, windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } } });
+  test.each<[string, LaneState, LaneState]>([
+    ['ten years ahead', at(years, years), at(noon, noon)],
+    ['26 hours and a millisecond ahead', at(noon + 26 * hour + 1, noon + 26 * hour + 1), at(noon, noon)],
+    ['the hour alone', at(years, noon - hour), at(noon, noon - hour)],
+    ['the day alone', at(noon - minute, years), at(noon - minute, noon)],
+  ])('%s: counts from now on, and is reported', (_, stored, expected) => {
+    expect(parseStateAt(serializeState(stored), lane, noon)).toEqual({ kind: 'state', state: expected, problems: [expect.stringContaining('in the future')] });
+    expect(said(play([], { state: expected, now: noon + hour }).step)).toBe(said(play([], { state: at(0, 0), now: noon + hour }).step));
+  });
+
+  test.each<[string, LaneState]>([
+    ['26 hours ahead: the clock that is wrong may be this one', at(noon + 26 * hour, noon + 26 * hour)],
+    ['not ahead', at(noon, noon)],
+    ['none', { ...state, windows: { hour: null, day: null } }],
+  ])('%s: stays as it is', (_, stored) => {
+    expect(parseStateAt(serializeState(stored), lane, noon)).toEqual({ kind: 'state', state: stored, problems: [] });
+  });
+
+  test.each<[string, string, string]>([
+    ['a document that cannot be read', '', 'unreadable'],
+    ['one of a newer version', tampered({ version: stateVersion + 1 }), 'newer'],
+  ])('%s is answered as ever', (_, document, kind) => {
+    expect(parseStateAt(document, lane, noon).kind).toBe(kind);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Windows } from '../../src/core/state.ts';
-import { bookCall, bookUsage, callsRemaining, chargeCall, chargeUsage, usedUp } from '../../src/core/windows.ts';
+import { bookCall, bookUsage, callsRemaining, chargeCall, chargeUsage, usageAt, usedUp } from '../../src/core/windows.ts';
 import { policy as defaults } from './core-fixtures.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
@@ -37,6 +37,14 @@ describe('the hour of calls', () => {
     expect(callsRemaining(calls(['10:20']), policy, at('10:30'))).toBe(1);
     expect(callsRemaining(calls(['10:20', '10:21', '10:22']), policy, at('10:30'))).toBe(0);
     expect(callsRemaining(calls(['10:20', '10:59']), policy, at('11:20'))).toBe(2);
+  });
+
+  test('tells what is used, and until when it counts', () => {
+    const windows = chargeUsage(calls(['10:20', '10:30']), usage({ tokens: 7, costUsd: 0.5 }), at('10:40'));
+    const day = { costUsd: 0.5, endsAt: at('00:00') + 24 * 3_600_000 };
+    expect(usageAt(windows, at('11:19'))).toEqual({ hour: { calls: 2, tokens: 7, endsAt: at('11:20') }, day });
+    expect(usageAt(windows, at('11:20'))).toEqual({ hour: null, day });
+    expect(usageAt(windows, day.endsAt)).toEqual({ hour: null, day: null });
   });
 });
 

@@ -23,7 +23,6 @@ describe('the state', () => {
     ['is missing', loseState],
     ['cannot be read', (project) => { putDocument(project, { sequence: 1, document: '{"version":1' }); }],
     ['belongs to another lane', (project) => { putDocument(project, { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)) }); }],
-    ['is out of reach', (project) => { cutOff(project, 'it does not answer'); }],
   ])('that is expected and %s: one probe, and people are told why', async (_name, lose) => {
     const project = await begun();
     lose(project);
@@ -40,8 +39,23 @@ describe('the state', () => {
     expect(project.forge.writes).toEqual(before);
   });
 
-  test('that cannot be read before the lane has a branch is a first run, with a warning', async () => {
+  test('that is out of reach: no call, for it may be another run\'s, or paused', async () => {
     const project = createProject({ agent: [finisher] });
+    cutOff(project, 'it does not answer');
+    expect(await runOnce(project)).toMatchObject({ end: 'failed (infrastructure)', calls: 0, outcome: { message: expect.stringContaining('so no call is made: it does not answer.') as string } });
+  });
+
+  test('that the cache alone keeps and does not give: one probe, and people are told why', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'state-store': 'cache', 'max-iterations': '1' } });
+    await runOnce(project);
+    cutOff(project, 'it does not answer');
+    const run = await runOnce(project);
+    expect(run.calls).toBe(1);
+    expect(run.report?.warnings.join()).toContain('begins with one probe iteration');
+  });
+
+  test('that the cache alone keeps and does not give, before the lane has a branch, is a first run, with a warning', async () => {
+    const project = createProject({ agent: [finisher], inputs: { 'state-store': 'cache' } });
     cutOff(project, 'it does not answer');
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', report: { saved: { kind: 'not-saved' } } });

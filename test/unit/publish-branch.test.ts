@@ -15,6 +15,12 @@ function workOf(run: Run): NonNullable<Run['work']> {
   return run.work;
 }
 
+/** Every text in some data. */
+function textsOf(data: unknown): readonly string[] {
+  if (typeof data === 'string') return [data];
+  return typeof data === 'object' && data !== null ? Object.values(data).flatMap(textsOf) : [];
+}
+
 /** Everything that others can see of the project. */
 function seen({ origin, forge }: Project) {
   return { branches: [...origin.branches], pulls: forge.pulls.map((pull) => ({ ...pull })), comments: [...forge.comments].map(([thread, texts]) => [thread, [...texts]]) };
@@ -159,7 +165,7 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const run = await runOnce(project);
     const first = seen(project);
     const state = savedDocument(project);
-    const report = await publish(await publisherOf(project, run), workOf(run));
+    const { report } = await publish(await publisherOf(project, run), workOf(run));
     expect(seen(project)).toEqual(first);
     expect(savedDocument(project)).toBe(state);
     expect(report).toMatchObject({ outcome: run.outcome, headSha: run.report?.headSha, pullRequest: run.report?.pullRequest ? { number: run.report.pullRequest.number } : null });
@@ -211,10 +217,17 @@ describe('what is published', () => {
     await publish({ ...(await publisherOf(project, run)), redact }, workOf(run));
     const [pull] = project.forge.pulls;
     const comments = [...project.forge.comments.values()].flatMap((texts) => [...texts.values()]);
-    const published = [pull?.title ?? '', pull?.body ?? '', savedDocument(project) ?? '', ...comments];
+    const published = [pull?.title ?? '', pull?.body ?? '', ...textsOf(savedState(project)), ...comments];
     expect(pull?.title).toContain('Use ***');
     expect(comments).toHaveLength(2);
     expect(published.filter((text) => !redacted.has(text))).toEqual([]);
+  });
+
+  test.each(['outputChars', 'transitions', 'noProgress'])('a secret that is also the name of a field (%s) does not destroy the state', async (secret) => {
+    const project = createProject({ agent: [finisher] });
+    const run = await runOnce(project, { redact: (text) => text.replaceAll(secret, '***') });
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({ kind: 'state', problems: [], state: { tasks: { 'issue-1': { state: 'done' } } } });
   });
 
   test('a draft becomes ready only when the work is complete; draft: false opens it ready', async () => {

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, nearestCommand } from '../../src/core/command.ts';
+import { COMMANDS, nearestCommand, readCommand } from '../../src/core/command.ts';
 import type { Lease } from '../../src/core/lease.ts';
+import type { OrderKind } from '../../src/core/orders.ts';
+import { laneStatusLines, renderLaneStatus } from '../../src/report/lane-status.ts';
+import { headline } from '../../src/report/sections.ts';
 import { REFUSAL_MARKER, renderAnswer, renderStatusComment, STATUS_MARKER } from '../../src/report/status-comment.ts';
-import { END, laneState as state, laneView as view, OUTCOMES, report } from './report-fixtures.ts';
+import type { LaneView } from '../../src/report/run-report.ts';
+import { END, laneState as state, laneView as view, OUTCOMES, policy, report } from './report-fixtures.ts';
 
 const lines = (comment: string) => comment.replaceAll('\u200B', '').split('\n').filter((line) => line !== '');
 
@@ -34,15 +38,20 @@ describe('status comment', () => {
 });
 
 describe('answers', () => {
+  const answered = report({ kind: 'idle', reason: 'answered' });
+  const status = (lane: LaneView) => renderAnswer({ kind: 'status', receipt: null }, answered, lane);
+  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, view);
+
   test('/ralph status says how the lane stands', () => {
-    expect(lines(renderAnswer({ kind: 'status' }, view))).toEqual([
+    expect(lines(status(view))).toEqual([
       STATUS_MARKER,
       '**Status of lane `queue`**',
       '- `[███░░░]` 1 of 2 tasks done',
       '- Next: Greet @octocat (2 iterations so far)',
       '- Parked (`usage_limit`): goes on from 2026-11-21 17:00 UTC (in 42 min)',
       '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration; to close it now: `/ralph reset circuit`',
-      '- Calls left: 93',
+      '- This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
+      '- This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
       '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
       '- State: restored #41 (cache and ref)',
       '- Pull request: [#7](https://github.com/acme/shop/pull/7)',
@@ -53,60 +62,140 @@ describe('answers', () => {
   });
 
   test('/ralph status on a lane that never ran', () => {
-    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, state: null, restored: 'none yet (first run of this lane)', tasks: [], circuit: 'closed', probeAt: null, pullRequest: null }));
-    expect(answer.slice(2, -1)).toEqual(['- No open issue has the label `ralph`.', '- Circuit: closed', '- Calls left: 93', '- Last run: none yet', '- State: none yet (first run of this lane)']);
+    const answer = lines(status({ ...view, state: null, restored: 'none yet (first run of this lane)', tasks: [], circuit: 'closed', probeAt: null, pullRequest: null, usage: { hour: null, day: null }, limits: { ...policy, maxTokensPerHour: 0, maxCostUsdPerDay: 0 } }));
+    expect(answer.slice(2, -1)).toEqual(['- No open issue has the label `ralph`.', '- Circuit: closed', '- This hour, used or reserved: 0 of 100 calls', '- Last run: none yet', '- State: none yet (first run of this lane)']);
   });
 
   const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });
   const working: Lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: 'https://github.com/acme/shop/actions/runs/98', acquiredAt: END - 600_000, durationMs: 3_600_000 };
 
   test('a paused lane: who, since when, and how to go on', () => {
-    expect(lines(renderAnswer({ kind: 'status' }, by('octocat')))).toContain('- Paused by octocat, 2026-11-21 16:17 UTC; to go on: `/ralph resume`');
+    expect(lines(status(by('octocat')))).toContain('- Paused by octocat, 2026-11-21 16:17 UTC; to go on: `/ralph resume`');
   });
 
   test('a lane that is worked on: by which run, and until when at the latest', () => {
-    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, working }));
+    const answer = lines(status({ ...view, working }));
     expect(answer).toContain('- A [run](https://github.com/acme/shop/actions/runs/98) works on this lane now, until 2026-11-21 17:08 UTC (in 50 min) at the latest');
     expect(answer).toContain('- Working on: Greet @octocat (2 iterations so far)');
   });
 
   test('a pause while a run works does not end that run', () => {
-    expect(renderAnswer({ kind: 'status' }, { ...by('octocat'), working })).toContain('at the latest; it goes on to its end');
+    expect(status({ ...by('octocat'), working })).toContain('at the latest; it goes on to its end');
   });
 
   test('the last five changes, with who asked for them', () => {
     const transitions = Array.from({ length: 7 }, (_, index) => ({ at: END + index * 60_000, subject: 'pause' as const, from: 'working', to: 'paused', reason: `by person-${String(index)} (comment)` }));
-    const answer = lines(renderAnswer({ kind: 'status' }, { ...view, state: { ...state, transitions } }));
+    const answer = lines(status({ ...view, state: { ...state, transitions } }));
     expect(answer.slice(answer.indexOf('Last changes:') + 1, -1)).toEqual([2, 3, 4, 5, 6].map((index) => `- 2026-11-21 16:${String(18 + index)} UTC, pause: working → paused (by person-${String(index)} (comment))`));
   });
 
   test('names and reasons that strangers chose are text', () => {
-    const answer = renderAnswer({ kind: 'status' }, { ...by('@octocat <b>'), state: { ...state, pause: { by: '@octocat <b>', at: END }, transitions: [{ at: END, subject: 'session', from: 'a|b', to: '`c`', reason: 'by #12' }] } });
+    const answer = status({ ...by('@octocat <b>'), state: { ...state, pause: { by: '@octocat <b>', at: END }, transitions: [{ at: END, subject: 'session', from: 'a|b', to: '`c`', reason: 'by #12' }] } });
     expect(answer).toContain('Paused by @\u200Boctocat &lt;b&gt;');
     expect(answer).toContain('a\\|b → \\`c\\` (by #\u200B12)');
   });
 
   test.each(Object.keys(COMMANDS))('the help lists /ralph %s', (command) => {
-    expect(renderAnswer({ kind: 'help', word: '' }, view)).toContain(`- \`/ralph ${command}\`: `);
+    expect(help('')).toContain(`- \`/ralph ${command}\`: `);
   });
 
   test('an unknown command gets the help and the nearest match', () => {
-    const answer = renderAnswer({ kind: 'help', word: 'stauts' }, view);
+    const answer = help('stauts');
     expect(answer).toContain('There is no command `stauts`. Did you mean `/ralph status`?');
     expect(answer).toContain('- `/ralph run`: ');
     expect(answer).toContain('**Status of lane');
   });
 
+  test('/ralph help greets', () => {
+    expect(lines(help('')).slice(1, 4)).toEqual([
+      'Ralph works on open issues with the label `ralph`. Whoever may write to this repository can say in a comment:',
+      '- `/ralph run`: work on this issue now (on a pull request: on its lane)',
+      '- `/ralph status`: say how the lane stands; makes no agent call',
+    ]);
+  });
+
   test('a foreign word in the help pings nobody and opens no comment', () => {
-    const answer = renderAnswer({ kind: 'help', word: '@octocat<!--`' }, view);
+    const answer = help('@octocat<!--`');
     expect(answer).toContain('There is no command <code>&#x40;octocat&#x3c;&#x21;&#x2d;&#x2d;&#x60;</code>.');
   });
 
+  test('who asked for work hears why none came of it, then how the lane stands', () => {
+    const parked = report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 }, { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] });
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, view)).slice(0, 6)).toEqual([
+      STATUS_MARKER,
+      '**Parked.** All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
+      '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
+      '### Warnings',
+      '- A part is reserved by a run of lane issue-2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
+      '**Status of lane `queue`**',
+    ]);
+  });
+
+  test.each(OUTCOMES.filter(({ reason }) => reason !== 'answered'))('begin with the headline when the run ended $kind ($reason)', (outcome) => {
+    const shown = report(outcome);
+    expect(renderAnswer({ kind: 'status', receipt: null }, shown, view)).toContain(`${STATUS_MARKER}\n\n${headline(shown)}\n\n`);
+  });
+
+  test('of a run that restored no lane tell of none', () => {
+    const refused = report({ kind: 'refused', reason: 'another_run', message: 'Lane issue-12 changed 3 times.' }, { lane: 'issue-12' });
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, null))).toEqual([
+      STATUS_MARKER,
+      '**Refused: another run.** Lane issue-12 changed 3 times.',
+      '**Next:** The other run goes on; this one made no call. When it has ended, comment `/ralph run` on the issue for more. With `concurrency` in the workflow runs wait for each other.',
+      '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
+    ]);
+  });
+
+  test('counters that cannot be read count as used up', () => {
+    const answer = lines(status({ ...view, usage: { hour: { calls: 1e15, tokens: 1e15, endsAt: END + 60_000 }, day: { costUsd: 1e15, endsAt: END + 60_000 } } }));
+    expect(answer).toContain('- This hour, used or reserved: all of 100 calls, all of 500.0k tokens, until 2026-11-21 16:19 UTC (in 1 min)');
+    expect(answer).toContain('- This day (UTC), used or reserved: all of $20.00, until 2026-11-21 16:19 UTC (in 1 min)');
+  });
+
+  test('a failure is told whole, with what to do next, and does not overwrite the status', () => {
+    const failed = report({ kind: 'failed', reason: 'configuration', message: 'The run cannot work:\n- no key\n- no push' }, { iterations: [] });
+    expect(lines(renderAnswer({ kind: 'refusal', why: 'The run cannot work:\n- no key\n- no push' }, failed, null))).toEqual([
+      REFUSAL_MARKER, '**Failed: configuration.** The run cannot work:', '- no key', '- no push', '**Next:** Mend what is named above and run the workflow again.',
+    ]);
+  });
+
   test('a refusal does not overwrite the status', () => {
-    const answer = renderAnswer({ kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' }, view);
+    const answer = renderAnswer({ kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' }, answered, null);
     expect(lines(answer)).toEqual([REFUSAL_MARKER, '**Not done.** `/ralph run` needs write permission, @octocat has read.']);
     expect(answer).not.toContain('@octocat');
   });
+});
+
+describe('the receipt of an order comes first', () => {
+  const queue = '`queue`: all issues without a branch of their own';
+  const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
+  const working: Lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: 'https://github.com/acme/shop/actions/runs/98', acquiredAt: END - 600_000, durationMs: 3_600_000 };
+  const goesOn = ' The [run](https://github.com/acme/shop/actions/runs/98) that works now goes on to its end; the order holds from the next one on.';
+
+  test.each<[OrderKind, 'changed' | 'as before', Partial<LaneView>, string]>([
+    ['pause', 'changed', pausedBy('octocat'), `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.`],
+    ['pause', 'changed', { ...pausedBy('octocat'), working }, `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.${goesOn}`],
+    ['pause', 'changed', { ...pausedBy('octocat'), lane: 'issue-12' }, '**Paused** by @octocat: no run of this lane (`issue-12`) works until `/ralph resume`.'],
+    ['pause', 'as before', { ...pausedBy('Ann Other'), working }, `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`],
+    ['resume', 'changed', {}, `**Resumed**: the pause of this lane (${queue}) is over.`],
+    ['resume', 'as before', {}, '**Nothing to resume**: the lane is not paused.'],
+    ['reset-circuit', 'changed', { working }, `**Circuit closed.**${goesOn}`],
+    ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],
+    ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],
+    ['reset-session', 'as before', { working }, '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
+  ])('%s, %s', (order, was, change, expected) => {
+    const lane: LaneView = { ...view, ...change, receipt: { order, changed: was === 'changed' } };
+    expect(lines(renderLaneStatus(lane))[0]).toBe(expected);
+    expect(laneStatusLines(lane)[0]).not.toMatch(/[*`[\]]/);
+  });
+
+  test('who gave it is not pinged', () => {
+    expect(renderLaneStatus({ ...view, ...pausedBy('octocat'), receipt: { order: 'pause', changed: true } })).toContain('by @\u200Boctocat');
+  });
+});
+
+test('help is a command, in any case', () => {
+  expect(readCommand(' Help ')).toEqual({ kind: 'help' });
 });
 
 test.each([
@@ -116,6 +205,7 @@ test.each([
   ['state', 'status'],
   ['rnu', 'run'],
   ['rum', 'run'],
+  ['hlep', 'help'],
   ['deploy', null],
   ['', null],
   ['x'.repeat(10_000), null],

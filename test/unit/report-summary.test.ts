@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { reportWithoutLane } from '../../src/report/run-report.ts';
 import { renderSummary } from '../../src/report/summary.ts';
+import { readOnlyEvent } from '../../src/state/cache-environment.ts';
 import { END, entry, laneView, OUTCOMES, report, taskReport } from './report-fixtures.ts';
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
@@ -27,6 +28,18 @@ test('shows every iteration, and a chart of cost and progress', () => {
 
 test('says in one line where the state came from and where it went', () => {
   expect(renderSummary(report(limit)).replaceAll('\u200B', '')).toContain('| State | restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓) |');
+});
+
+test('does not repeat at length that the event may not write the cache while the ref has the state', () => {
+  const shown = (where: string) => renderSummary(report(limit, { saved: { kind: 'saved', sequence: 41, where } })).replaceAll('\u200B', '');
+  expect(shown(`cache ✗: ${readOnlyEvent}, ref ✓`)).toContain('saved #41 (cache ✗ (read-only event) ref ✓) |');
+  expect(shown('cache ✗: the cache service answered 503, ref ✓')).toContain('saved #41 (cache ✗: the cache service answered 503, ref ✓) |');
+});
+
+test('links the other run of this repository, and no other address', () => {
+  const told = (message: string) => renderSummary(report({ kind: 'refused', reason: 'another_run', message })).replaceAll('\u200B', '').split('\n')[2];
+  expect(told('It is https://github.com/acme/shop/actions/runs/98. Wait.')).toBe('It is [run 98](https://github.com/acme/shop/actions/runs/98). Wait.');
+  for (const address of ['https://github.com/acme/shop/actions/runs/98/evil', 'https://github.com/acme/other/actions/runs/98', 'https://evil.example/actions/runs/98']) expect(told(`It is ${address} now.`)).toBe(`It is ${address} now.`);
 });
 
 test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {

@@ -28,7 +28,10 @@ export const count = (path: string): FieldRule => ({ path, takes: [0, 1, 1_000_0
 /** Money and durations: from 0 on, with fractions. */
 export const amount = (path: string): FieldRule => ({ path, takes: [0, 0.5, 1_000], refuses: [-0.01, ...notNumbers] });
 /** Ms since the epoch, within the calendar. */
-export const instant = (path: string): FieldRule => ({ path, takes: [0, 1_795_262_400_000, 8.64e15], refuses: [-1, 0.5, 8.64e15 + 2, ...notNumbers] });
+export const instant = (path: string): FieldRule => instantUpTo(path, 8.64e15);
+/** The same, with years to come before the calendar ends. */
+export const keptInstant = (path: string): FieldRule => instantUpTo(path, 8e15);
+const instantUpTo = (path: string, last: number): FieldRule => ({ path, takes: [0, 1_795_262_400_000, last], refuses: [-1, 0.5, last + 2, ...notNumbers] });
 /** Any finite number. */
 export const number = (path: string): FieldRule => ({ path, takes: [-1, 0, 0.5, 1e9], refuses: notNumbers });
 export const flag = (path: string): FieldRule => ({ path, takes: [true, false], refuses: [0, 'true', null, undefined] });

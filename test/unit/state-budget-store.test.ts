@@ -86,6 +86,23 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     expect(await run.store.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
   });
 
+  test('a place that refuses writes: unavailable to who would reserve, with the reason; it may still be read', async () => {
+    await using run = await oneRun();
+    await run.store.update(begin('b'));
+    const readOnly = createBudgetStore({ ...run.cells, write: () => Promise.resolve({ kind: 'refused', why: 'the token may not do this' }) }, () => noon);
+    expect(await readOnly.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the token may not do this' });
+    expect(await readOnly.read()).toMatchObject({ kind: 'budget', budget: { reservations: [{ mark: 'b' }] } });
+  });
+
+  test('one of a machine years ahead is replaced by one that counts from now on, once: later looks do not prolong it', async () => {
+    await using run = await oneRun();
+    const ahead = noon + 1e4 * hour;
+    await put(run.elsewhere, 'budget', serializeBudget({ ...emptyBudget, windows: { hour: { openedAt: ahead, calls: 12, tokens: 0 }, day: { openedAt: ahead, costUsd: 5 } } }));
+    expect(await run.store.read()).toMatchObject({ kind: 'budget', problem: expect.stringContaining('in the future') });
+    const later = await createBudgetStore(run.elsewhere, () => noon + hour / 2).read();
+    expect(later).toMatchObject({ kind: 'budget', budget: { windows: { hour: { openedAt: noon, calls: 12 }, day: { openedAt: noon, costUsd: 5 } } }, problem: null });
+  });
+
   test('one that cannot be read is replaced by a used up one, once: later looks do not prolong it', async () => {
     await using run = await oneRun();
     await put(run.elsewhere, 'budget', 'garbage');

@@ -39,6 +39,9 @@ function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, mark =
   return { cells, cache, store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store } }) };
 }
 
+const free = { kind: 'free' };
+const stillHeld = { kind: 'held', why: 'the server is on fire' };
+
 const absent: RestoredCopy = { kind: 'absent' };
 const down: RestoredCopy = { kind: 'unavailable', why: 'the service hangs' };
 
@@ -70,8 +73,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       expect(restored).toMatchObject({ origin, warnings: warnings.map((text) => expect.stringContaining(text)) });
     });
 
-    test('nobody answers there: the copy of the cache, and a warning', async () => {
-      expect(await restore(serializeRecord(record(40)), copy(39), 'the server is on fire')).toMatchObject({ kind: 'found', document: copyOf(39).document, origin: 'cache', orders: [], lease: null, warnings: [expect.stringContaining('the server is on fire')] });
+    test('nobody answers there: no copy is a basis to work on, whatever the cache has', async () => {
+      expect(await restore(serializeRecord(record(40)), copy(39), 'the server is on fire')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     });
 
     test('a cache that was written by a run that lost the lane is not preferred to an equal record', async () => {
@@ -136,10 +139,10 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 
   describe('where a copy is saved', () => {
     test.each<[string, string | null, string | null, object]>([
-      ['both', null, null, { kind: 'saved', where: `cache ✓ ${place} ✓` }],
-      ['the cache does not take it', 'this event may not', null, { kind: 'saved', where: `cache ✗: this event may not, ${place} ✓` }],
-      ['only the cache takes it', null, 'the server is on fire', { kind: 'saved', where: `cache ✓, ${place} ✗: the server is on fire` }],
-      ['none', 'this event may not', 'the server is on fire', { kind: 'not-saved', why: `cache ✗: this event may not, ${place} ✗: the server is on fire` }],
+      ['both', null, null, { kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free }],
+      ['the cache does not take it', 'this event may not', null, { kind: 'saved', where: `cache ✗: this event may not, ${place} ✓`, lane: free }],
+      ['only the cache takes it', null, 'the server is on fire', { kind: 'saved', where: `cache ✓, ${place} ✗: the server is on fire`, lane: stillHeld }],
+      ['none', 'this event may not', 'the server is on fire', { kind: 'not-saved', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillHeld }],
     ])('%s', async (_, obstacle, outage, expected) => {
       await using shared = await open();
       const { store, cells, cache } = startRun(shared, cacheOf(absent, obstacle));
@@ -154,9 +157,35 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       await using shared = await open();
       await put(shared.machine(), 'queue', serializeRecord(record(40, { lease: leaseOf('b') })));
       const { store, cache } = startRun(shared, cacheOf(absent));
-      expect(await store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('/actions/runs/b') });
+      expect(await store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('/actions/runs/b'), lane: free });
       expect(cache.kept).toEqual([]);
       expect(await textOf(shared.machine(), 'queue')).toBe(serializeRecord(record(40, { lease: leaseOf('b') })));
+    });
+  });
+
+  describe('what this run saved before', () => {
+    test('is not copied once more: another run may save its own while we do, and an old number would be the newest entry', async () => {
+      await using shared = await open();
+      const main = startRun(shared, cacheOf(absent));
+      await main.store.restore('queue');
+      await main.store.claim('queue');
+      await main.store.save(copyOf(41));
+      const other = startRun(shared, cacheOf(absent), 'b').store;
+      await other.restore('queue');
+      await other.claim('queue');
+      const post = startRun(shared, cacheOf(absent));
+      expect(await post.store.save(copyOf(41, { savedAt: noon + minute }))).toEqual({ kind: 'saved', where: `${place} ✓`, lane: free });
+      expect(post.cache.kept).toEqual([]);
+    });
+
+    test('is copied once when only the answer to the write was lost', async () => {
+      await using shared = await open();
+      const { store, cells, cache } = startRun(shared, cacheOf(absent));
+      await store.restore('queue');
+      await store.claim('queue');
+      cells.fail('write', 'taken-for-conflict');
+      expect(await store.save(copyOf(41))).toEqual({ kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free });
+      expect(cache.kept).toEqual([copyOf(41)]);
     });
   });
 
@@ -169,7 +198,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: { mark: 'a' } });
     expect(await second.claim('queue')).toMatchObject({ kind: 'taken', lease: { mark: 'a' } });
     expect(await second.order('queue', order)).toEqual({ kind: 'kept', where: place });
-    await store.release('queue');
+    expect(await store.release('queue')).toEqual(free);
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: null, orders: [{ kind: 'pause' }] });
   });
 
@@ -178,7 +207,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     const store = createLayeredStore({ guarded: createGuardedStore({ cells: shared.machine(), lease: () => leaseOf('a'), now: () => noon }), copies: null });
     expect(await store.restore('queue')).toMatchObject({ kind: 'absent' });
     await store.claim('queue');
-    expect(await store.save({ ...copyOf(1), sessionFolder: 'folder' })).toEqual({ kind: 'saved', where: `${place} ✓` });
+    expect(await store.save({ ...copyOf(1), sessionFolder: 'folder' })).toEqual({ kind: 'saved', where: `${place} ✓`, lane: free });
     expect(await store.restore('queue')).toMatchObject({ kind: 'found', document: copyOf(1).document, sessionFolder: null, origin: place });
   });
 });
@@ -199,8 +228,8 @@ describe('the cache alone', () => {
   test('keeps copies, but no two runs apart and no orders', async () => {
     const store = storeOver(absent);
     expect(await store.claim('queue')).toEqual({ kind: 'unguarded', why: expect.stringContaining('cache') });
-    expect(await store.save(copyOf(1))).toEqual({ kind: 'saved', where: 'cache ✓' });
+    expect(await store.save(copyOf(1))).toEqual({ kind: 'saved', where: 'cache ✓', lane: free });
     expect(await store.order('queue', order)).toEqual({ kind: 'unsupported', why: expect.stringContaining('cache') });
-    expect(await store.release('queue')).toBeUndefined();
+    expect(await store.release('queue')).toEqual(free);
   });
 });

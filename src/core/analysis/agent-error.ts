@@ -24,7 +24,7 @@ export function classifyFailure(failure: Failure): AgentError {
 /** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */
 export function failureInText(output: string): Failure | null {
   const text = output.trim();
-  const own = text.length <= MAX_TEXT_CHARS && !SPEAKS_OF_ERRORS.test(text) && WHOLE_TEXTS.some((form) => form.test(text));
+  const own = text.length <= MAX_TEXT_CHARS && !SPEAKS_OF_ERRORS.some((form) => form.test(text)) && WHOLE_TEXTS.some((form) => form.test(text));
   return own ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) } : null;
 }
 
@@ -62,7 +62,9 @@ const LIMIT_START = [
   String.raw`You['’]re out of extra usage`,
   String.raw`(?:API Error: (?:Request rejected \(429\)|429) · )?(?:(?:Claude|AI|Opus|Sonnet|Haiku|usage|session|5-hour|five-hour|weekly) ){1,4}limit reached`,
 ].join('|');
-const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] .{1,120}|,? resets .{1,80}|\. Your limit will reset .{1,80})?`;
+/** `resets 5pm (Europe/Berlin)`, and perhaps another hint; no prose behind it. */
+const RESETS = String.raw`resets? (?:(?:at|on) )?(?:[a-z]{3,9}\.? \d{1,2}(?:,| at|, at)? )?[\w:]{1,12}(?: ?[ap]m)?(?: ?\([^()]{1,64}\))?(?:\.|\.? ?[·∙/(].{1,120})?`;
+const LIMIT_REST = String.raw`(?:\|\d{9,13}|,? [·∙] (?!resets?\b).{1,120}|,? (?:[·∙] )?${RESETS}|\. Your limit will reset .{1,80})?`;
 /** Prose that begins with the same words goes on with other ones. */
 const LIMIT = new RegExp(`^(?:${LIMIT_START})(?=\\s*(?:$|[\\n|·∙.,(])|\\s+(?:resets?|will reset)\\b)`, 'i');
 
@@ -105,12 +107,17 @@ const WHOLE_TEXTS: readonly RegExp[] = [
 ];
 
 /** `API Error: 500 responses are retried now.`: what an agent did about such errors, in the words that they begin with. */
-const SPEAKS_OF_ERRORS = new RegExp(
-  String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${
-    'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'
-  })\b`,
-  'i',
-);
+const SPEAKS_OF_ERRORS: readonly RegExp[] = [
+  new RegExp(
+    String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${
+      'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'
+    })\b`,
+    'i',
+  ),
+  /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,
+  // The CLI's own begin in lower case with no such word.
+  /^API Error: (?:the|an?|this|that|these|those|new|my|our|its) /,
+];
 
 function named(kinds: Readonly<Record<string, Kind>>, name: string | null): Kind | null {
   return name !== null && Object.hasOwn(kinds, name) ? (kinds[name] ?? null) : null;

@@ -23,7 +23,7 @@ const FORMS: readonly RegExp[] = [
   // `Error: …`, `TypeError [ERR_X]: …`, `java.io.IOException: …`, `FATAL: …`, also behind a few words of prose.
   /(?:^|[\s("'[*])((?:(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)|(?:API )?Error|Exception|ERROR|FATAL|Fatal error|PANIC)(?:\s?\[[A-Z][A-Z0-9_]{1,60}\]|\s?\[?[A-Z_]{0,20}\d{1,6}\]?)?:\s.*)/,
   // `error: …`, `error[E0308]: …`, `error TS2322: …`, `fatal: …`, `panic: …` at the start of a line or behind a position in a file.
-  /(?:^[\s*_+-]*|[\])\d]:\s?)((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
+  /(?:^[\s*_+-]*|[\])\d]:\s?|:\d{1,9} - )((?:fatal error|error|fatal|panic)(?:\s?\[?[A-Za-z]{1,10}\d{1,6}\]?)?:\s.*)/i,
   /^[\s*_+-]*((?:npm (?:ERR!|error)|\[(?:ERROR|FATAL)\]) .*)/i,
   /^\s*(Exception in thread "[^"]{1,100}" .*|thread '[^']{1,100}' (?:\(\d{1,20}\) )?panicked at .*|ERROR in \S{0,200}[./\\]\S.*|g?make(?:\[\d{1,4}\])?: \*\*\* .*)/,
   /\b((?:failed with error|error occurred)\b.*)/i,
@@ -32,12 +32,16 @@ const FORMS: readonly RegExp[] = [
 /** Words in front that make it the error somebody mended, or the thing somebody talks about. */
 const MENTIONED = /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 /** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
-const DONE_LABEL = /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)\W*$/i;
+const DONE_LABEL = /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
 /** Bold marks; the three stars of make are none. */
 const BOLD = /(?<!\*|: )\*{2,3}/g;
 
 /** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */
-const NO_REPORT = /:\s*(?:none|no|nil|null|false|n\/a|0|true|undefined|error|string|unknown|any|boolean)\b\W*$/i;
+const NO_REPORT = new RegExp(String.raw`:\s*(?:${[
+  'n/a|0|false|true|nil|no|none',
+  String.raw`(?:none|no|0) (?:(?:errors?|issues?|problems?|failures?)(?: (?:was|were))? ?)?(?:found|reported|detected|seen|occurred|so far)?`,
+  String.raw`(?:null|undefined|string|unknown|any|boolean|never|error)(?:\s*\|\s*\w{1,60})*`,
+].join('|')})\W*$`, 'i');
 const WORTH_A_LOOK = /error|exception|fatal|panic|ERR!|: \*\*\* /i;
 
 function errorIn(markdown: string): string | null {

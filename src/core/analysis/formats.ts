@@ -1,9 +1,9 @@
 import type { Analysis } from './analysis.ts';
-import { decodeKept } from './capped-bytes.ts';
 import type { CliEvent } from './cli-event.ts';
 import { asArray, asObject, tryParseJson } from './json.ts';
 import { createJsonWalker } from './json-walker.ts';
-import { LINE_FEED, SPACE } from './line-bytes.ts';
+import { announces, holdsProse } from './noise.ts';
+import { holdsMarker } from './status-block.ts';
 
 export type Format = Analysis['format'];
 
@@ -15,16 +15,13 @@ export interface FormatWitness {
   /** One or more lines. */
   sawText(lines: Uint8Array): void;
   eventCount(): number;
-  /** Whether the output may still turn out to be a message that quotes the events. */
+  /** Whether the events may still turn out to be a part of a message that quotes them. */
   mayBeQuotation(): boolean;
-  /** `text`: the output, at least for as long as it may be a quotation. */
+  /** `text`: the output for as long as it may be a quotation, and from then on what is no event. */
   format(text: string): Format;
 }
 
-/** So much of a line tells noise from prose. */
-const LOOK_CHARS = 256;
-const MIN_PROSE_CHARS = 12;
-/** Nobody quotes more events in a message. */
+/** More events in a message are a quotation only if it begins with prose and has a status block of its own. */
 const MAX_QUOTED_EVENTS = 10;
 
 /**
@@ -61,50 +58,20 @@ export function createFormatWitness(): FormatWitness {
   }
 
   function format(text: string): Format {
-    if (events > 0 && mayBeQuotation() && ((prose.before && prose.after) || announced || BLOCK_OUTSIDE.test(text))) return 'text';
+    if (events > 0 && isQuotation(text)) return 'text';
     if (inArray) return 'json-array';
     if (events > 1) return 'jsonl';
     if (events === 1) return onlyResults ? 'json' : 'jsonl';
     if (objects > 1 && !hasText) return 'jsonl';
     return formatOfText(text);
   }
-}
 
-/** Whether the last line announces what comes next; blank ones leave it at that. */
-function announces(lines: Uint8Array, before: boolean): boolean {
-  let end = lines.length;
-  while (end > 0 && (lines[end - 1] ?? 0) <= SPACE) end -= 1;
-  if (end === 0) return before;
-  if (lines[end - 1] !== COLON) return false;
-  const start = lines.lastIndexOf(LINE_FEED, end - 1) + 1;
-  return holdsProse(lines.subarray(Math.max(start, end - LOOK_CHARS), end));
-}
-
-const COLON = 0x3a;
-
-/** Whether one of the lines is a sentence, as far as its beginning tells. */
-function holdsProse(lines: Uint8Array): boolean {
-  return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
-}
-
-/** A cheap look: tiny lines cost more to decode than to read. */
-function hasLongLine(lines: Uint8Array): boolean {
-  let start = 0;
-  for (let at = 0; at < lines.length; at += 1) {
-    if (lines[at] === LINE_FEED) start = at + 1;
-    else if (at - start >= MIN_PROSE_CHARS - 1) return true;
+  /** In the CLI's events a block's marker stands inside a string, never alone on a line. */
+  function isQuotation(text: string): boolean {
+    if (!mayBeQuotation()) return prose.before && holdsMarker(text);
+    return (prose.before && prose.after) || announced || holdsMarker(text);
   }
-  return false;
 }
-
-/** Lines that package managers, runtimes and loggers print around an answer. */
-const TOOL_NOISE = String.raw`[^\S\n]*(?:(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)`;
-/** The small words that make sentences; `Starting up…` and `Done in 3s.` have none. */
-const SENTENCE = String.raw`\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b`;
-const PROSE = new RegExp(String.raw`(?:^|\n)(?=[^\n]{${String(MIN_PROSE_CHARS)}})(?!${TOOL_NOISE})[^\n]{0,${String(LOOK_CHARS)}}?${SENTENCE}`, 'i');
-
-/** In the CLI's events a marker stands inside a string. */
-const BLOCK_OUTSIDE = /^[ \t>*-]*---RALPH_STATUS---/im;
 
 /** An output without events: JSON that is foreign or was cut off keeps its format. */
 function formatOfText(text: string): Format {

@@ -2,7 +2,7 @@ import { classifyFailure, failureInText } from './agent-error.ts';
 import type { Analysis, Signal } from './analysis.ts';
 import { QUESTION_TOOL } from './denials.ts';
 import { findErrors } from './errors.ts';
-import { markLines, proseOf } from './markdown-code.ts';
+import { markEnds, proseOf } from './markdown-code.ts';
 import { CONFIDENT, NO_PHRASES, readPhrases } from './phrases.ts';
 import { findStatusBlock } from './status-block.ts';
 import { createTranscript } from './transcript.ts';
@@ -22,7 +22,7 @@ export interface JudgedOutput {
 /** Reads signal, errors and limits out of an output. */
 export function judgeOutput(output: Output, now: number): JudgedOutput {
   const { finalMessage, failure, rejected, denials, ...numbers } = output.format === 'text' ? summaryOfText(output.text) : output.summary;
-  const lines = markLines(readablePart(finalMessage));
+  const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
   // With a block no phrase is read at all.
   const prose = proseOf(lines, 'prose');
@@ -48,11 +48,6 @@ export function judgeOutput(output: Output, now: number): JudgedOutput {
 /** Longer than any message of a model; it bounds memory when something else was printed. */
 const MAX_HEAD_CHARS = 64 * 1024;
 const MAX_TAIL_CHARS = 192 * 1024;
-
-function readablePart(message: string): string {
-  if (message.length <= MAX_HEAD_CHARS + MAX_TAIL_CHARS) return message;
-  return `${message.slice(0, MAX_HEAD_CHARS)}\n…\n${message.slice(-MAX_TAIL_CHARS)}`;
-}
 
 const NO_SIGNAL: Omit<Signal, 'from'> = {
   status: null,

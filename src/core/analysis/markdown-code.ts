@@ -6,8 +6,25 @@ export interface MarkedLine {
 
 /** Splits text into lines and tells fenced code and block quotes from prose. Blanks indent, they make no code; an unclosed fence runs to the end. */
 export function markLines(text: string): readonly MarkedLine[] {
+  return text.split(LINE_END).map(createMarker());
+}
+
+/** The same for the first `head` and the last `tail` characters of a longer text; of what lies between only the fences are followed. */
+export function markEnds(text: string, head: number, tail: number): readonly MarkedLine[] {
+  if (text.length <= head + tail) return markLines(text);
+  const mark = createMarker();
+  const first = text.slice(0, head).split(LINE_END).map(mark);
+  for (const [line] of text.slice(head, -tail).matchAll(FENCE_LINE)) mark(line);
+  return [...first, ...`…\n${text.slice(-tail)}`.split(LINE_END).map(mark)];
+}
+
+const LINE_END = /\r\n?|\n/;
+const FENCE_LINE = /^[^\S\r\n]*(?:(?:[-*+]|\d{1,9}[.)])[^\S\r\n]+)?(?:`{3}|~{3})[^\r\n]*$/gm;
+
+/** Marks the lines of a text, to be given in order. */
+function createMarker(): (line: string) => MarkedLine {
   let fence: string | null = null;
-  return text.split(/\r\n?|\n/).map((line) => {
+  return (line) => {
     if (line === '' && fence === null) return EMPTY_LINE;
     if (fence !== null) {
       if (closesFence(line, fence)) fence = null;
@@ -16,7 +33,7 @@ export function markLines(text: string): readonly MarkedLine[] {
     if (/^\s*>/.test(line)) return { text: line, within: 'quote' };
     fence = fenceOpenedBy(line);
     return { text: line, within: fence === null ? 'prose' : 'fence' };
-  });
+  };
 }
 
 /** One for all: a text may be nothing but empty lines. */

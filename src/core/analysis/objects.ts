@@ -4,7 +4,8 @@ import { asObject, tryParseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import type { JsonWalker } from './json-walker.ts';
-import { endOfLine, firstVisible, OPEN_BRACE, SPACE } from './line-bytes.ts';
+import { endOfLine, eventStart, firstVisible, isBlank, LINE_FEED, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
+import { holdsProse } from './noise.ts';
 
 /** Takes what lines come to: whole JSON objects, on one line or several, and all other lines. */
 export interface ObjectSink {
@@ -20,7 +21,7 @@ export interface ObjectFinder {
   takeTogether(bytes: Uint8Array, from: number, mayOpenArray: boolean): number;
   /** Whether an object has begun and may go on in the next line. */
   isOpen(): boolean;
-  /** Whether lines are still looked at. */
+  /** Whether lines are still looked at that do not start like an event of the CLI. */
   isLooking(): boolean;
 }
 
@@ -29,6 +30,8 @@ const QUOTE = 0x22;
 
 /** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
 const MAX_FAILURES = 10_000;
+/** What starts like an event is worth more failures, but not endlessly many. */
+const MAX_EVENT_FAILURES = 50_000;
 
 /** Finds objects in lines; a line that starts one and breaks it off is text, and does not take the next object with it. */
 export function createObjectFinder(sink: ObjectSink): ObjectFinder {
@@ -46,11 +49,52 @@ export function createObjectFinder(sink: ObjectSink): ObjectFinder {
     if (open !== null && mayContinue(line.head, 0)) return goOn(open, line);
     if (open !== null) failures += 1;
     open = null;
-    if (!isLooking() || !sink.mayStart() || line.head[firstVisible(line.head, 0)] !== OPEN_BRACE) return sink.text(line);
-    const object = endsObject(line) ? parseObject(line) : null;
-    if (object !== null) return found(object);
-    bytes.clear();
-    goOn(createJsonWalker(), line);
+    const first = firstVisible(line.head, 0);
+    const isObject = line.head[first] === OPEN_BRACE;
+    const start = isObject ? first : eventStart(line.head, 0, line.head.length);
+    const maxFailures = startsLikeEvent(line.head, start) ? MAX_EVENT_FAILURES : MAX_FAILURES;
+    if (start === -1 || !sink.mayStart() || failures >= maxFailures) return sink.text(line);
+    if (takeWhole(line, start) || takeGlued(line, start)) return;
+    if (isObject && isLooking()) {
+      bytes.clear();
+      return goOn(createJsonWalker(), line);
+    }
+    failures += 1;
+    sink.text(line);
+  }
+
+  /** One object, and nothing behind it. */
+  function takeWhole({ head, tail }: Kept, start: number): boolean {
+    const rest = { head: head.subarray(start), tail };
+    const object = endsObject(rest) ? parseObject(rest) : null;
+    if (object === null) return false;
+    takeNoise(head.subarray(0, start));
+    found(object);
+    return true;
+  }
+
+  /** Events on one line, with noise behind them; in prose they are quoted. */
+  function takeGlued({ head, tail }: Kept, start: number): boolean {
+    const glued: JsonObject[] = [];
+    let at = start;
+    while (tail === null && startsLikeEvent(head, at)) {
+      const walk = createJsonWalker().walk(head, at, head.length);
+      // What stands alone on its line was no object.
+      if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
+      const object = parseObject({ head: head.subarray(at, walk.at), tail });
+      if (object === null) break;
+      glued.push(object);
+      at = firstVisible(head, walk.at);
+    }
+    if (glued.length === 0 || (head[at] !== OPEN_BRACE && holdsProse(head.subarray(at)))) return false;
+    takeNoise(head.subarray(0, start));
+    glued.forEach(found);
+    takeNoise(head.subarray(at));
+    return true;
+  }
+
+  function takeNoise(noise: Uint8Array): void {
+    if (!isEmpty(noise)) sink.text({ head: noise, tail: null });
   }
 
   function goOn(walker: JsonWalker, line: Kept): void {
@@ -89,6 +133,10 @@ export function createObjectFinder(sink: ObjectSink): ObjectFinder {
     failures = 0;
     sink.object(object);
   }
+}
+
+function isEmpty(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => isBlank(byte) || byte === LINE_FEED);
 }
 
 /** Whether a pretty-printed object may go on in this line: not in prose, nor where another event starts in the first column. */

@@ -51,7 +51,7 @@ const COMPLETION: readonly RegExp[] = [
 ];
 
 const NO_WORK: readonly RegExp[] = [
-  /\bnothing(?: \w{1,20})? to (?:do|change|implement|fix)\b/,
+  /\bnothing(?: \w{1,20})? to (?:do(?! with\b)|change|implement|fix)\b/,
   /\bno (?:code |file |further |more |additional )?changes? (?:(?:were|was|are|is) )?(?:needed|required|necessary|made)\b/,
   /\bno (?:more |further |remaining )?work (?:(?:is|was) )?(?:needed|left|remaining|required|to do)\b/,
   /\balready (?:fully )?(?:implemented|complete|completed|done|up to date|in place)\b/,
@@ -90,15 +90,16 @@ const WAITING_FOR_ANSWER: readonly RegExp[] = [
 
 /** Words that make a completion one that would be, has exceptions, or is somebody else's claim. */
 const HEDGE = new RegExp(
-  String.raw`\?\W*$|\b(?:${[
+  // An open box, and `2/10`, are among them.
+  String.raw`\?\W*$|\[[^x\]]\]|\b(\d{1,6}) ?(?:/|of|out of) ?(?!\1\b)\d|\b(?:${[
     'if|once|when|until|unless|before|after|will|would|should|could|must|make sure|ensure|so that|in order to|getting|to be|want|wants|needs?|expect(?:ed|s)?|goal|target|todo|to do',
-    'except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',
+    'unable|rarely|seldom|scarcely|instead|rather than|except|apart from|other than|besides|almost|nearly|partly|partially|mostly|most of|half|some of|part of|so far|far from|only|but|however|though|although|yet|still|remains?|pending|missing|open|fail(?:s|ed|ing|ures?)?|broken|blocked',
     'doubt(?:s|ed|ful)?|claim(?:s|ed|ing)?|sa(?:id|ys?|ying)|think|thinks|thought|believe[sd]?|guess|assum(?:e|es|ed|ing)|hope|hopefully|seems?|appears?|maybe|perhaps|might|may|supposed(?:ly)?|allegedly|pretend(?:s|ed)?|wrong(?:ly)?|false(?:ly)?|untrue',
     'aber|außer|fast|mais|sauf|presque|pero|excepto|casi|quasi|mas|maar|bijna|men',
   ].join('|')})\b`,
 );
 /** Negators of the languages that issues are often written in; those without blanks between words stand anywhere. */
-const NEGATION = /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan)(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ない|ません|않|없|못|아니/u;
+const NEGATION = /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
 /** Negations that speak well of the work. */
 const GOOD_NEWS = /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
 
@@ -129,6 +130,7 @@ function sentencesOf(prose: string): readonly string[] {
   return prose
     .slice(-MAX_CHARS)
     .toLowerCase()
+    .replace(/~~[^~\n]{1,500}~~/g, '')
     .replace(/[’‘]/g, "'")
     .replace(/[*_]{1,3}/g, '')
     .replace(/？/g, '? ')

@@ -7,6 +7,7 @@ import { createFormatWitness } from './formats.ts';
 import { judgeOutput } from './judge.ts';
 import { createObjectFinder, parseObject } from './objects.ts';
 import type { JsonObject } from './json.ts';
+import { SPACE } from './line-bytes.ts';
 import { createSplitter } from './splitter.ts';
 import { streamEventsOf, textEvent } from './stream-event.ts';
 import type { StreamEvent } from './stream-event.ts';
@@ -34,8 +35,9 @@ export interface ReaderOptions {
 export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReader {
   const transcript = createTranscript();
   const witness = createFormatWitness();
-  /** The output for as long as it may turn out to be plain text: then it is the agent's message. */
+  /** The output for as long as it may turn out to be plain text, which is the agent's message; behind many events only what is none. */
   const text = createCappedBytes();
+  let hasSession = false;
   let final = { chars: 0, endsInFencedBlock: false };
 
   const texts = createTextLines();
@@ -45,15 +47,17 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     lines: takeLines,
     mayOpenArray: () => witness.eventCount() === 0 && !texts.inFence(),
     element: (element) => takeEvent(readCliEvent(parseObject(element)), 'element'),
-    arrayBytes: keepText,
+    arrayBytes: (bytes) => {
+      if (witness.mayBeQuotation()) text.append(bytes);
+    },
   });
   return { push: splitter.push, end, finalChars: () => final.chars, endsInFencedBlock: () => final.endsInFencedBlock };
 
   function takeLine(line: Kept): void {
-    keepText(line.head);
-    if (line.tail !== null) keepText(line.tail);
-    if (isUnread(line, onEvent ? MAX_SHOWN_BYTES : 0) && !texts.inFence()) takeEvent(UNREAD, 'line');
-    else objects.take(line);
+    if (witness.mayBeQuotation()) keep(line);
+    if (!hasSession || !isUnread(line) || texts.inFence()) return objects.take(line);
+    takeEvent(UNREAD, 'line');
+    if (onEvent && line.head.length <= MAX_SHOWN_BYTES) show(readCliEvent(parseObject(line)));
   }
 
   function takeLines(chunk: Uint8Array, from: number, mayArrayCome: boolean): number {
@@ -61,8 +65,8 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     const array = mayArrayCome && witness.eventCount() === 0;
     const to = isText ? texts.takeTogether(chunk, from, { object: objects.isLooking(), array }) : objects.takeTogether(chunk, from, array);
     if (to === from) return from;
-    const lines = chunk.subarray(from, to);
-    keepText(lines);
+    const lines = { head: chunk.subarray(from, to), tail: null };
+    if (witness.mayBeQuotation()) keep(lines);
     if (isText) takeTexts(lines);
     return to;
   }
@@ -75,25 +79,32 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
 
   function takeEvent(event: CliEvent | null, from: 'line' | 'element'): void {
     if (event === null) return;
+    hasSession ||= event.session !== null;
     texts.ignoreFences();
     witness.sawEvent(event, from);
     transcript.add(event);
-    if (onEvent) streamEventsOf(event).forEach((shown) => onEvent(shown));
+    show(event);
+  }
+
+  function show(event: CliEvent | null): void {
+    if (onEvent && event !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
   function takeText(line: Kept): void {
     texts.take(line.head);
-    takeTexts(line.head);
+    takeTexts(line);
   }
 
-  function takeTexts(lines: Uint8Array): void {
-    witness.sawText(lines);
+  function takeTexts(lines: Kept): void {
+    if (!witness.mayBeQuotation()) keep(lines);
+    witness.sawText(lines.head);
     if (onEvent === undefined) return;
-    for (const line of decodeKept({ head: lines, tail: null }).split('\n')) if (line.trim() !== '') onEvent(textEvent(line, false));
+    for (const line of decodeKept({ head: lines.head, tail: null }).split('\n')) if (line.trim() !== '') onEvent(textEvent(line, false));
   }
 
-  function keepText(bytes: Uint8Array): void {
-    if (witness.mayBeQuotation()) text.append(bytes);
+  function keep({ head, tail }: Kept): void {
+    text.append(head);
+    if (tail !== null) text.append(tail);
   }
 
   function end(): Analysis {
@@ -110,13 +121,14 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
 const MAX_SHOWN_BYTES = 64 * 1024;
 
 const UNREAD: CliEvent = { kind: 'other', session: null };
-/** Lines of which nothing is used for the analysis; most bytes of a transcript are in them. */
-const UNREAD_STARTS = ['{"type":"user",', '{"type":"stream_event",'].map((start) => new TextEncoder().encode(start));
+/** Lines of which the analysis uses nothing once the session is known; most bytes of a transcript are in them. Every version of the CLI prints them so. */
+const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) => new TextEncoder().encode(start));
 const CLOSE_BRACE = 0x7d;
 
-/** Whether the line is an event that need not be parsed. Its first key decides: the CLI never writes a key twice. */
-function isUnread({ head, tail }: Kept, parsedUpTo: number): boolean {
-  const last = tail ?? head;
-  const isWhole = last[last.length - 1] === CLOSE_BRACE || last[last.length - 2] === CLOSE_BRACE;
-  return isWhole && head.length > parsedUpTo && UNREAD_STARTS.some((start) => start.every((byte, at) => head[at] === byte));
+/** Whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */
+function isUnread({ head, tail }: Kept): boolean {
+  const bytes = tail ?? head;
+  let last = bytes.length - 1;
+  while (last > 0 && (bytes[last] ?? 0) <= SPACE) last -= 1;
+  return bytes[last] === CLOSE_BRACE && UNREAD_STARTS.some((start) => start.every((byte, at) => head[at] === byte));
 }

@@ -88,6 +88,11 @@ function divided(lines: readonly MarkedLine[], isField: (line: MarkedLine, posit
   return { fields: textsOf(true), inside: textsOf(false) };
 }
 
+/** Whether a line of the text, in a quote too, is one of a block's markers. */
+export function holdsMarker(text: string): boolean {
+  return /RALPH_STATUS/i.test(text) && text.split(/[\r\n]/).some((line) => markerKind(line.replace(/^[\s>]+/, '').trimEnd()) !== null);
+}
+
 function markerKind(line: string): 'start' | 'end' | 'yaml' | null {
   if (START.test(line)) return 'start';
   if (END.test(line)) return 'end';
@@ -126,6 +131,7 @@ function visible(text: string): string {
 /** EXIT_SIGNAL however it is written, with letters of other scripts that look alike. */
 const MENTION = mentionPattern(['eеε', 'xхχ', 'iіιӏıl1', 'tтτ'], ['sѕ', 'iіιӏıl1', 'gԍɡ', 'nνпո', 'aаα', 'lӏιi1']);
 const ASSIGNMENT = new RegExp(`${MENTION.source}[^\\p{L}\\p{N}]{0,4}[:=]`, 'u');
+const DISGUISE = new RegExp(`^${MENTION.source}$`, 'u');
 
 function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
   const between = String.raw`[^\p{L}\p{N}]{0,3}`;
@@ -139,11 +145,13 @@ function mentions(lines: readonly string[], pattern: RegExp): boolean {
 function readBlock(passage: Passage): StatusBlock | null {
   const fields = new Map<FieldName, string[]>();
   const unread = [...passage.inside];
+  const foreign: string[] = [];
   for (const line of passage.fields) {
     const field = readField(line);
     const name = FIELD_NAMES.find((known) => known === field?.name);
     const values = name && fields.get(name);
-    if (name === undefined || field === null) unread.push(line);
+    if (field === null || (name === undefined && mentions([field.name], DISGUISE))) unread.push(line);
+    else if (name === undefined) foreign.push(field.value);
     else if (values === undefined) fields.set(name, [field.value]);
     else values.push(field.value);
   }
@@ -173,28 +181,37 @@ function readBlock(passage: Passage): StatusBlock | null {
   function readExitSignal(): boolean | null {
     const said = read('EXIT_SIGNAL', trueOrFalse);
     if (said === false || unreadable.includes('EXIT_SIGNAL')) return said;
-    const isHidden = unreadMention || (said === null && (mentions([...fields.values()].flat(), ASSIGNMENT) || mentions(passage.behind, MENTION)));
+    const isHidden = said === true ? mentions([...unread, ...foreign], ASSIGNMENT) : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.behind, MENTION);
     if (isHidden) unreadable.push('EXIT_SIGNAL');
     return isHidden ? null : (said ?? (status === 'COMPLETE' ? true : null));
   }
+
+  /** A recommendation may speak of anything. */
+  function valuesOfOthers(): string[] {
+    return [...fields].flatMap(([name, values]) => (name === 'RECOMMENDATION' ? [] : values));
+  }
 }
 
-/** The protocol's own text, echoed: EXIT_SIGNAL offers both its values, or whatever else is there is as the protocol has it. */
+/** The protocol's own text, echoed: every value is as the protocol has it. What is filled in by half is an answer. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
-  const exitSignals = fields.get('EXIT_SIGNAL');
-  if (exitSignals !== undefined) return exitSignals.every((value) => BOTH_VALUES.test(plain(value)));
-  const others = [...fields].filter(([name]) => name !== 'RECOMMENDATION');
-  return others.length > 0 && others.every(([name, values]) => values.every((value) => plain(value).toUpperCase() === TEMPLATE[name]));
+  const offers = [...fields].filter(([name]) => name !== 'RECOMMENDATION');
+  return offers.length > 0 && [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(plain(value))));
 }
 
-const BOTH_VALUES = /^<?\s*(?:true\s*\|\s*false|false\s*\|\s*true)\s*>?$/i;
-const TEMPLATE: Partial<Record<FieldName, string>> = {
-  STATUS: STATUSES.join(' | '),
-  TASKS_COMPLETED_THIS_LOOP: '<NUMBER>',
-  FILES_MODIFIED: '<NUMBER>',
-  TESTS_STATUS: TESTS_STATUSES.join(' | '),
-  WORK_TYPE: WORK_TYPES.join(' | '),
+const NUMBER_OFFER = /^<number>$/i;
+const TEMPLATE: Record<FieldName, RegExp> = {
+  STATUS: offerOf(STATUSES),
+  TASKS_COMPLETED_THIS_LOOP: NUMBER_OFFER,
+  FILES_MODIFIED: NUMBER_OFFER,
+  TESTS_STATUS: offerOf(TESTS_STATUSES),
+  WORK_TYPE: offerOf(WORK_TYPES),
+  EXIT_SIGNAL: /^<?\s*(?:true\s*\|\s*false|false\s*\|\s*true)\s*>?$/i,
+  RECOMMENDATION: /^<[^<>]*>$/,
 };
+
+function offerOf(values: readonly string[]): RegExp {
+  return new RegExp(`^<?\\s*${values.join('\\s*\\|\\s*')}\\s*>?$`, 'i');
+}
 
 function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | null {
   return (value) => allowed.find((one) => one === plain(value).toUpperCase()) ?? null;

@@ -1,4 +1,4 @@
-import { endOfLine, firstVisible, isBlank, LINE_FEED, OPEN_BRACE, OPEN_BRACKET } from './line-bytes.ts';
+import { CARRIAGE_RETURN, endOfLine, eventStart, firstVisible, isBlank, LINE_FEED, OPEN_BRACE, OPEN_BRACKET, startsLikeEvent } from './line-bytes.ts';
 
 /** Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than reading. */
 export interface TextLines {
@@ -12,7 +12,7 @@ export interface TextLines {
   ignoreFences(): void;
 }
 
-/** What may begin in a line outside fences. */
+/** What may begin in a line outside fences; what starts like an event of the CLI always may. */
 export interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
@@ -33,10 +33,10 @@ export function createTextLines(): TextLines {
     while (end < enough) {
       end = behindPlainLines(bytes, end, enough);
       const first = firstVisible(bytes, end);
-      if (fence === null && json.object && bytes[first] === OPEN_BRACE) return end;
+      if (fence === null && bytes[first] === OPEN_BRACE && (json.object || startsLikeEvent(bytes, first))) return end;
       const behind = endOfLine(bytes, first, json.array && fence === null);
-      if (behind === -1) return end;
-      follow(bytes, first, behind);
+      if (behind === -1 || (fence === null && eventStart(bytes, end, behind) !== -1)) return end;
+      follow(bytes, end, behind);
       end = behind;
     }
     return end;
@@ -62,7 +62,7 @@ interface Fence {
   readonly length: number;
 }
 
-/** Index behind the whole lines from `from` on, as far as `to`, that neither begin like JSON nor hold a fence. A single loop: most bytes of a text pass through it. */
+/** Index behind the whole lines from `from` on, as far as `to`, that neither begin like JSON nor hold a fence or what a terminal overwrites. A single loop: most bytes of a text pass through it. */
 function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
   let end = from;
   let isIndent = true;
@@ -74,6 +74,8 @@ function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
     } else if (byte === BACKTICK || byte === TILDE) {
       if (bytes[at + 1] === byte && bytes[at + 2] === byte) return end;
       isIndent = false;
+    } else if (byte === CARRIAGE_RETURN) {
+      if (bytes[at + 1] !== LINE_FEED) return end;
     } else if (isIndent && !isBlank(byte)) {
       if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return end;
       isIndent = false;
@@ -85,7 +87,7 @@ function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
 const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
-/** The fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` tell of text; `to` is behind it, or behind more lines. */
+/** The fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` tell of text, underlining aside; `to` is behind it, or behind more lines. */
 function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = firstVisible(bytes, from);
   const start = open === null ? behindListMark(bytes, first) : first;
@@ -95,10 +97,13 @@ function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | 
   while (bytes[end] === mark) end += 1;
   const length = end - start;
   if (open !== null) return mark === open.mark && length >= open.length && endsLine(bytes, firstVisible(bytes, end), to) ? null : open;
-  if (length < 3) return null;
+  if (length < 3 || (mark === TILDE && first - from > MAX_FENCE_INDENT && start === first && endsLine(bytes, firstVisible(bytes, end), to))) return null;
   if (mark === BACKTICK) while (!endsLine(bytes, end, to) && bytes[end] !== BACKTICK) end += 1;
   return mark === TILDE || endsLine(bytes, end, to) ? { mark, length } : null;
 }
+
+/** Compilers underline with tildes what stands in the line before; further to the right they open no fence. */
+const MAX_FENCE_INDENT = 3;
 
 function endsLine(bytes: Uint8Array, at: number, to: number): boolean {
   return at >= to || bytes[at] === LINE_FEED;

@@ -54,7 +54,7 @@ export function createTranscript(): Transcript {
         if (deniedSinceResult.length < MAX_DENIALS) deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
         return;
       case 'rate-limit':
-        if (event.limit.rejected) rejected = event.limit;
+        if (event.limit.rejected) rejected = laterOf(rejected, event.limit);
         else if (event.limit.type === rejected?.type) rejected = null;
         return;
       case 'result':
@@ -106,6 +106,11 @@ export function createTranscript(): Transcript {
       costUsd: totals.costSinceLastUsd ?? result?.totalCostUsd ?? null,
     };
   }
+}
+
+/** Of several limits the call has to wait for the last one to end. */
+function laterOf(limit: RateLimit | null, next: RateLimit): RateLimit {
+  return (next.resetsAt ?? 0) >= (limit?.resetsAt ?? 0) ? next : (limit ?? next);
 }
 
 interface Totals {

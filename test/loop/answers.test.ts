@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { commented, createProject, labeled, runOnce, type Event } from './river.ts';
+import type { Project } from './project.ts';
+
+/** The comments of a thread, without what keeps them from pinging. */
+function told(project: Project, thread = 1): string {
+  return [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
+}
+
+async function ask(project: Project, ...words: readonly string[]): Promise<string> {
+  for (const said of words) await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 1 }) });
+  return told(project);
+}
+
+describe('who asked for work that the gate ended hears why, and how the lane stands', () => {
+  test.each<[string, Event]>([
+    ['/ralph run', commented('/ralph run', { issue: 2 })],
+    ['the label', labeled(2)],
+  ])('%s', async (_, event) => {
+    const project = createProject({ issues: [1, 2], inputs: { 'max-calls-per-hour': '1' } });
+    await runOnce(project, { event: labeled(1) });
+    await runOnce(project, { event });
+    expect(told(project, 2)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/);
+  });
+
+  test('what is missing is told whole', async () => {
+    const project = createProject();
+    await runOnce(project, { event: labeled(1), hasProviderKey: false });
+    expect(told(project)).toMatch(/^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Mend what is named above/);
+  });
+});
+
+describe('an order is answered with what became of it', () => {
+  test.each<[readonly string[], string]>([
+    [['pause'], '**Paused** by @ann: no run of this lane (`queue`: all issues without a branch of their own) works until `/ralph resume`.'],
+    [['pause', 'pause'], '**Paused already**: no run of this lane (`queue`: all issues without a branch of their own) works until `/ralph resume`.'],
+    [['pause', 'resume'], '**Resumed**: the pause of this lane (`queue`: all issues without a branch of their own) is over.'],
+    [['resume'], '**Nothing to resume**: the lane is not paused.'],
+    [['reset circuit'], '**The circuit was closed already.**'],
+    [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
+  ])('%j', async (words, receipt) => {
+    expect(await ask(createProject(), ...words)).toContain(`<!-- ralph-action:status -->\n\n${receipt}\n\n**Status of lane`);
+  });
+});
+
+test('/ralph help greets', async () => {
+  expect(await ask(createProject(), 'help')).toMatch(/^<!-- ralph-action:status -->\n\nRalph works on open issues with the label `ralph`\./);
+});
