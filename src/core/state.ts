@@ -2,7 +2,7 @@ import type { HintCode } from './hints.ts';
 import type { CircuitReason, OutcomeKind, ParkReason } from './outcome.ts';
 import { laneStateParts } from './state-schema.ts';
 import { migrateState } from './state-migrations.ts';
-import { believableWindows, parseWindows } from './stored-windows.ts';
+import { believableWindows, parseWindows, type Windows } from './stored-windows.ts';
 import type { TaskId, TaskProgress } from './tasks/task.ts';
 import { tryJson } from './try-json.ts';
 
@@ -56,12 +56,6 @@ export type Circuit =
 export interface ErrorStreak {
   readonly fingerprint: string;
   readonly count: number;
-}
-
-/** Usage windows: opened by their first call; `hour` ends an hour later, `day` at the next midnight UTC. `null`: none is open. */
-export interface Windows {
-  readonly hour: { readonly openedAt: number; readonly calls: number; readonly tokens: number } | null;
-  readonly day: { readonly openedAt: number; readonly costUsd: number } | null;
 }
 
 /** Rolling windows over the lane's last five iterations, newest last. */

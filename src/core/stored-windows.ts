@@ -1,5 +1,10 @@
 import { laneStateParts } from './state-schema.ts';
-import type { Windows } from './state.ts';
+
+/** Usage windows: opened by their first call; `hour` ends an hour later, `day` at the next midnight UTC. `null`: none is open. */
+export interface Windows {
+  readonly hour: { readonly openedAt: number; readonly calls: number; readonly tokens: number } | null;
+  readonly day: { readonly openedAt: number; readonly costUsd: number } | null;
+}
 
 const hourMs = 3_600_000;
 /** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */

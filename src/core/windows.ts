@@ -1,6 +1,7 @@
 import type { ParkReason } from './outcome.ts';
 import type { Policy } from './policy.ts';
-import { maxLedgerDays, type LedgerDay, type Windows } from './state.ts';
+import { maxLedgerDays, type LedgerDay } from './state.ts';
+import type { Windows } from './stored-windows.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

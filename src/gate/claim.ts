@@ -3,7 +3,8 @@ import { boundBy, reservationFor, reserve, seededWith, settleBudget, tasksElsewh
 import { expiryOf, leaseMs, type Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
-import type { LaneId, Windows } from '../core/state.ts';
+import type { LaneId } from '../core/state.ts';
+import type { Windows } from '../core/stored-windows.ts';
 import type { TaskId } from '../core/tasks/task.ts';
 import type { BudgetStore, Clock, Released, StateStore } from '../ports.ts';
 import { UserError } from '../user-error.ts';

@@ -108,7 +108,7 @@ async function giveOrder(run: GateRun, lane: LaneId, { given, thread }: Ordering
   if (ordered.kind === 'unsupported') await saveObeyed(run, state, given);
   run.log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
   const receipt = { order: given.kind, changed: changesAnything(state, given.kind) };
-  return tellStatus(run, lane, thread === null ? null : { thread, text: { kind: 'status', receipt } });
+  return tellStatus(run, lane, { thread, text: { kind: 'status', receipt } });
 }
 
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */

@@ -20,9 +20,9 @@ export interface Lane {
   readonly pullRequest: PullRequest | null;
 }
 
-/** A comment that a command wants answered, in the thread where it was given. */
+/** What a command is answered, in the thread where it was given; null: in the job's summary and log alone. */
 export interface Answer {
-  readonly thread: number;
+  readonly thread: number | null;
   readonly text: { readonly kind: 'status'; readonly receipt: Receipt | null } | { readonly kind: 'help'; readonly word: string } | { readonly kind: 'refusal'; readonly why: string };
 }
 

@@ -1,7 +1,8 @@
 import { seededWith, windowsFor } from '../core/budget.ts';
 import { keepsOut, type Lease } from '../core/lease.ts';
 import { applyOrders, type Order } from '../core/orders.ts';
-import { initialState, parseStateAt, probeState, type LaneId, type LaneState, type Windows } from '../core/state.ts';
+import { initialState, parseStateAt, probeState, type LaneId, type LaneState } from '../core/state.ts';
+import type { Windows } from '../core/stored-windows.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../ports.ts';
 import { UserError } from '../user-error.ts';

@@ -7,7 +7,7 @@ import { reportOfEnd } from './report-of.ts';
 /** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
 export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
-  if (answer === null) return;
+  if (answer === null || answer.thread === null) return;
   const { config, context, redact } = run;
   const now = run.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);

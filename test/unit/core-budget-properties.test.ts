@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleRun, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
-import { initialState, type LaneState, type Windows } from '../../src/core/state.ts';
+import { initialState, type LaneState } from '../../src/core/state.ts';
+import type { Windows } from '../../src/core/stored-windows.ts';
 import { bookCall, bookUsage, chargeCall, chargeUsage } from '../../src/core/windows.ts';
 import { hour, minute, noon, policy as defaults } from './core-fixtures.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { boundBy, emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleBudget, settleRun, spentBetween, tasksElsewhere, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
-import { initialState, type LaneState, type LedgerDay, type Windows } from '../../src/core/state.ts';
+import { initialState, type LaneState, type LedgerDay } from '../../src/core/state.ts';
+import type { Windows } from '../../src/core/stored-windows.ts';
 import { callsRemaining, usedUp } from '../../src/core/windows.ts';
 import { hour, minute, noon, policy as defaults } from './core-fixtures.ts';
 

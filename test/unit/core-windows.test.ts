@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Windows } from '../../src/core/state.ts';
+import type { Windows } from '../../src/core/stored-windows.ts';
 import { bookCall, bookUsage, callsRemaining, chargeCall, chargeUsage, usageAt, usedUp } from '../../src/core/windows.ts';
 import { policy as defaults } from './core-fixtures.ts';
 
