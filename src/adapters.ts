@@ -5,11 +5,13 @@ import { agentEnvironment, secretValues, verifyEnvironment } from './config/agen
 import type { RunContext } from './config/config.ts';
 import { leaseMs, type Lease } from './core/lease.ts';
 import { createRedactor } from './core/redact.ts';
+import type { LaneId } from './core/state.ts';
 import type { Pace } from './github/client.ts';
 import type { Agent, BudgetStore, CellStore, Clock, CopyStore, Forge, Remote, Repository, StateStore, Verifier } from './ports.ts';
 import type { Connections, RunFrame, RunPlace } from './river.ts';
 import { onCancel } from './runner/cancellation.ts';
 import { createLog, debug } from './runner/log.ts';
+import { rememberForPost } from './runner/results.ts';
 import { readWorkspaceFile } from './runner/workspace-files.ts';
 import { writeRunRecord } from './run-record.ts';
 import { batchReads } from './state/batched-cells.ts';
@@ -206,10 +208,16 @@ const MAX_LEARNINGS_BYTES = 8_000;
 /** This machine, as main needs it. */
 export function createPlace(world: World, startedAt: number): RunPlace {
   const { context, runFolder, mark } = world;
+  let remembered: LaneId | null = null;
   return {
     readPrompt: () => readPrompt(world),
     readLearnings: async () => (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
-    record: (record) => { writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record }); },
+    record: (record) => {
+      writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
+      // The lane by itself as well: it must be given back even when the folder is gone.
+      if (record.held !== remembered) rememberForPost('lane', record.held ?? '');
+      remembered = record.held;
+    },
     loss: () => (existsSync(runFolder) ? null : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`),
     sessionFolder: sessionFolderOf(world),
     onCancel,

@@ -15,6 +15,8 @@ import type { RunRecord } from './run-record.ts';
 export interface UnfinishedRun extends RunFrame {
   /** null: main's record is gone or unreadable; `folder` says where it was. */
   readonly record: RunRecord | null;
+  /** The lane that main held last, as far as the runner remembers it; null: none. */
+  readonly lane: LaneId | null;
   readonly folder: string;
   readonly sessionFolder: string;
   readonly limits: FinishLimits;
@@ -41,13 +43,14 @@ const untried: Released = { kind: 'held', why: 'it was not tried' };
 /** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
 export async function finishRun(run: UnfinishedRun): Promise<RunReport | null> {
   const { record } = run;
+  const held = record === null ? run.lane : record.held;
   const { report, lane } = await finish(run).catch((error: unknown): Finished => {
     // Even the report could not be made: the record is not what main wrote.
     const message = `The record of this run in ${run.folder} cannot be used: ${messageOf(error)}. The next run begins from what was saved before.`;
     run.log.error(message);
     return { report: reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, run.clock.now()), lane: untried };
   });
-  if (record !== null && record.held !== null && lane.kind === 'held') await giveBack(run, { lane: record.held, hasWorked: record.work !== null });
+  if (held !== null && lane.kind === 'held') await giveBack(run, { lane: held, hasWorked: record === null || record.work !== null });
   return report;
 }
 

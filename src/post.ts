@@ -21,11 +21,12 @@ interface Past {
   readonly environment: World['environment'];
   readonly runFolder: string;
   readonly mark: string;
+  readonly lane: string;
 }
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
 export async function post(): Promise<void> {
-  const past: Past = { environment: process.env, runFolder: recall('run-folder'), mark: recall('mark') };
+  const past: Past = { environment: process.env, runFolder: recall('run-folder'), mark: recall('mark'), lane: recall('lane') };
   // Main never got to its first line of work, and said why in its own log if it could.
   if (past.runFolder === '' || past.mark === '') process.exit(0);
   const { redact } = secretsOf(past.environment, []);
@@ -46,10 +47,10 @@ export async function post(): Promise<void> {
   process.exit(0);
 }
 
-async function finish({ environment, runFolder, mark }: Past): Promise<void> {
+async function finish({ environment, runFolder, mark, lane }: Past): Promise<void> {
   const world = createWorld({ environment, config: parseInputs(inputTexts(environment)), context: readRunContext(environment), runFolder, mark });
   mask(world.secrets);
-  const report = await finishRun({ ...world, connect: connect(world, PATIENCE), record: readRunRecord(runFolder), folder: runFolder, sessionFolder: sessionFolderOf(world), limits: LIMITS });
+  const report = await finishRun({ ...world, connect: connect(world, PATIENCE), record: readRunRecord(runFolder), lane: lane === '' ? null : lane, folder: runFolder, sessionFolder: sessionFolderOf(world), limits: LIMITS });
   if (report === null) return;
   world.log.info(renderClosingBlock(report));
   addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);

@@ -64,7 +64,11 @@ test.each(rows)('$name: exit 1 with what, which value and what to do; no call, n
     expect(run.main.log).not.toMatch(/^\s+at /m);
     expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
     expect(scene.sandbox.cache.entries).toEqual([]);
-    expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
+    expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
+    // A lane may have been taken, but then it was given back and nothing stays reserved.
+    for (const ref of (await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).split('\n').filter(Boolean)) {
+      expect(JSON.parse(await scene.sandbox.git('show', `${ref}:state.json`))).toMatchObject(ref.endsWith('/budget') ? { reservations: [] } : { lease: null, document: null });
+    }
   } finally {
     await putBack?.();
   }

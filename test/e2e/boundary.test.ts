@@ -54,7 +54,7 @@ test("SIGKILL after the run's folder was removed: post ends the orphan and says 
 
 test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
   { name: 'a remote that cannot be reached', given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](), says: /^::error::The commits of this run could not be pushed/m },
-  { name: 'a machine that cannot publish', given: (scene) => { occupy(join(runFolderOf(scene), 'push')); }, says: /^::error::The post step could not publish this run: EEXIST/m },
+  { name: 'a machine that cannot publish', given: (scene) => { occupy(join(runFolderOf(scene), 'push')); }, says: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m },
 ])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, says }) => {
   await using scene = await createScene();
   scene.openIssue('Count');

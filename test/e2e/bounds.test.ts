@@ -89,9 +89,9 @@ test('a task that does not get done fails after max-iterations-per-task, and the
 test('a state that cannot be read is told, and gets one probe', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  await scene.run({ inputs: { 'max-iterations': '1' } });
+  await scene.run({ inputs: { 'max-iterations': '1', 'state-store': 'cache' } });
   scene.sandbox.cache.faults.download = 'corrupt';
-  const run = await scene.run({ agent: [{ kind: 'idle' }] });
+  const run = await scene.run({ agent: [{ kind: 'idle' }], inputs: { 'state-store': 'cache' } });
   expect(run).toMatchObject({ calls: 1, main: { exitCode: 1 }, outputs: { outcome: 'halted', reason: 'circuit_open' } });
   expect(run.summary).toMatch(/branch exists but its state is .*probe iteration/);
 });

@@ -45,5 +45,5 @@ test('a killed run leaves its journal, too, and the steps after it can find it',
 
 test('the command says what is offered, and reads an output from stdin', async () => {
   expect(await ralph('--help')).toMatchObject({ code: 0, out: expect.stringContaining('analyze') as string });
-  expect(await ralph('status')).toMatchObject({ code: 2 });
+  expect(await ralph('statsu')).toMatchObject({ code: 2 });
 });

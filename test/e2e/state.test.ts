@@ -43,12 +43,11 @@ test('two runs at once on one lane: one works, the other is refused before it sp
 test('two lanes at once both work, and limits hold over both', async () => {
   await using scene = await createScene();
   scene.openIssue('Of the queue');
-  const labeled = scene.openIssue('On its own');
   const inputs = { 'max-calls-per-hour': '3', 'max-iterations': '2' };
   let second: Promise<Run> | null = null;
   const first = await scene.run({
     inputs, agent: [{ kind: 'idle' }, { kind: 'idle' }], env: { RALPH_PAUSE_MS: '1500' },
-    when: { text: 'Iteration 1/', act: () => { second = scene.run({ inputs, event: events.labeled(labeled), agent: [{ kind: 'idle' }, { kind: 'idle' }], env: { RALPH_PAUSE_MS: '0' } }); } },
+    when: { text: 'Iteration 1/', act: () => { second = scene.run({ inputs, event: events.labeled(scene.openIssue('On its own')), agent: [{ kind: 'idle' }, { kind: 'idle' }], env: { RALPH_PAUSE_MS: '0' } }); } },
   });
   const other = await (second as Promise<Run> | null);
   expect([first.calls, other?.calls]).toEqual([2, 1]);

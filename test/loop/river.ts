@@ -151,7 +151,7 @@ export async function finishOnce(project: Project, main: Pick<Run, 'machine'>, s
   const finishing = finishRun({
     ...frameOf(project, machine, { tap, log, redact: setting.redact }),
     record: JSON.parse(machine.record) as RunRecord | null,
-    folder: '/temp/ralph-run',
+    lane: null, folder: '/temp/ralph-run',
     sessionFolder: machine.sessionFolder,
     limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
   });
