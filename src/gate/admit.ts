@@ -106,7 +106,7 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
 
   if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
   const stopped = stopNow(run, { state, tasks });
-  if (stopped !== null) return ended(waitingFor(kept.budget?.kind === 'budget' ? reservedByOthers(kept.budget.budget, run.mark, run.clock.now()) : [], end(stopped)));
+  if (stopped !== null) return ended(waitingFor(kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.mark, run.clock.now()), end(stopped)));
   await checkBeforeSpending(run, { base, branch });
   return { kind: 'admissible', lane, tasks, state, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, notes, end };
 }

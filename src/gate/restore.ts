@@ -31,7 +31,7 @@ interface RestoreRequest {
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
 export interface KeptLane {
   readonly restored: RestoredState | null;
-  readonly budget: ReadBudget | null;
+  readonly budget: Extract<ReadBudget, { kind: 'budget' }> | null;
 }
 
 /** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
@@ -39,10 +39,12 @@ export async function restoreState(request: RestoreRequest): Promise<RestoredLan
   return readLane(await lookUpLane(request), request);
 }
 
-/** Asks the stores. */
+/** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
 export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
   if (run.config.stateStore === 'none') return { restored: null, budget: null };
   const [restored, budget] = await Promise.all([run.store.restore(lane), run.budget?.read() ?? null]);
+  if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
+  if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
   return { restored, budget };
 }
 
@@ -50,8 +52,6 @@ export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'r
 export function readLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
   const now = run.clock.now();
   if (restored === null) return { state: initialState(lane, now), sessionFolder: null, note: 'not kept (state-store: none)', warnings: [], workedOnBy: null, ownWindows: noUsage };
-  if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
-  if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
   const found = readRestored(restored, { lane, expected, now });
   const { orders, lease } = 'orders' in restored ? restored : { orders: [] as readonly Order[], lease: null };
   const obeyed = found.isLost ? obeyAfterLoss(found.state, orders) : applyOrders(found.state, orders);
@@ -94,7 +94,7 @@ function lost({ lane, now, note, warnings }: { readonly lane: LaneId; readonly n
 
 /** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
 function unreachable(lane: LaneId, why: string): UserError {
-  return new UserError('infrastructure', `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. If the server is well and it stays so, set \`state-store: cache\`.`);
+  return new UserError('infrastructure', `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`);
 }
 
 const noUsage: Windows = { hour: null, day: null };
