@@ -105,13 +105,18 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   if (tasksCompleted !== null && tasksCompleted > 0 && !changedSinceStart(state, facts)) {
     found.push({ hint: 'discrepancy_no_change', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.` });
   }
-  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree) {
+  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree && !mayRepeat(state, facts)) {
     found.push({ hint: 'discrepancy_no_change', sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.` });
   }
   if (evidence.withheld.length > 0 && (claimsTask(analysis) || claimsEverything(analysis))) {
     found.push({ hint: 'withheld', sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.` });
   }
   return found;
+}
+
+/** Whether the work of the task may have been there already, from an iteration that was killed before it was judged: to write it once more is no lie. */
+function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
+  return state.lastIteration !== null && state.lastIteration.tree !== facts.evidence.before.tree && changedSinceStart(state, facts);
 }
 
 function vetoesOf(state: LaneState, { task, tasks }: IterationFacts, judged: { readonly taskDone: boolean; readonly verification: LastIteration['verification'] }): readonly Finding[] {

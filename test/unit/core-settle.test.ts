@@ -102,6 +102,15 @@ describe('claims against evidence', () => {
     expect(step.kind === 'iterate' ? step.hints : []).toContain(hint);
   });
 
+  test('a file that is written again as it was is no lie when an iteration that was killed before its verdict left it; said again without that, it is', () => {
+    const begun = play([progress({ says: { signal: { status: 'IN_PROGRESS', exitSignal: false } } })]);
+    const repeats: Play = { says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } } };
+    const [repeated] = play([repeats], { state: begun.state, tree: 'left by the one that was killed', now: begun.now }).verdicts;
+    expect(repeated).toMatchObject({ taskDone: true, discrepancies: [] });
+    const [said] = play([repeats], { state: begun.state, tree: begun.tree, now: begun.now }).verdicts;
+    expect(said).toMatchObject({ taskDone: false, discrepancies: [expect.stringContaining('FILES_MODIFIED')] });
+  });
+
   test('they are told in the next prompt, and those of a task only for that task', () => {
     const overruled = play([progress({ says: { signal: { exitSignal: true } }, verification: 'failed' })], { policy: verifies });
     expect(overruled.step).toMatchObject({ kind: 'iterate', hints: ['veto_open_tasks', 'veto_verify', 'verify_failed'] });
