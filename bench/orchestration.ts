@@ -46,7 +46,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
 }
 
 const LANE = { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null } as const;
-const TASK: Task = { id: 'issue-1', title: 'Write files', body: 'One after another.', source: { kind: 'issue', number: 1, url: 'https://example.com/1' }, priority: 3, dependsOn: [], optional: false };
+const TASK: Task = { id: 'issue-1', title: 'Write files', body: 'One after another.', source: { kind: 'issue', number: 1, url: 'https://example.com/1', labels: [] }, comments: [], hold: null, priority: 3, dependsOn: [], optional: false };
 
 /** One call of the result runs the real loop over all iterations and tells what that cost. */
 async function loopOn(repository: Repository, at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane }): Promise<() => Promise<Cost>> {
@@ -73,7 +73,7 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work }); },
   };
   return () => costOf(async () => {
-    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, heldAt: Date.now(), notes: { restored: '', warnings: [], working: null } });
+    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, heldAt: Date.now(), notes: { restored: '', warnings: [], notices: [], working: null } });
     if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null)) throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
   });
 }

@@ -71,6 +71,8 @@ export interface Repository {
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
   openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
+  /** Text files of the checkout as the job made it (`base`), and of a lane's branch as the remote has it (`lane`: fetched; null: no such branch). A file that is absent, no text or longer than 1 MiB is left out. Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. */
+  readTexts(paths: readonly string[], lane: { readonly branch: string; readonly head: ObjectId } | null): Promise<{ readonly base: FileTexts; readonly lane: FileTexts | null }>;
   /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
@@ -79,6 +81,9 @@ export interface Repository {
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;
 }
+
+/** Text by path. */
+export type FileTexts = Readonly<Record<string, string>>;
 
 export interface OpenedLane {
   readonly head: ObjectId;
@@ -137,6 +142,13 @@ export type PushResult =
   | { readonly kind: 'pushed' }
   | { readonly kind: 'rejected'; readonly why: string };
 
+/** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not tell it. */
+export interface Account {
+  readonly login: string;
+  readonly id: number | null;
+  readonly kind: 'user' | 'bot';
+}
+
 /** An issue as the forge lists it: raw text of strangers. */
 export interface Issue {
   readonly number: number;
@@ -146,6 +158,45 @@ export interface Issue {
   readonly labels: readonly string[];
   readonly state: 'open' | 'closed';
   readonly isPullRequest: boolean;
+  /** Issues that GitHub's own dependencies say must be closed first, how many. */
+  readonly blockedBy: number;
+  /** Sub-issues that are not closed, how many. */
+  readonly openSubIssues: number;
+}
+
+/** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not tell them (deleted). Instants in ms. */
+export interface IssueHistory {
+  /** Newest last: the task label and `ralph:needs-approval` put on and taken off. */
+  readonly labelings: readonly { readonly kind: 'labeled' | 'unlabeled'; readonly label: string; readonly by: Account | null; readonly at: number }[];
+  readonly reopenings: readonly { readonly by: Account | null; readonly at: number }[];
+  /** Changes of title or body, newest last; the first writing is none. */
+  readonly edits: readonly { readonly by: Account | null; readonly at: number }[];
+  /** Whether any of the lists above is cut: older entries exist that are not in it. */
+  readonly truncated: boolean;
+}
+
+export interface IssueComment {
+  readonly by: Account | null;
+  readonly body: string;
+  readonly at: number;
+  /** The last change; null: never changed. */
+  readonly edited: { readonly by: Account | null; readonly at: number } | null;
+  /** Hidden by people (spam, outdated, resolved …). */
+  readonly minimized: boolean;
+}
+
+/** What another issue or pull request is, for a task that depends on it. `elsewhere`: in another repository. */
+export interface Dependency {
+  readonly number: number;
+  readonly state: 'open' | 'closed' | 'missing';
+  readonly elsewhere: string | null;
+}
+
+/** A label that Ralph keeps: created with colour (six hex digits) and description when the repository does not have it. */
+export interface LabelDefinition {
+  readonly name: string;
+  readonly color: string;
+  readonly description: string;
 }
 
 export interface PullRequest {
@@ -165,6 +216,16 @@ export interface Forge {
   openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
   issue(number: number): Promise<Issue | null>;
   permissionOf(login: string): Promise<Permission>;
+  /** The account of this login; null when there is none. */
+  account(login: string): Promise<Account | null>;
+  /** Histories by number, many issues a request; an issue that is not there any more is left out. */
+  issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
+  /** The newest 50 comments of each issue, oldest first, many issues a request. */
+  commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
+  /** What GitHub itself says that the issue waits for: its dependencies and its sub-issues. */
+  dependenciesOf(number: number): Promise<readonly Dependency[]>;
+  /** Issues and pull requests by number, many a request. */
+  statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
   /** The newest pull request whose head is `branch` of this repository. */
   pullRequestOf(branch: string): Promise<PullRequest | null>;
   /** Branch and fork-ness of a pull request, for comments on it. */
@@ -179,6 +240,8 @@ export interface Forge {
   markReady(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
   upsertComment(number: number, marker: string, body: string): Promise<void>;
+  /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
+  changeLabels(number: number, change: { readonly from: readonly string[]; readonly add: readonly LabelDefinition[]; readonly remove: readonly string[] }): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;

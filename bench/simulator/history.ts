@@ -116,7 +116,7 @@ function intakeOf(state: LaneState, of: Case, { world }: Scene): Omit<Extract<In
     sessionFolder: 'transcripts',
     tasks: world.tasks,
     state,
-    notes: { restored: 'simulated', warnings: [], working: null },
+    notes: { restored: 'simulated', warnings: [], notices: [], working: null },
   };
 }
 

@@ -5,6 +5,12 @@ import type { Policy } from '../core/policy.ts';
 export interface Config {
   readonly githubToken: string;
   readonly taskLabel: string;
+  /** In the order in which tasks of the same priority are worked. */
+  readonly taskSources: readonly TaskSourceName[];
+  /** Logins of bots whose labels, comments and edits count like those of a person who may write. */
+  readonly allowedBots: readonly string[];
+  /** Whose comments the agent gets to read. */
+  readonly commentsFrom: 'writers' | 'everybody' | 'nobody';
   /** Words of a command for a dispatched run; empty = none. */
   readonly command: string;
   readonly agent: AgentConfig;
@@ -23,6 +29,8 @@ export interface Config {
   readonly stateStore: 'auto' | 'cache' | 'ref' | 'none';
   readonly failOn: readonly OutcomeKind[];
 }
+
+export type TaskSourceName = 'issues' | 'plan' | 'prd' | 'beads';
 
 export interface AgentConfig {
   readonly version: string;

@@ -1,16 +1,21 @@
 import { z } from 'zod';
 import type { OutcomeKind } from '../core/outcome.ts';
 import { UserError } from '../user-error.ts';
-import type { Config } from './config.ts';
+import type { Config, TaskSourceName } from './config.ts';
 import { choice, filled, flag, lines, optional, whole } from './fields.ts';
 import { policyInputs, policyOf } from './policy-inputs.ts';
 
 const OUTCOME_KINDS = ['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'] as const satisfies readonly OutcomeKind[];
 
+const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
+
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs = z.object({
   'github-token': filled('a token, for example ${{ github.token }}'),
   'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels'),
+  'task-sources': z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` })).min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`)).refine((sources) => new Set(sources).size === sources.length, 'names a source twice'),
+  'allowed-bots': lines().refine((bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)), 'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]'),
+  'comments-from': choice('writers', 'everybody', 'nobody'),
   command: z.string().max(100, 'is longer than any command'),
   'agent-version': z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330'),
   'agent-path': optional(),
@@ -47,6 +52,9 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   return {
     githubToken: input['github-token'],
     taskLabel: input['task-label'],
+    taskSources: input['task-sources'],
+    allowedBots: input['allowed-bots'],
+    commentsFrom: input['comments-from'],
     command: input.command,
     agent: { version: input['agent-version'], path: input['agent-path'], args: input['agent-args'], envNames: input['agent-env'], model: input.model },
     promptFile: input['prompt-file'],

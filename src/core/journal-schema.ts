@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { taskHolds } from './tasks/task.ts';
 
 const count = z.number().int().min(0);
 const snapshot = z.object({ head: z.string(), tree: z.string() });
@@ -74,6 +75,8 @@ export const taskSchema = z.object({
   priority: z.number(),
   dependsOn: z.array(z.string()),
   optional: z.boolean(),
+  // Journals of before tasks could be held.
+  hold: z.enum(taskHolds).nullable().default(null),
 });
 
 const instant = z.number().int().min(0).max(8.64e15);

@@ -76,7 +76,7 @@ export type JournalLine =
 
 /** The start of a run as one line of JSON, without a line end. Of the tasks it holds what decisions read: no text. */
 export function serializeStart(start: JournalStart): string {
-  const tasks = start.tasks.map(({ id, priority, dependsOn, optional }) => ({ id, priority, dependsOn, optional }));
+  const tasks = start.tasks.map(({ id, priority, dependsOn, optional, hold }) => ({ id, priority, dependsOn, optional, hold }));
   return JSON.stringify({ kind: 'start', ...start, tasks, state: serializeState(start.state) });
 }
 

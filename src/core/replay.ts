@@ -84,7 +84,7 @@ function advance({ start: { tasks } }: Journal, { state, run }: Position, entry:
   const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
   const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   // The reader has made sure that the start names it.
-  const task = tasks.find(({ id }) => id === taskId) ?? { id: taskId, priority: 0, dependsOn: [], optional: false };
+  const task = tasks.find(({ id }) => id === taskId) ?? { id: taskId, priority: 0, dependsOn: [], optional: false, hold: null };
   const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
   return { position: { state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) }, verdict: settled.verdict };
 }

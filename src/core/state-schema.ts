@@ -54,7 +54,7 @@ const task = z.object({
 const published = z.object({ head: objectId, pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable() });
 
 const body = z.object({
-  version: z.literal(2),
+  version: z.literal(3),
   lane: z.string().max(120),
   sequence: count,
   savedAt: instant,
@@ -68,6 +68,7 @@ const body = z.object({
   }),
   session: z.object({ id: z.string().min(1).max(200), startedAt: instant, lastUsedAt: instant, taskId: taskId.nullable() }).nullable(),
   tasks: z.record(taskId, task),
+  approvals: z.record(taskId, z.object({ text: z.string().max(64), by: z.string().max(100), at: instant })),
   currentTask: taskId.nullable(),
   park: z.object({ reason: parkReason, resumeAt: instant, taskId: taskId.nullable(), branchHead: objectId.nullable() }).nullable(),
   pause: z.object({ by: word, at: instant }).nullable(),

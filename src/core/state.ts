@@ -3,7 +3,7 @@ import type { CircuitReason, OutcomeKind, ParkReason } from './outcome.ts';
 import { laneStateParts } from './state-schema.ts';
 import { migrateState } from './state-migrations.ts';
 import { believableWindows, parseWindows, type Windows } from './stored-windows.ts';
-import type { TaskId, TaskProgress } from './tasks/task.ts';
+import type { Approval, TaskId, TaskProgress } from './tasks/task.ts';
 import { tryJson } from './try-json.ts';
 
 /** `queue` or `issue-N`. */
@@ -29,6 +29,8 @@ export interface LaneState {
   readonly signals: Signals;
   readonly session: Session | null;
   readonly tasks: Readonly<Record<TaskId, TaskProgress>>;
+  /** Consent to the texts of the issues that the lane worked on. */
+  readonly approvals: Readonly<Record<TaskId, Approval>>;
   readonly currentTask: TaskId | null;
   readonly park: { readonly reason: ParkReason; readonly resumeAt: number; readonly taskId: TaskId | null; readonly branchHead: string | null } | null;
   readonly pause: { readonly by: string; readonly at: number } | null;
@@ -121,7 +123,7 @@ export type ParsedState =
   | { readonly kind: 'newer'; readonly version: number };
 
 /** Version of the documents that are written; older ones are migrated. */
-export const stateVersion = 2;
+export const stateVersion = 3;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const maxStateBytes = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
@@ -150,6 +152,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     signals: noSignals,
     session: null,
     tasks: {},
+    approvals: {},
     currentTask: null,
     park: null,
     pause: null,
@@ -223,11 +226,15 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
   (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
   (state) => ({ ...state, tasks: Object.fromEntries(Object.entries(state.tasks).map(([id, task]) => [id, { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) }])) }),
   // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
-  (state) => ({ ...state, transitions: [], tasks: Object.fromEntries(Object.entries(state.tasks).slice(-200)) }),
+  (state) => ({ ...state, transitions: [], tasks: newest(state.tasks, 150), approvals: newest(state.approvals, 150) }),
 ];
 
 function keepTasks(state: LaneState, keep: (entry: [TaskId, TaskProgress]) => boolean): Readonly<Record<TaskId, TaskProgress>> {
   return Object.fromEntries(Object.entries(state.tasks).filter(keep));
+}
+
+function newest<T>(entries: Readonly<Record<TaskId, T>>, count: number): Readonly<Record<TaskId, T>> {
+  return Object.fromEntries(Object.entries(entries).slice(-count));
 }
 
 function bytesOf(text: string): number {

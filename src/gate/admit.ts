@@ -7,7 +7,7 @@ import type { LaneId, LaneState } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
 import { tighter } from '../core/windows.ts';
 import { isPlanComplete, withinReach } from '../core/tasks/queue.ts';
-import type { Task } from '../core/tasks/task.ts';
+import { nameOfTask, type Task } from '../core/tasks/task.ts';
 import type { Forge, Log, Remote, Repository } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { anotherRun, hold, letGo, minuteOf, type Held, type Holder } from './claim.ts';
@@ -86,7 +86,7 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
   const warnings = [...restored.warnings, ...(request.removed > 0 ? [`${String(request.removed)} characters that a reader of the issues does not see were removed from the tasks' texts.`] : [])];
   log.info(`state: ${restored.note}`);
-  const notes: Notes = { restored: restored.note, warnings, working: restored.workedOnBy };
+  const notes: Notes = { restored: restored.note, notices: [], warnings, working: restored.workedOnBy };
   const { pause } = restored.state;
   if (pause !== null) return ended({ ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }), tasks, state: restored.state, notes });
 
@@ -146,7 +146,7 @@ function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { ki
 }
 
 function onAnotherLane(tasks: readonly Task[]): Outcome {
-  return { kind: 'refused', reason: 'another_run', message: `Another run may be working on ${tasks.map(({ source }) => `#${String(source.number)}`).join(', ')} on another lane right now.` };
+  return { kind: 'refused', reason: 'another_run', message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another lane right now.` };
 }
 
 /** Why no call may be made now; null when one may, or when what is complete is still to be published. */

@@ -2,13 +2,15 @@ import { nextTask } from '../core/tasks/queue.ts';
 import { applyOrders, type OrderGiven, type OrderKind } from '../core/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { issueLane, QUEUE, serializeState, type LaneId, type LaneState } from '../core/state.ts';
-import type { Forge, Issue } from '../ports.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
+import type { Forge } from '../ports.ts';
 import { UserError } from '../user-error.ts';
-import { admit, baseBranch, withoutOwnLane, type GateRun } from './admit.ts';
+import { baseBranch, withoutOwnLane, type GateRun } from './admit.ts';
 import { endIntake, type Answer, type Intake } from './intake.ts';
 import { readIntent, type Intent, type Thread } from './intent.ts';
 import { restoreState } from './restore.ts';
 import { tasksOfIssues } from './tasks.ts';
+import { hasTaskLabel, workIssue, workQueue } from './work.ts';
 
 /** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
 export async function gate(run: GateRun): Promise<Intake> {
@@ -31,14 +33,15 @@ export async function gate(run: GateRun): Promise<Intake> {
 /** Shows on the issue where work begins that it does. Comes last before the first call, and throws UserError when the token may not write to issues. */
 export async function acknowledge(forge: Forge, { tasks, state }: Extract<Intake, { kind: 'work' }>): Promise<void> {
   const task = nextTask(tasks, state.tasks, state.currentTask);
-  if (task !== null) await forge.react({ kind: 'issue', number: task.source.number }, 'eyes');
+  const issue = task === null ? null : issueOfTask(task);
+  if (issue !== null) await forge.react({ kind: 'issue', number: issue }, 'eyes');
 }
 
 async function workLabeledIssue(run: GateRun, intent: Extract<Intent, { kind: 'work-issue' }>): Promise<Intake> {
   if (!(await mayCommand(run, intent.actor))) {
     return endIntake(notAllowed(intent.actor, `label an issue "${run.config.taskLabel}" for Ralph`));
   }
-  return answering(intent.issue, () => workIssue(run, intent.issue));
+  return answering(intent.issue, () => workIssue(run, { number: intent.issue, approvedText: null }));
 }
 
 async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
@@ -55,7 +58,7 @@ async function obey(run: GateRun, intent: Extract<Intent, { kind: 'command' }>):
     if (place.kind === 'none') return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread: thread.number, text: { kind: 'refusal', why: place.why } } };
     switch (command.kind) {
       case 'run':
-        return place.kind === 'queue' ? workQueue(run) : workIssue(run, place.issue);
+        return place.kind === 'queue' ? workQueue(run) : workIssue(run, { number: place.issue, approvedText: null });
       case 'status':
         return tellStatus(run, await laneAt(run, place), { thread: thread.number, text: { kind: 'status', receipt: null } });
       case 'order':
@@ -188,31 +191,8 @@ async function tellStatus(run: GateRun, id: LaneId, answer: Answer | null): Prom
     lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
     tasks: id === QUEUE ? withoutOwnLane(tasks, config, branches) : tasks.filter((task) => task.id === id),
     state: restored.state,
-    notes: { restored: restored.note, warnings: restored.warnings, working: restored.workedOnBy },
+    notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.workedOnBy },
   };
-}
-
-function hasTaskLabel({ config }: GateRun, { labels }: Issue): boolean {
-  return labels.some((label) => label.toLowerCase() === config.taskLabel.toLowerCase());
-}
-
-async function workIssue(run: GateRun, number: number): Promise<Intake> {
-  const { taskLabel } = run.config;
-  const issue = await run.forge.issue(number);
-  const refused = (why: string): Intake => ({ ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: { thread: number, text: { kind: 'refusal', why } } });
-  if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
-  if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
-  if (!hasTaskLabel(run, issue)) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
-  const { tasks, removed } = tasksOfIssues([issue]);
-  return admit(run, { id: issueLane(number), tasks, removed, requested: 'by-name' });
-}
-
-async function workQueue(run: GateRun): Promise<Intake> {
-  const issues = await run.forge.openIssuesWithLabel(run.config.taskLabel);
-  if (issues.length === 0) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  const { tasks, removed } = tasksOfIssues(issues);
-  return admit(run, { id: QUEUE, tasks, removed, requested: 'by-queue' });
 }
 
 async function mayCommand(run: GateRun, login: string): Promise<boolean> {

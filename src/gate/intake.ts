@@ -37,11 +37,21 @@ export interface Notes {
   /** `restored #40 (cache and ref)`, or why there is none. */
   readonly restored: string;
   readonly warnings: readonly string[];
+  /** Issues whose text somebody changed who may not, and who were not told yet that they wait for the label. */
+  readonly notices: readonly ApprovalNotice[];
   /** Another run that works on the lane now. */
   readonly working: Lease | null;
 }
 
+/** An issue that waits for the label to be put on again. `editor` is null where GitHub does not tell who. */
+export interface ApprovalNotice {
+  readonly issue: number;
+  readonly labels: readonly string[];
+  readonly editor: string | null;
+  readonly at: number;
+}
+
 /** A run that ends in the gate, before it knows anything of a lane. */
 export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
-  return { kind: 'end', outcome, lane: null, tasks: [], state: null, answer: null, notes: { restored: 'not needed', warnings: [], working: null } };
+  return { kind: 'end', outcome, lane: null, tasks: [], state: null, answer: null, notes: { restored: 'not needed', warnings: [], notices: [], working: null } };
 }

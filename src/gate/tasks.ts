@@ -1,5 +1,5 @@
 import { cleanText, cleanTitle } from '../core/tasks/clean.ts';
-import type { Task } from '../core/tasks/task.ts';
+import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import type { Issue } from '../ports.ts';
 
 /** A priority that no label gives. */
@@ -15,7 +15,9 @@ export function taskOfIssue(issue: Issue): { readonly task: Task; readonly remov
       id: `issue-${String(issue.number)}`,
       title: title.text === '' ? `Issue ${String(issue.number)}` : title.text,
       body: body.text,
-      source: { kind: 'issue', number: issue.number, url: issue.url },
+      source: { kind: 'issue', number: issue.number, url: issue.url, labels: issue.labels },
+      comments: [],
+      hold: null,
       priority: priorityOf(issue.labels),
       dependsOn: [],
       optional: false,
@@ -27,7 +29,7 @@ export function taskOfIssue(issue: Issue): { readonly task: Task; readonly remov
 /** Tasks in the order of work: priority, then issue number. */
 export function tasksOfIssues(issues: readonly Issue[]): { readonly tasks: readonly Task[]; readonly removed: number } {
   const admitted = issues.map(taskOfIssue);
-  const number = (task: Task): number => task.source.number;
+  const number = (task: Task): number => issueOfTask(task) ?? 0;
   return {
     tasks: admitted.map(({ task }) => task).sort((a, b) => a.priority - b.priority || number(a) - number(b)),
     removed: admitted.reduce((sum, { removed }) => sum + removed, 0),

@@ -68,6 +68,8 @@ export function createRepository(options: RepositoryOptions): Repository {
       return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found.repository);
     },
 
+    readTexts: () => Promise.reject(new Error('Being built.')),
+
     async openLane(wanted) {
       const { workspace, repository } = await needOpened();
       const { url, token } = options.remote;

@@ -2,6 +2,7 @@ import type { Forge } from '../ports.ts';
 import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';
 import { createComments } from './comments.ts';
+import { createHistories } from './histories.ts';
 import { createIssues } from './issues.ts';
 import { createPullRequests } from './pull-requests.ts';
 
@@ -10,6 +11,7 @@ export function createForge(options: ForgeOptions): Forge {
   const client = createClient(options);
   return {
     ...createIssues(client),
+    ...createHistories(client),
     ...createComments(client),
     ...createPullRequests(client, options.log),
     ...createCaches(client, options),

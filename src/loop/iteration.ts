@@ -10,7 +10,7 @@ import { resetSession } from '../core/session.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/settle.ts';
 import type { LaneState } from '../core/state.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
-import type { Task } from '../core/tasks/task.ts';
+import { nameOfTask, type Task } from '../core/tasks/task.ts';
 import { needsVerification } from '../core/verdict.ts';
 import type { AgentRun, CommittedIteration, OpenedLane } from '../ports.ts';
 import { capped } from './capped.ts';
@@ -175,7 +175,7 @@ async function verify(run: LoopRun, work: Work): Promise<Verification> {
 
 function commitMessage(task: Task): string {
   // A subject that says "fixes #99" would close that issue when the branch is merged.
-  return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of #${String(task.source.number)}`;
+  return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of ${nameOfTask(task)}`;
 }
 
 function trailers(run: LoopRun, { soFar, step }: Iteration): Record<string, string> {

@@ -5,6 +5,7 @@ import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/settle.ts';
 import { mapTexts } from '../core/redact.ts';
 import { serializeState, type LaneState } from '../core/state.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
 import type { Work } from '../loop/work.ts';
 import type { BudgetStore, Clock, Forge, Log, PullRequest, PushResult, Released, Remote, StateStore } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
@@ -186,7 +187,10 @@ async function publishComments(run: PublishRun, report: RunReport): Promise<stri
   // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
   const worked = new Set(catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId));
-  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).map(({ task }) => ({ thread: task.source.number, taskId: task.id as string | null }));
+  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).flatMap(({ task }) => {
+    const thread = issueOfTask(task);
+    return thread === null ? [] : [{ thread, taskId: task.id as string | null }];
+  });
   const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
   const warnings: string[] = [];
   const warn = (what: string) => (error: unknown): void => {

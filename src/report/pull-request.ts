@@ -1,9 +1,10 @@
 import type { JournalEntry } from '../core/journal.ts';
 import { count, formatCost } from './format.ts';
 import { plainTitle } from '../core/plain-text.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
 import { code, link, table, text } from './markdown.ts';
 import { doneTasks, iterationsOn, startedTasks, waitingTasks, type RunReport, type TaskReport } from './run-report.ts';
-import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
+import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, taskLink, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
@@ -48,7 +49,7 @@ function taskItem({ task, progress }: TaskReport, report: RunReport): string {
   const files = [...new Set(entries.flatMap((entry) => entry.evidence.files))];
   const said = entries.at(-1)?.analysis.signal.recommendation ?? null;
   return [
-    `**${text(task.title, 120)}** (${issueLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
+    `**${text(task.title, 120)}** (${taskLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
     ...(files.length > 0 ? [`Files: ${someOf(files.map((file) => code(file, 120)), 8).join(', ')}`] : []),
     ...(said === null ? [] : [`The agent says: “${text(said, 300)}”`]),
   ].join('<br>\n  ');
@@ -60,7 +61,7 @@ function evidenceSection(report: RunReport): string {
     .map(({ task, progress }) => {
       const entries = iterationsOn(report, task.id);
       const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
-      return [issueLink(task), commit === null ? 'none' : commitLink(commit, report), changeWord(entries), verifiedWord(entries), `${progress.attempts}`, entries.length === 0 ? '–' : formatCost(costOf(entries))];
+      return [taskLink(task), commit === null ? 'none' : commitLink(commit, report), changeWord(entries), verifiedWord(entries), `${progress.attempts}`, entries.length === 0 ? '–' : formatCost(costOf(entries))];
     });
   if (rows.length === 0) return '';
   const commands = report.verifyCommands.length === 0 ? '' : `Verified by ${someOf(report.verifyCommands.map((command) => code(command, 120)), 5).join(', ')} after each iteration that changed something.`;
@@ -69,8 +70,9 @@ function evidenceSection(report: RunReport): string {
 
 /** `Closes` for what is done; `Part of` mentions an issue without closing it. */
 function issueLines(report: RunReport): string {
-  const done = doneTasks(report).map(({ task }) => `Closes #${task.source.number}`);
-  const unfinished = startedTasks(report).filter(({ progress }) => progress.state !== 'done').map(({ task }) => `Part of #${task.source.number}`);
+  const numbers = (tasks: readonly TaskReport[]): readonly number[] => tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
+  const done = numbers(doneTasks(report)).map((number) => `Closes #${number}`);
+  const unfinished = numbers(startedTasks(report).filter(({ progress }) => progress.state !== 'done')).map((number) => `Part of #${number}`);
   return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join('\n');
 }
 
@@ -97,7 +99,4 @@ function costOf(entries: readonly JournalEntry[]): number {
   return entries.reduce((total, entry) => total + (entry.analysis.costUsd ?? 0), 0);
 }
 
-function issueLink(task: TaskReport['task']): string {
-  return link(`#${task.source.number}`, task.source.url);
-}
 

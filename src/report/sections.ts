@@ -1,5 +1,5 @@
 import type { Verification } from '../core/evidence.ts';
-import type { TaskProgress } from '../core/tasks/task.ts';
+import { nameOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
 import { formatCost, formatDuration, formatTokens } from './format.ts';
 import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
@@ -34,6 +34,11 @@ export function someOf(lines: readonly string[], max: number): readonly string[]
 export function headline(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
   return linkRuns(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+}
+
+/** What the task is called, as a link where it has a page. */
+export function taskLink(task: Task): string {
+  return task.source.kind === 'issue' ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
 }
 
 /** `✅ done`: a task's state as people read it. */

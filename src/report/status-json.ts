@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cap } from '../core/plain-text.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
 import { discrepancies, doneTasks, lastVerification, resumeInstant, type RunReport, type TaskReport } from './run-report.ts';
 
 const instant = z.iso.datetime();
@@ -109,7 +110,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     tasksOpen: report.tasks.length - tasksDone,
     tasks: tasks.map(({ task, progress }) => ({
       id: task.id,
-      issue: task.source.number,
+      issue: issueOfTask(task),
       title: cap(task.title, 120),
       state: progress.state,
       attempts: progress.attempts,

@@ -5,7 +5,7 @@ import { code, link, linkRuns, prose, proseLines, table, text } from './markdown
 import { describeOutcome } from './outcome-text.ts';
 import { iterationResult } from './progress.ts';
 import { iterationsOn, type RunReport } from './run-report.ts';
-import { commitLink, discrepancySection, fitSections, list, someOf, stateWord, statusTable, verificationWord, verifyOutputSection, warningSection, withheldSection } from './sections.ts';
+import { commitLink, discrepancySection, fitSections, list, someOf, stateWord, statusTable, taskLink, verificationWord, verifyOutputSection, warningSection, withheldSection } from './sections.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -43,7 +43,7 @@ function taskSection(report: RunReport): string {
   const rows = report.tasks
     .slice(0, 100)
     .map(({ task, progress }) => [
-      link(`#${task.source.number}`, task.source.url),
+      taskLink(task),
       text(task.title, 120),
       stateWord(progress.state),
       `${progress.attempts}`,

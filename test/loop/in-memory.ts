@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Clock, Forge, Issue, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository } from '../../src/ports.ts';
+import type { Account, Clock, Dependency, Forge, Issue, IssueComment, IssueHistory, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository } from '../../src/ports.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -65,6 +65,11 @@ export function createCheckout(origin: Origin): Checkout {
     faults,
     broken: [],
     problems: () => guarded(faults, 'problems', () => checkout.broken),
+    readTexts: (paths, lane) =>
+      guarded(faults, 'readTexts', () => {
+        const texts = (files: Files): Record<string, string> => Object.fromEntries(Object.entries(files).filter(([path]) => paths.some((pattern) => matches(path, pattern))));
+        return { base: texts(treeOf(branches.get('main') ?? '')), lane: lane === null ? null : texts(treeOf(lane.head)) };
+      }),
     openLane: ({ baseBranch, start }) =>
       guarded(faults, 'openLane', (): OpenedLane => {
         const base = branches.get(baseBranch) ?? fail(`There is no branch ${baseBranch}.`);
@@ -145,7 +150,18 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
   }
 }
 
+/** An issue that `login` labelled long ago, and that nobody changed since. */
+export function labelledBy(login: string, label: string): IssueHistory {
+  return { labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }], reopenings: [], edits: [], truncated: false };
+}
+
 export interface FakeForge extends Forge {
+  /** What is not set was labelled by `owner`, long ago. */
+  readonly histories: Map<number, IssueHistory>;
+  /** What people said on an issue. */
+  readonly said: Map<number, readonly IssueComment[]>;
+  readonly dependencies: Map<number, readonly Dependency[]>;
+  readonly accounts: Map<string, Account>;
   readonly issues: Map<number, Issue>;
   readonly permissions: Map<string, Permission>;
   readonly pulls: (PullRequest & { readonly title: string; readonly branch: string; readonly fromFork: boolean; readonly base: string })[];
@@ -158,8 +174,8 @@ export interface FakeForge extends Forge {
 
 export function createForge({ branches }: Origin): FakeForge {
   let requests = 0;
-  const { issues, permissions, pulls, comments, writes, faults }: Pick<FakeForge, 'issues' | 'permissions' | 'pulls' | 'comments' | 'writes' | 'faults'> =
-    { issues: new Map(), permissions: new Map(), pulls: [], comments: new Map(), writes: [], faults: new Map() };
+  const { histories, said, dependencies, accounts, issues, permissions, pulls, comments, writes, faults }: Pick<FakeForge, 'histories' | 'said' | 'dependencies' | 'accounts' | 'issues' | 'permissions' | 'pulls' | 'comments' | 'writes' | 'faults'> =
+    { histories: new Map(), said: new Map(), dependencies: new Map(), accounts: new Map(), issues: new Map(), permissions: new Map([['owner', 'admin']]), pulls: [], comments: new Map(), writes: [], faults: new Map() };
   const ask = <T>(method: keyof Forge, answer: () => T): Promise<T> => {
     requests += 1;
     return guarded(faults, method, answer);
@@ -170,10 +186,24 @@ export function createForge({ branches }: Origin): FakeForge {
   };
   const current = (pull: FakeForge['pulls'][number]) => (pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull);
   return {
-    issues, permissions, pulls, comments, writes, faults,
+    histories, said, dependencies, accounts, issues, permissions, pulls, comments, writes, faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
     openIssuesWithLabel: (label) => ask('openIssuesWithLabel', () => [...issues.values()].filter((issue) => issue.state === 'open' && !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()))),
     issue: (number) => ask('issue', () => issues.get(number) ?? null),
+    account: (login) => ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
+    issueHistories: (numbers, label) => ask('issueHistories', () => new Map(numbers.filter((number) => issues.has(number)).map((number) => [number, histories.get(number) ?? labelledBy('owner', label)]))),
+    commentsOf: (numbers) => ask('commentsOf', () => new Map(numbers.map((number) => [number, said.get(number) ?? []]))),
+    dependenciesOf: (number) => ask('dependenciesOf', () => dependencies.get(number) ?? []),
+    statesOf: (numbers) => ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),
+    changeLabels: (number, { from, add, remove }) =>
+      ask('changeLabels', () => {
+        const issue = issues.get(number);
+        const added = add.map(({ name }) => name).filter((name) => !from.includes(name));
+        const removed = remove.filter((name) => from.includes(name));
+        if (issue === undefined || added.length + removed.length === 0) return;
+        issues.set(number, { ...issue, labels: [...new Set([...issue.labels, ...added])].filter((name) => !removed.includes(name)) });
+        writes.push(`labels of #${String(number)}: ${[...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ')}`);
+      }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
     pullRequestOf: (branch) => ask('pullRequestOf', () => pulls.filter((pull) => pull.branch === branch && !pull.fromFork).map(current).at(-1) ?? null),
     pullRequestHead: (number) =>
@@ -220,6 +250,12 @@ export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] 
   const found: ObjectId[] = [];
   for (let at: ObjectId | null = from; at !== null; at = commits.get(at)?.parent ?? null) found.push(at);
   return found;
+}
+
+/** `*` stands for anything within the last segment. */
+function matches(path: string, pattern: string): boolean {
+  const [before = '', after] = pattern.split('*');
+  return after === undefined ? path === pattern : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
 }
 
 function idOf(content: unknown): ObjectId {

@@ -45,7 +45,7 @@ export function createProject(setting: { readonly issues?: readonly number[]; re
 }
 
 export function addIssue(forge: FakeForge, number: number, change: Partial<Issue> = {}): void {
-  forge.issues.set(number, { number, title: `Title ${String(number)}`, body: `Body ${String(number)}`, url: `https://github.test/acme/shop/issues/${String(number)}`, labels: ['ralph'], state: 'open', isPullRequest: false, ...change });
+  forge.issues.set(number, { number, title: `Title ${String(number)}`, body: `Body ${String(number)}`, url: `https://github.test/acme/shop/issues/${String(number)}`, labels: ['ralph'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0, ...change });
 }
 
 export type Event = RunContext['event'];

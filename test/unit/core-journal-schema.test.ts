@@ -7,7 +7,7 @@ import { noon, policy } from './core-fixtures.ts';
 import { entry, OUTCOMES } from './report-fixtures.ts';
 import { anyList, anyText, count, flag, instant, listOf, number, oneOf, orNull, replaced, text, valueAt, type FieldRule } from './schema-fixtures.ts';
 
-const start = JSON.parse(serializeStart({ version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 2, dependsOn: ['issue-2'], optional: true }], state: initialState('queue', noon) })) as object;
+const start = JSON.parse(serializeStart({ version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 2, dependsOn: ['issue-2'], optional: true, hold: 'unchecked' }], state: initialState('queue', noon) })) as object;
 const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 5 } as const;
 const iteration: JournalEntry & { readonly kind: 'iteration' } = {
   kind: 'iteration',

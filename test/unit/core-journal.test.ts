@@ -7,7 +7,7 @@ import { analysis, evidence, minute, noon, play, policy, progress, task } from '
 import { OUTCOMES } from './report-fixtures.ts';
 
 const before = play([progress(), {}]);
-const start: JournalStart = { version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false }], state: before.state };
+const start: JournalStart = { version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false, hold: null }], state: before.state };
 const facts = {
   analysis: analysis({ errors: [{ text: 'Error: x\n', fingerprint: 'x' }], signal: { status: 'COMPLETE', recommendation: 'a\u2028b "c"' }, usageLimit: { window: 'weekly', resumeAt: null } }),
   evidence: evidence('a', { to: 'b', verification: 'failed', end: { kind: 'timeout', of: 'call' } }),

@@ -5,8 +5,11 @@ import { parseState, serializeState, stateVersion } from '../../src/core/state.t
 
 /** A document as version 1 of the state wrote it, with something in every field. */
 const version1 = JSON.parse(readFileSync(new URL('samples/state-v1.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+/** And as version 2 did. */
+const version2 = JSON.parse(readFileSync(new URL('samples/state-v2.json', import.meta.url), 'utf8')) as Record<string, unknown>;
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
-  [1, version1, { ordersApplied: 0 }],
+  [1, version1, { ordersApplied: 0, approvals: {} }],
+  [2, version2, { approvals: {} }],
 ];
 
 describe.each(samples)('a stored document of version %i', (version, sample, added) => {

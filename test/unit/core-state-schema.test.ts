@@ -16,6 +16,7 @@ const full: LaneState = {
   signals: { indicators: [true, false], vetoed: [false], outputChars: [500], doneInARow: 1, blockedInARow: 2, testOnlyInARow: 3 },
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
   tasks: { 'issue-1': { state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: 'b' } },
+  approvals: { 'issue-1': { text: '0123456789abcdef0123456789abcdef', by: 'octocat', at: noon } },
   currentTask: 'issue-1',
   park: { reason: 'usage_limit', resumeAt: noon, taskId: 'issue-1', branchHead: 'c' },
   pause: { by: 'octocat', at: noon },

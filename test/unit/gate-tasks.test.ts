@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { taskOfIssue, tasksOfIssues } from '../../src/gate/tasks.ts';
 import type { Issue } from '../../src/ports.ts';
 
-const issue = (change: Partial<Issue> = {}): Issue => ({ number: 4, title: 'Title', body: 'Body', url: 'https://github.test/4', labels: ['ralph'], state: 'open', isPullRequest: false, ...change });
+const issue = (change: Partial<Issue> = {}): Issue => ({ number: 4, title: 'Title', body: 'Body', url: 'https://github.test/4', labels: ['ralph'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0, ...change });
 
 describe('an issue as a task', () => {
   test.each<[readonly string[], number]>([

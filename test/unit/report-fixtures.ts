@@ -39,10 +39,12 @@ export function taskReport(number: number, change: Partial<TaskProgress> & { rea
       id: `issue-${number}`,
       title,
       body: '',
-      source: { kind: 'issue', number, url: `${REPOSITORY}/issues/${number}` },
+      source: { kind: 'issue', number, url: `${REPOSITORY}/issues/${number}`, labels: [] },
+      comments: [],
       priority: 2,
       dependsOn: [],
       optional: false,
+      hold: null,
     },
     progress: { state: 'todo', attempts: 0, startedTree: null, doneCommit: null, ...progress },
   };
@@ -146,7 +148,7 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 2,
+  version: 3,
   lane: 'queue',
   sequence: 41,
   savedAt: END,
@@ -155,6 +157,7 @@ export const laneState: LaneState = {
   signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
   session: null,
   tasks: {},
+  approvals: {},
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
   pause: null,

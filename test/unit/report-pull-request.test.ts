@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { issueOfTask } from '../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
 import { renderPullRequestBody, renderPullRequestTitle } from '../../src/report/pull-request.ts';
 import { parseHiddenStatus } from '../../src/report/status-json.ts';
@@ -84,7 +85,7 @@ describe('body', () => {
   test('too long: whole sections go, least important first, and the body says which', () => {
     const long = '`'.repeat(5000);
     const tasks = Array.from({ length: 300 }, (_, index) => taskReport(index + 1, { title: '<'.repeat(200), state: 'done', attempts: 1 }));
-    const iterations = tasks.map(({ task }, index) => entry(index + 1, { taskNumber: task.source.number, recommendation: '<'.repeat(400), verification: { kind: 'failed', command: long, code: 1, tail: long, durationMs: 1 }, evidence: { files: Array.from({ length: 200 }, (__, file) => `${file}${'|'.repeat(200)}`), fileCount: 200 } }));
+    const iterations = tasks.map(({ task }, index) => entry(index + 1, { taskNumber: issueOfTask(task) ?? 0, recommendation: '<'.repeat(400), verification: { kind: 'failed', command: long, code: 1, tail: long, durationMs: 1 }, evidence: { files: Array.from({ length: 200 }, (__, file) => `${file}${'|'.repeat(200)}`), fileCount: 200 } }));
     const body = renderPullRequestBody(report(complete, { tasks, iterations }));
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body).toMatch(/\*Left out to stay within GitHub's size limit: verification output, .*what was done\. The job log has more\.\*/);

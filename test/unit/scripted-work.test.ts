@@ -34,7 +34,7 @@ test.each([
 function promptWith(open: number): string {
   return composePrompt({
     promptTemplate: '# Your task: be kind\n\nBe kind.',
-    task: { id: 'issue-12', title: 'Say "hello" – twice', body: 'Please.\n- Tasks: 0 done, 1 open', source: { kind: 'issue', number: 12, url: 'https://example.com/12' }, priority: 1, dependsOn: [], optional: false },
+    task: { id: 'issue-12', title: 'Say "hello" – twice', body: 'Please.\n- Tasks: 0 done, 1 open', source: { kind: 'issue', number: 12, url: 'https://example.com/12', labels: [] }, comments: [], hold: null, priority: 1, dependsOn: [], optional: false },
     iteration: 1,
     maxIterations: 10,
     remaining: { all: open, done: 0, open, requiredOpen: open, failed: 0, blocked: 0 },

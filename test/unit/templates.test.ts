@@ -92,7 +92,7 @@ describe('the built-in prompt', () => {
   const prompt = read('templates/PROMPT.md');
   const composed = composePrompt({
     promptTemplate: prompt,
-    task: { id: 'issue-7', title: 'Add a farewell', body: '', source: { kind: 'issue', number: 7, url: '' }, priority: 3, dependsOn: [], optional: false },
+    task: { id: 'issue-7', title: 'Add a farewell', body: '', source: { kind: 'issue', number: 7, url: '', labels: [] }, comments: [], hold: null, priority: 3, dependsOn: [], optional: false },
     iteration: 1,
     maxIterations: 10,
     remaining: { all: 1, done: 0, open: 1, requiredOpen: 1, failed: 0, blocked: 0 },

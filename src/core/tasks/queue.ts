@@ -27,7 +27,7 @@ export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: Pr
 
 /** Open tasks that a run of so many iterations can get to, each of which takes at least one. */
 export function withinReach(tasks: readonly QueuedTask[], progress: ProgressById, iterations: number): readonly TaskId[] {
-  const open = tasks.filter((task) => ['todo', 'in-progress'].includes(progressOf(progress, task.id).state));
+  const open = tasks.filter((task) => task.hold === null && ['todo', 'in-progress'].includes(progressOf(progress, task.id).state));
   return inOrder(open, progress, null).slice(0, iterations).map(({ id }) => id);
 }
 
@@ -65,7 +65,7 @@ export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressB
 
 function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   const { state } = progressOf(progress, task.id);
-  return (state === 'todo' || state === 'in-progress') && task.dependsOn.every((id) => progressOf(progress, id).state === 'done');
+  return task.hold === null && (state === 'todo' || state === 'in-progress') && task.dependsOn.every((id) => progressOf(progress, id).state === 'done');
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {

@@ -1,11 +1,25 @@
-/** Stable id of a task across runs: `issue-12`. */
+/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
 
 /** Work asked for, as the gate admitted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
   readonly title: string;
   readonly body: string;
-  readonly source: { readonly kind: 'issue'; readonly number: number; readonly url: string };
+  readonly source: TaskSource;
+  /** What people with write permission had said when the work was approved, oldest first; cleaned and capped. */
+  readonly comments: readonly TaskComment[];
+}
+
+/** Where a task comes from. Paths are relative to the checkout; `key` is the entry's own id in its file. */
+export type TaskSource =
+  | { readonly kind: 'issue'; readonly number: number; readonly url: string; readonly labels: readonly string[] }
+  | { readonly kind: 'plan'; readonly path: string; readonly line: number }
+  | { readonly kind: 'prd'; readonly path: string; readonly key: string }
+  | { readonly kind: 'beads'; readonly path: string; readonly key: string };
+
+export interface TaskComment {
+  readonly by: string;
+  readonly text: string;
 }
 
 /** What decisions read of a task. */
@@ -16,7 +30,17 @@ export interface QueuedTask {
   readonly dependsOn: readonly TaskId[];
   /** Never blocks completion. */
   readonly optional: boolean;
+  /** Why it may not be worked although it is open; null: nothing is in the way. */
+  readonly hold: TaskHold | null;
 }
+
+/**
+ * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
+ * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
+ * `unchecked`: so far down the queue that this run did not look who approved it.
+ */
+export const taskHolds = ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked'] as const;
+export type TaskHold = (typeof taskHolds)[number];
 
 /** How far a lane got with a task. */
 export interface TaskProgress {
@@ -27,4 +51,32 @@ export interface TaskProgress {
   readonly startedTree: string | null;
   /** HEAD after the iteration that finished it. */
   readonly doneCommit: string | null;
+}
+
+/** Who approved which text of an issue: the label is consent to the text that it was put on. */
+export interface Approval {
+  /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
+  readonly text: string;
+  /** Login of who put the label on. */
+  readonly by: string;
+  /** When they asked for the work: put the label on, or reopened the issue. */
+  readonly at: number;
+}
+
+/** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
+export function nameOfTask({ source }: Pick<Task, 'source'>): string {
+  switch (source.kind) {
+    case 'issue':
+      return `#${source.number}`;
+    case 'plan':
+      return `${source.path}:${source.line}`;
+    case 'prd':
+    case 'beads':
+      return source.key;
+  }
+}
+
+/** Number of the issue that the task is; null for one of a file. */
+export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
+  return source.kind === 'issue' ? source.number : null;
 }
