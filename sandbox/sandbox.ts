@@ -114,7 +114,7 @@ function wayToRegistry(): Record<string, string> {
   return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => names.test(entry[0]) && entry[1] !== undefined));
 }
 
-const sender = (login: string): { login: string; type: string } => ({ login, type: 'User' });
+const sender = (login: string): { login: string; id: number; type: string } => ({ login, id: 1, type: 'User' });
 const repositoryPayload = { name: REPOSITORY.name, full_name: `${REPOSITORY.owner}/${REPOSITORY.name}`, default_branch: REPOSITORY.defaultBranch, owner: { login: REPOSITORY.owner } };
 
 /** Event payloads, cut down to what GitHub always sends. */

@@ -15,6 +15,7 @@ const npmPackage = { name: '@octokit/openapi', version: '23.0.2', file: 'generat
 const repository = '/repos/{owner}/{repo}';
 const operations: Readonly<Record<string, readonly string[]>> = {
   '/rate_limit': ['get'],
+  '/users/{username}': ['get'],
   [repository]: ['get'],
   [`${repository}/issues`]: ['get'],
   [`${repository}/issues/{issue_number}`]: ['get', 'patch'],
@@ -23,6 +24,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${repository}/labels`]: ['get', 'post'],
   [`${repository}/issues/{issue_number}/labels`]: ['get', 'post'],
   [`${repository}/issues/{issue_number}/labels/{name}`]: ['delete'],
+  [`${repository}/issues/{issue_number}/dependencies/blocked_by`]: ['get'],
+  [`${repository}/issues/{issue_number}/sub_issues`]: ['get'],
   [`${repository}/issues/{issue_number}/reactions`]: ['get', 'post'],
   [`${repository}/issues/comments/{comment_id}/reactions`]: ['get', 'post'],
   [`${repository}/collaborators/{username}/permission`]: ['get'],

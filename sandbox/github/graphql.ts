@@ -1,27 +1,40 @@
 import type { Violation } from '../openapi/validator.ts';
 import { type Answer, type Call, text } from './route.ts';
 
-/** GraphQL answers 200 with `errors`. One operation is understood: marking a pull request ready for review. */
-export function answerGraphql({ state, body, token }: Call): Answer {
-  if (!text(body['query']).includes('markPullRequestReadyForReview')) return failed('FORBIDDEN', 'The stand-in knows only markPullRequestReadyForReview.');
-  const refused = token.kind === 'app' ? 'integration' : 'personal access token';
-  if (token.permissions.pull_requests !== 'write') return failed('FORBIDDEN', `Resource not accessible by ${refused}`);
-  const pull = state.pulls.find(({ id }) => Object.values(Object(body['variables']) as object).includes(`PR_${String(id)}`));
-  if (pull === undefined) return failed('NOT_FOUND', 'Could not resolve to a node with the global id of the given value.');
-  pull.draft = false;
-  return { status: 200, body: { data: { markPullRequestReadyForReview: { pullRequest: { isDraft: false } } } } };
+/** GraphQL answers 200, with `errors` beside what data there is. Queries are executed by the `graphql` package on GitHub's schema. */
+export async function answerGraphql(call: Call): Promise<Answer> {
+  const { graphql, createRoot, schema } = await loadSchema();
+  const { query, variables } = call.body;
+  const result = await graphql.graphql({ schema, source: text(query), rootValue: createRoot(call), variableValues: Object(variables) as Record<string, unknown> });
+  const errors = result.errors?.map(({ message, path, locations, extensions }) => ({ ...extensions, path, locations, message }));
+  return { status: 200, body: { ...(result.data === undefined ? {} : { data: result.data }), ...(errors === undefined ? {} : { errors }) } };
 }
 
-function failed(type: string, message: string): Answer {
-  return { status: 200, body: { data: { markPullRequestReadyForReview: null }, errors: [{ type, path: ['markPullRequestReadyForReview'], message }] } };
-}
+/** What GraphQL answers when its hourly points are used up: 200 all the same. */
+export const graphqlExhausted: Answer = {
+  status: 200,
+  body: { errors: [{ type: 'RATE_LIMIT', code: 'graphql_rate_limit', message: 'API rate limit already exceeded for installation ID 1.' }] },
+};
 
-/** Judges a query by GitHub's schema. Loaded when the first query comes: the schema is 5 MB. */
+/** Judges a query by GitHub's schema. */
 export async function graphqlViolations(query: string): Promise<readonly Violation[]> {
-  const { validate } = await import('@octokit/graphql-schema');
+  const { graphql, schema } = await loadSchema();
+  const where = 'request POST /graphql';
   try {
-    return validate(query).map((error) => ({ where: 'request POST /graphql', problem: error.message }));
+    return graphql.validate(schema, graphql.parse(query)).map((error) => ({ where, problem: error.message }));
   } catch (error) {
-    return [{ where: 'request POST /graphql', problem: `is no GraphQL: ${String(error)}` }];
+    return [{ where, problem: `is no GraphQL: ${String(error)}` }];
   }
+}
+
+let loaded: ReturnType<typeof load> | undefined;
+
+/** When the first query comes, and once a process: it takes half a second. */
+function loadSchema(): ReturnType<typeof load> {
+  return (loaded ??= load());
+}
+
+async function load() {
+  const [graphql, { createRoot }, { schema }] = await Promise.all([import('graphql'), import('./graphql-root.ts'), import('@octokit/graphql-schema')]);
+  return { graphql, createRoot, schema: graphql.buildSchema(schema.idl, { assumeValid: true, noLocation: true }) };
 }

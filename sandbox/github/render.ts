@@ -1,15 +1,21 @@
-import type { GitHubState, Person, StoredCache, StoredComment, StoredIssue, StoredLabel, StoredPull, StoredReaction } from './state.ts';
+import { accountOf, checksum, type Person, personOf } from './accounts.ts';
+import type { GitHubState, IssueReference, StoredCache, StoredComment, StoredIssue, StoredLabel, StoredPull, StoredReaction } from './state.ts';
 
 /** What the stand-in stores, in the words of GitHub's REST API. Only what the description demands, and what a client may want to read. */
 export interface Renderer {
   repository(): object;
-  issue(issue: StoredIssue): object;
+  /** `repository`: `owner/name`; without it, this one. */
+  issue(issue: StoredIssue, repository?: string): object;
   comment(comment: StoredComment): object;
   label(label: StoredLabel): object;
   reaction(reaction: StoredReaction): object;
   pull(pull: StoredPull): object;
   pullInList(pull: StoredPull): object;
   person(person: Person): object;
+  /** Somebody's public profile. */
+  user(login: string): object;
+  /** The whole address of an API path. */
+  address(path: string): string;
   cache(cache: StoredCache): object;
   rate(): object;
 }
@@ -23,15 +29,23 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
   const labelsNamed = (names: readonly string[]) => state.labels.filter((label) => names.includes(label.name)).map(renderer.label);
 
   const renderer: Renderer = {
-    person: ({ login, type }) => {
+    address: (path) => `${apiUrl}${path}`,
+    user: (login) => ({
+      ...renderer.person(personOf(state, login)),
+      ...Object.fromEntries(['name', 'company', 'blog', 'location', 'email', 'hireable', 'bio'].map((key) => [key, null])),
+      ...zeros(['public_repos', 'public_gists', 'followers', 'following']),
+      ...Object.fromEntries(['created_at', 'updated_at'].map((key) => [key, instant(0)])),
+    }),
+    person: ({ login, type: usual }) => {
       const name = encodeURIComponent(login);
-      return { ...identity('U', checksum(login)), ...addresses(`${apiUrl}/users/${name}`, userAddresses), login, type, html_url: `${apiUrl}/${name}`, avatar_url: `${apiUrl}/avatars/${name}`, gravatar_id: '', site_admin: false };
+      const type = state.accounts.get(login)?.type ?? usual;
+      return { ...identity('U', accountOf(state, login).id), ...addresses(`${apiUrl}/users/${name}`, userAddresses), login, type, html_url: `${apiUrl}/${name}`, avatar_url: `${apiUrl}/avatars/${name}`, gravatar_id: '', site_admin: false };
     },
     repository: () => ({ ...repositoryJson(state.repository.owner), has_discussions: false, network_count: 0, subscribers_count: 0 }),
-    label: (label) => ({ ...identity('LA', label.id), url: `${api}/labels/${encodeURIComponent(label.name)}`, name: label.name, description: '', color: label.color, default: false }),
-    issue: (issue) => {
-      const pull = state.pulls.find((candidate) => candidate.number === issue.number);
-      return { ...issueJson(issue), ...(pull === undefined ? {} : { draft: pull.draft, pull_request: { ...pullAddresses(pull), merged_at: instant(pull.mergedAt) } }) };
+    label: (label) => ({ ...identity('LA', label.id), url: `${api}/labels/${encodeURIComponent(label.name)}`, name: label.name, description: label.description, color: label.color, default: false }),
+    issue: (issue, repository = fullName) => {
+      const pull = repository === fullName ? state.pulls.find((candidate) => candidate.number === issue.number) : undefined;
+      return { ...issueJson(issue, repository), ...relations(issue), ...(pull === undefined ? {} : { draft: pull.draft, pull_request: { ...pullAddresses(pull), merged_at: instant(pull.mergedAt) } }) };
     },
     comment: (comment) => ({
       ...identity('IC', comment.id),
@@ -68,13 +82,29 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
     return state.collaborators.has(person.login) ? 'COLLABORATOR' : 'NONE';
   }
 
-  function issueJson(issue: StoredIssue): object {
-    const url = `${api}/issues/${String(issue.number)}`;
+  /** An old Enterprise server says nothing of these. */
+  function relations({ blockedBy, subIssues }: StoredIssue): object {
+    if (!state.settings.dependenciesKnown) return {};
+    const total = subIssues.length;
+    const completed = total - subIssues.filter(isOpen).length;
+    return {
+      issue_dependencies_summary: { blocked_by: blockedBy.filter(isOpen).length, blocking: 0, total_blocked_by: blockedBy.length, total_blocking: 0 },
+      sub_issues_summary: { total, completed, percent_completed: total === 0 ? 0 : Math.floor((completed / total) * 100) },
+    };
+  }
+
+  function isOpen(reference: IssueReference): boolean {
+    return ('state' in reference ? reference.state : issueOf(reference.number)?.state) === 'open';
+  }
+
+  function issueJson(issue: StoredIssue, repository: string): object {
+    const home = `${apiUrl}/repos/${repository}`;
+    const url = `${home}/issues/${String(issue.number)}`;
     return {
       ...identity('I', issue.id),
       ...addresses(url, ['labels', 'comments', 'events']),
-      repository_url: api,
-      html_url: `${site}/issues/${String(issue.number)}`,
+      repository_url: home,
+      html_url: `${apiUrl}/${repository}/issues/${String(issue.number)}`,
       number: issue.number,
       title: issue.title,
       body: issue.body,
@@ -178,9 +208,4 @@ function zeros(names: readonly string[]): Record<string, number> {
 /** GitHub's instants have no fraction of a second. */
 function instant(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
-/** A number that stays the same for a name. */
-function checksum(name: string): number {
-  return [...name].reduce((sum, character) => (sum * 31 + (character.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

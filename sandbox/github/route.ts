@@ -1,5 +1,6 @@
+import type { Person } from './accounts.ts';
 import type { Renderer } from './render.ts';
-import type { CacheShelf, GitHubState, Person } from './state.ts';
+import type { CacheShelf, GitHubState } from './state.ts';
 
 /** One operation of the stand-in. `needs`: any one of these rights is enough. */
 export interface Route {
@@ -23,6 +24,8 @@ export interface TokenIdentity {
 export interface Call {
   readonly state: GitHubState;
   readonly render: Renderer;
+  /** Below the base path. */
+  readonly path: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** The parsed body; {} when there is none. */
@@ -39,6 +42,7 @@ export interface Answer {
   readonly status: number;
   /** undefined: no body. */
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   /** There are more pages; the server says so in a Link header. */
   readonly more?: { readonly next: number; readonly last: number };
 }
@@ -76,7 +80,7 @@ export function page<T>(call: Call, items: readonly T[], render: (item: T) => ob
   const size = Math.min(Number(call.query.get('per_page') ?? 30), 100);
   const number = Number(call.query.get('page') ?? 1);
   const last = Math.max(1, Math.ceil(items.length / size));
-  return { status: 200, body: items.slice((number - 1) * size, number * size).map(render), ...(number < last ? { more: { next: number + 1, last } } : {}) };
+  return { status: 200, body: items.slice((number - 1) * size, number * size).map((item) => render(item)), ...(number < last ? { more: { next: number + 1, last } } : {}) };
 }
 
 export function text(value: unknown): string {

@@ -1,5 +1,6 @@
 import { type Answer, type Call, invalid, issuesDisabled, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
-import { addComment, ensureLabel, newId, sameName, type StoredComment, type StoredIssue, type StoredReaction } from './state.ts';
+import { closeIssue, editComment, editIssue, labelIssue, reopenIssue, unlabelIssue } from './people.ts';
+import { addComment, type GitHubState, type IssueReference, newId, sameName, strangeIssue, type StoredComment, type StoredIssue, type StoredReaction } from './state.ts';
 
 /** Issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
 export const issueRoutes: readonly Route[] = [
@@ -15,6 +16,8 @@ export const issueRoutes: readonly Route[] = [
   { method: 'GET', path: '/issues/:number/labels', needs: ['issues=read'], answer: withIssue(labelsOf) },
   { method: 'POST', path: '/issues/:number/labels', needs: ['issues=write'], answer: withIssue(addLabels) },
   { method: 'DELETE', path: '/issues/:number/labels/:name', needs: ['issues=write'], answer: withIssue(removeLabel) },
+  { method: 'GET', path: '/issues/:number/dependencies/blocked_by', needs: ['issues=read'], answer: withIssue((issue, call) => listReferences(call, issue.blockedBy)) },
+  { method: 'GET', path: '/issues/:number/sub_issues', needs: ['issues=read'], answer: withIssue((issue, call) => listReferences(call, issue.subIssues)) },
   { method: 'GET', path: '/issues/:number/reactions', needs: ['issues=read'], answer: withIssue((issue, call) => listReactions(call, { kind: 'issue', number: issue.number })) },
   { method: 'POST', path: '/issues/:number/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(writable((issue, call) => react(call, { kind: 'issue', number: issue.number }))) },
   { method: 'GET', path: '/issues/comments/:id/reactions', needs: ['issues=read'], answer: withComment((comment, call) => listReactions(call, { kind: 'comment', id: comment.id })) },
@@ -24,8 +27,18 @@ export const issueRoutes: readonly Route[] = [
 function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: Call) => Answer {
   return (call) => {
     const issue = call.state.issues.find((candidate) => String(candidate.number) === call.parameters['number']);
-    return issue === undefined ? notFound : answer(issue, call);
+    return issue === undefined ? goneOrNever(call) : answer(issue, call);
   };
+}
+
+/** GitHub remembers issues that were deleted (410), and leads to those that were transferred. */
+function goneOrNever({ state, parameters, render, path }: Call): Answer {
+  const number = Number(parameters['number']);
+  const gone = state.gone.get(number);
+  if (gone === undefined) return notFound;
+  if (gone.kind === 'deleted') return refusal(410, 'This issue was deleted');
+  const location = render.address(path.replace(/^\/repos\/[^/]+\/[^/]+\/issues\/\d+/, `/repos/${gone.to}/issues/${String(gone.number)}`));
+  return { status: 301, body: { message: 'Moved Permanently', url: location, documentation_url: 'https://docs.github.com/rest' }, headers: { location } };
 }
 
 /** `pull-requests: write` alone is enough for pull requests, and for nothing else. */
@@ -55,17 +68,19 @@ function listIssues(call: Call): Answer {
   return page(call, query.get('direction') === 'asc' ? found : found.reverse(), render.issue);
 }
 
-function updateIssue(issue: StoredIssue, { state, body, render, now }: Call): Answer {
+function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: Call): Answer {
   const refused = tooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
-  if (body['title'] !== undefined) issue.title = text(body['title']);
-  if (body['body'] !== undefined) issue.body = text(body['body']);
-  if (body['state'] === 'open' || body['state'] === 'closed') {
-    issue.state = body['state'];
-    issue.closedAt = body['state'] === 'closed' ? now : null;
+  const deed = { by: viewer.login, now };
+  const { number } = issue;
+  editIssue(state, number, { ...deed, ...(body['title'] === undefined ? {} : { title: text(body['title']) }), ...(body['body'] === undefined ? {} : { body: text(body['body']) }) });
+  if (body['state'] === 'closed') closeIssue(state, number, deed);
+  if (body['state'] === 'open') reopenIssue(state, number, deed);
+  if (Array.isArray(body['labels'])) {
+    const wanted = labelNames(body['labels']);
+    for (const label of issue.labels.filter((present) => !wanted.some((name) => sameName(name, present)))) unlabelIssue(state, number, { ...deed, label });
+    for (const label of wanted) labelIssue(state, number, { ...deed, label });
   }
-  if (Array.isArray(body['labels'])) issue.labels = labelNames(body['labels']).map((name) => ensureLabel(state, name).name);
-  issue.updatedAt = now;
   return { status: 200, body: render.issue(issue) };
 }
 
@@ -82,18 +97,17 @@ function createComment(issue: StoredIssue, { state, body, render, viewer, now }:
   return tooLong(written, 'IssueComment') ?? { status: 201, body: render.comment(addComment(state, { issue: issue.number, body: written, author: viewer }, now)) };
 }
 
-function updateComment(comment: StoredComment, { body, render, now }: Call): Answer {
+function updateComment(comment: StoredComment, { state, body, render, viewer, now }: Call): Answer {
   const refused = tooLong(body['body'], 'IssueComment');
   if (refused !== null) return refused;
-  comment.body = text(body['body']);
-  comment.updatedAt = now;
+  editComment(state, comment.id, { body: text(body['body']), by: viewer.login, now });
   return { status: 200, body: render.comment(comment) };
 }
 
 function createLabel({ state, body, render }: Call): Answer {
   const name = text(body['name']);
   if (state.labels.some((label) => sameName(label.name, name))) return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
-  const label = { id: newId(state), name, color: text(body['color']) || 'ededed' };
+  const label = { id: newId(state), name, color: text(body['color']) || 'ededed', description: text(body['description']) };
   state.labels.push(label);
   return { status: 201, body: render.label(label) };
 }
@@ -103,22 +117,33 @@ function labelsOf(issue: StoredIssue, { state, render }: Call): Answer {
 }
 
 function addLabels(issue: StoredIssue, call: Call): Answer {
-  const added = labelNames(call.body['labels']).map((name) => ensureLabel(call.state, name).name);
-  issue.labels = [...new Set([...issue.labels, ...added])];
-  issue.updatedAt = call.now;
+  const { state, viewer, now } = call;
+  for (const label of labelNames(call.body['labels'])) labelIssue(state, issue.number, { label, by: viewer.login, now });
   return labelsOf(issue, call);
 }
 
 function removeLabel(issue: StoredIssue, call: Call): Answer {
-  const name = call.parameters['name'] ?? '';
-  if (!issue.labels.some((label) => sameName(label, name))) return refusal(404, 'Label does not exist');
-  issue.labels = issue.labels.filter((label) => !sameName(label, name));
-  issue.updatedAt = call.now;
-  return labelsOf(issue, call);
+  const { state, viewer, now, parameters } = call;
+  const isRemoved = unlabelIssue(state, issue.number, { label: parameters['name'] ?? '', by: viewer.login, now });
+  return isRemoved ? labelsOf(issue, call) : refusal(404, 'Label does not exist');
 }
 
 function labelNames(labels: unknown): readonly string[] {
   return Array.isArray(labels) ? labels.map((label: unknown) => text(typeof label === 'object' && label !== null && 'name' in label ? label.name : label)) : [];
+}
+
+function listReferences(call: Call, references: readonly IssueReference[]): Answer {
+  const { state, render } = call;
+  if (!state.settings.dependenciesKnown) return notFound;
+  return page(call, references.map((reference) => resolve(state, reference)), ({ issue, repository }) => render.issue(issue, repository));
+}
+
+/** Of another repository's issue no more is known than the reference says. */
+function resolve({ issues, repository }: GitHubState, reference: IssueReference): { readonly issue: StoredIssue; readonly repository: string } {
+  if ('repository' in reference) return { issue: strangeIssue(reference), repository: reference.repository };
+  const issue = issues.find(({ number }) => number === reference.number);
+  if (issue === undefined) throw new Error(`The stand-in has no issue ${String(reference.number)}.`);
+  return { issue, repository: `${repository.owner}/${repository.name}` };
 }
 
 function listReactions(call: Call, on: StoredReaction['on']): Answer {

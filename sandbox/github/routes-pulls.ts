@@ -1,5 +1,5 @@
 import { type Answer, type Call, invalid, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
-import { newId, nextNumber, type StoredIssue, type StoredPull } from './state.ts';
+import { newId, newIssue, type StoredIssue, type StoredPull } from './state.ts';
 
 export const pullRoutes: readonly Route[] = [
   { method: 'GET', path: '/pulls', needs: ['pull_requests=read'], answer: listPulls },
@@ -56,8 +56,7 @@ async function createPull(call: Call): Promise<Answer> {
   const refused = tooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
 
-  const number = nextNumber(state);
-  state.issues.push({ id: newId(state), number, author: viewer, createdAt: now, title: text(body['title']), body: text(body['body']), labels: [], state: 'open', locked: false, updatedAt: now, closedAt: null });
+  const { number } = newIssue(state, { title: text(body['title']), body: text(body['body']), author: viewer }, now);
   const pull: StoredPull = { id: newId(state), number, head, fork: null, maintainerCanModify: body['maintainer_can_modify'] === true, base, draft: body['draft'] === true, headSha, baseSha, mergedAt: null };
   state.pulls.push(pull);
   return { status: 201, body: render.pull(pull) };

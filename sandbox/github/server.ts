@@ -1,14 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createValidator, type Violation } from '../openapi/validator.ts';
+import { personOf } from './accounts.ts';
 import { createFaults, type FaultEffect, type Faults } from './faults.ts';
-import { answerGraphql, graphqlViolations } from './graphql.ts';
+import { answerGraphql, graphqlExhausted, graphqlViolations } from './graphql.ts';
 import { createRenderer } from './render.ts';
 import { type Answer, type Call, notFound, refusal, type Route, text, type TokenIdentity } from './route.ts';
+import { answerElsewhere } from './routes-elsewhere.ts';
 import { issueRoutes } from './routes-issues.ts';
 import { pullRoutes } from './routes-pulls.ts';
 import { repositoryRoutes } from './routes-repository.ts';
-import { type CacheShelf, createState, type GitHubState, shelfOf } from './state.ts';
+import { type CacheShelf, createState, type GitHubState, type Rate, shelfOf } from './state.ts';
 
 export interface GitHubOptions {
   readonly repository: GitHubState['repository'];
@@ -17,11 +19,14 @@ export interface GitHubOptions {
   readonly tokens: Readonly<Record<string, TokenIdentity>>;
   /** A cache service's; without one the state's own list. */
   readonly caches?: CacheShelf;
+  /** Where an Enterprise server has its REST API; GraphQL is at `/api/graphql` then. */
+  readonly basePath?: '/api/v3';
   readonly now: () => number;
 }
 
 export interface RecordedRequest {
   readonly method: string;
+  /** Below the base path. */
   readonly path: string;
   readonly query: string;
   readonly body: unknown;
@@ -38,7 +43,7 @@ export interface GitHub extends AsyncDisposable {
   readonly faults: Faults;
 }
 
-/** GitHub's REST API for one repository, and a crumb of GraphQL, on loopback: stateful, and judged on both sides by GitHub's OpenAPI description. */
+/** GitHub's REST API for one repository, and what a run asks of GraphQL, on loopback: stateful, and judged on both sides by GitHub's OpenAPI description and its GraphQL schema. */
 export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   const state = createState(options.repository, options.now());
   const faults = createFaults();
@@ -52,7 +57,8 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
       outgoing.destroy();
     });
   });
-  const url = await listen(server);
+  const { basePath = '' } = options;
+  const url = `${await listen(server)}${basePath}`;
   const render = createRenderer(state, url);
 
   return {
@@ -69,7 +75,8 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const method = incoming.method ?? 'GET';
-    const { pathname: path, searchParams: query } = new URL(incoming.url ?? '/', url);
+    const { pathname, searchParams: query } = new URL(incoming.url ?? '/', url);
+    const path = belowBase(pathname);
     const sent = await readBody(incoming);
     const token = options.tokens[/^(?:token|bearer) (.+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? ''] ?? null;
     requests.push({ method, path, query: query.toString(), body: sent, login: token?.login ?? null });
@@ -79,7 +86,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     if (fault !== null && suffersBefore(fault, outgoing)) return;
     const answer = token === null ? refusal(401, 'Bad credentials') : await operate({ method, path, query, sent, token });
     if (path !== '/graphql') violations.push(...validator.response(method, path, answer));
-    for (const [name, value] of rateHeaders()) outgoing.setHeader(name, value);
+    for (const [name, value] of rateHeaders(path === '/graphql' ? 'graphql' : 'core')) outgoing.setHeader(name, value);
     if (answer.more !== undefined) outgoing.setHeader('link', linkHeader(new URL(incoming.url ?? '/', url), answer.more));
     if (fault?.kind === 'cut') cut(outgoing, answer);
     else send(outgoing, fault?.kind === 'lost' ? refusal(502, 'Server Error') : answer);
@@ -88,32 +95,49 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   async function operate(request: { readonly method: string; readonly path: string; readonly query: URLSearchParams; readonly sent: unknown; readonly token: TokenIdentity }): Promise<Answer> {
     const { method, path, query, sent, token } = request;
     if (path === '/rate_limit') return { status: 200, body: render.rate() };
-    if (options.now() >= state.rate.resetAt) Object.assign(state.rate, { remaining: state.rate.limit, resetAt: options.now() + 3_600_000 });
-    if (state.rate.remaining === 0) return refusal(403, 'API rate limit exceeded for installation ID 1.');
-    state.rate.remaining -= 1;
+    const isGraphql = method === 'POST' && path === '/graphql';
+    if (!isWithinRate(isGraphql ? state.graphqlRate : state.rate)) return isGraphql ? graphqlExhausted : refusal(403, 'API rate limit exceeded for installation ID 1.');
 
     const call: Omit<Call, 'parameters'> = {
       state,
       render,
+      path,
       query,
       body: (sent ?? {}) as Call['body'],
       token,
-      viewer: { login: token.login, type: token.kind === 'app' ? 'Bot' : 'User' },
+      viewer: token.kind === 'app' ? { login: token.login, type: 'Bot' } : personOf(state, token.login),
       now: options.now(),
       caches: options.caches ?? shelfOf(state.caches),
       branches: async () => options.branches(),
     };
-    if (method === 'POST' && path === '/graphql') return answerGraphql({ ...call, parameters: {} });
-    const found = findRoute(method, path, `/repos/${options.repository.owner}/${options.repository.name}`);
+    if (isGraphql) return answerGraphql({ ...call, parameters: {} });
+    const repository = `/repos/${options.repository.owner}/${options.repository.name}`;
+    if (!`${path}/`.toLowerCase().startsWith(`${repository}/`.toLowerCase())) return answerElsewhere({ ...call, method });
+    const found = findRoute(method, path, repository);
     // GitHub hides what a token may not see at all.
     if (found === null || token.permissions.metadata === undefined) return notFound;
     return mayDo(token, found.route) ? found.route.answer({ ...call, parameters: found.parameters }) : refusal(403, `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
   }
 
-  function rateHeaders(): readonly (readonly [string, string])[] {
-    const { limit, remaining, resetAt } = state.rate;
+  /** Uses up one request of what is left. */
+  function isWithinRate(rate: Rate): boolean {
+    if (options.now() >= rate.resetAt) Object.assign(rate, { remaining: rate.limit, resetAt: options.now() + 3_600_000 });
+    if (rate.remaining === 0) return false;
+    rate.remaining -= 1;
+    return true;
+  }
+
+  function rateHeaders(resource: 'core' | 'graphql'): readonly (readonly [string, string])[] {
+    const { limit, remaining, resetAt } = resource === 'core' ? state.rate : state.graphqlRate;
     const values = { limit, remaining, used: limit - remaining, reset: Math.floor(resetAt / 1000) };
-    return [...Object.entries(values).map(([name, value]) => [`x-ratelimit-${name}`, String(value)] as const), ['x-ratelimit-resource', 'core']];
+    return [...Object.entries(values).map(([name, value]) => [`x-ratelimit-${name}`, String(value)] as const), ['x-ratelimit-resource', resource]];
+  }
+
+  /** What is not below the base path stays as it is, and is no operation. */
+  function belowBase(pathname: string): string {
+    if (basePath === '') return pathname;
+    if (pathname === '/api/graphql') return '/graphql';
+    return pathname.startsWith(`${basePath}/`) && pathname !== `${basePath}/graphql` ? pathname.slice(basePath.length) : `/outside${pathname}`;
   }
 }
 

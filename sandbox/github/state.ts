@@ -1,14 +1,20 @@
+import { type KnownAccounts, type Person, personOf } from './accounts.ts';
+
 /** Everything that the GitHub stand-in remembers. Tests and the sandbox read it, and change it as people would. Instants in ms. */
-export interface GitHubState {
+export interface GitHubState extends KnownAccounts {
   readonly repository: { readonly owner: string; readonly name: string; readonly defaultBranch: string };
   readonly settings: Settings;
-  readonly rate: { readonly limit: number; remaining: number; resetAt: number };
+  /** Budget of REST, and the other one of GraphQL. */
+  readonly rate: Rate;
+  readonly graphqlRate: Rate;
   /** Permission by login; who is not named has none. Role names of GitHub: admin, maintain, write, triage, read, or an own one. */
   readonly collaborators: Map<string, { readonly permission: 'admin' | 'write' | 'read'; readonly roleName: string }>;
   readonly labels: StoredLabel[];
   /** Pull requests are issues too: each has an entry here and one of the same number in `pulls`. */
   readonly issues: StoredIssue[];
   readonly pulls: StoredPull[];
+  /** Issues that were deleted or transferred, by number. */
+  readonly gone: Map<number, Gone>;
   readonly comments: StoredComment[];
   readonly reactions: StoredReaction[];
   /** Unless a cache service keeps them. */
@@ -22,18 +28,39 @@ export interface Settings {
   actionsMayOpenPullRequests: boolean;
   issuesEnabled: boolean;
   draftsSupported: boolean;
+  /** Whether the server knows issue dependencies and sub-issues at all; an old Enterprise server does not. */
+  dependenciesKnown: boolean;
 }
 
-export interface Person {
-  readonly login: string;
-  readonly type: 'User' | 'Bot';
+export interface Rate {
+  readonly limit: number;
+  remaining: number;
+  resetAt: number;
 }
+
+export type Gone = { readonly kind: 'deleted' } | { readonly kind: 'transferred'; readonly to: string; readonly number: number };
 
 export interface StoredLabel {
   readonly id: number;
   readonly name: string;
   readonly color: string;
+  readonly description: string;
 }
+
+/** What the timeline of an issue shows of `by`. */
+export type StoredEvent = { readonly by: Person; readonly at: number } & (
+  | { readonly kind: 'labeled' | 'unlabeled'; readonly label: string }
+  | { readonly kind: 'renamed'; readonly from: string; readonly to: string }
+  | { readonly kind: 'closed' | 'reopened' }
+);
+
+export interface StoredEdit {
+  readonly by: Person;
+  readonly at: number;
+}
+
+/** An issue of this repository, or with `repository` (`owner/name`) of another one, which has no more than a state. */
+export type IssueReference = { readonly number: number } | { readonly number: number; readonly repository: string; readonly state: 'open' | 'closed' };
 
 export interface StoredIssue {
   readonly id: number;
@@ -47,6 +74,11 @@ export interface StoredIssue {
   locked: boolean;
   updatedAt: number;
   closedAt: number | null;
+  /** Oldest first, as `edits`: changes of the body. */
+  readonly events: StoredEvent[];
+  readonly edits: StoredEdit[];
+  readonly blockedBy: IssueReference[];
+  readonly subIssues: IssueReference[];
 }
 
 export interface StoredPull {
@@ -71,6 +103,9 @@ export interface StoredComment {
   readonly createdAt: number;
   body: string;
   updatedAt: number;
+  /** The last change by a person or a token; null: none. */
+  edited: StoredEdit | null;
+  minimized: boolean;
 }
 
 export interface StoredReaction {
@@ -106,13 +141,16 @@ export function shelfOf(caches: StoredCache[]): CacheShelf {
 export function createState(repository: GitHubState['repository'], now: number): GitHubState {
   return {
     repository,
-    settings: { actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true },
+    settings: { actionsMayOpenPullRequests: true, issuesEnabled: true, draftsSupported: true, dependenciesKnown: true },
     // 1,000 an hour is GITHUB_TOKEN's limit in one repository.
     rate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
+    graphqlRate: { limit: 1000, remaining: 1000, resetAt: now + 3_600_000 },
+    accounts: new Map(),
     collaborators: new Map([[repository.owner, { permission: 'admin', roleName: 'admin' }]]),
     labels: [],
     issues: [],
     pulls: [],
+    gone: new Map(),
     comments: [],
     reactions: [],
     caches: [],
@@ -120,48 +158,70 @@ export function createState(repository: GitHubState['repository'], now: number):
   };
 }
 
-/** Opens an issue as `author` would on the site. */
-export function addIssue(state: GitHubState, issue: { readonly title: string; readonly body: string; readonly labels: readonly string[]; readonly author: string }, now: number): StoredIssue {
-  for (const label of issue.labels) ensureLabel(state, label);
-  const added: StoredIssue = {
-    id: newId(state),
-    number: nextNumber(state),
-    author: { login: issue.author, type: 'User' },
-    createdAt: now,
-    title: issue.title,
-    body: issue.body,
-    labels: [...issue.labels],
-    state: 'open',
-    locked: false,
-    updatedAt: now,
-    closedAt: null,
-  };
+/**
+ * Opens an issue as `author` would on the site. Its labels are put on at once by `labelledBy`; unless that is given, by
+ * the author if they may write, and by the owner if not.
+ */
+export function addIssue(
+  state: GitHubState,
+  issue: { readonly title: string; readonly body: string; readonly labels: readonly string[]; readonly author: string; readonly labelledBy?: string },
+  now: number,
+): StoredIssue {
+  const labels = issue.labels.map((label) => ensureLabel(state, label).name);
+  const added = newIssue(state, { title: issue.title, body: issue.body, author: personOf(state, issue.author) }, now);
+  const by = personOf(state, issue.labelledBy ?? (mayWrite(state, issue.author) ? issue.author : state.repository.owner));
+  added.labels.push(...labels);
+  added.events.push(...labels.map((label) => ({ kind: 'labeled', label, by, at: now }) as const));
+  return added;
+}
+
+/** An open issue, or the part of a pull request that is one. */
+export function newIssue(state: GitHubState, { title, body, author }: Pick<StoredIssue, 'title' | 'body' | 'author'>, now: number): StoredIssue {
+  const added: StoredIssue = { ...blankIssue(), id: newId(state), number: nextNumber(state), author, createdAt: now, updatedAt: now, title, body };
   state.issues.push(added);
   return added;
+}
+
+/** An issue of another repository, of which the stand-in knows next to nothing. */
+export function strangeIssue({ number, state }: { readonly number: number; readonly state: 'open' | 'closed' }): StoredIssue {
+  return { ...blankIssue(), number, state, closedAt: state === 'closed' ? 0 : null };
+}
+
+function blankIssue(): StoredIssue {
+  return { id: 0, number: 0, author: { login: 'somebody', type: 'User' }, createdAt: 0, title: 'An issue', body: '', labels: [], state: 'open', locked: false, updatedAt: 0, closedAt: null, events: [], edits: [], blockedBy: [], subIssues: [] };
+}
+
+function mayWrite(state: GitHubState, login: string): boolean {
+  return ['admin', 'write'].includes(state.collaborators.get(login)?.permission ?? 'read');
 }
 
 /** Writes a comment as `author` would. */
 export function addComment(state: GitHubState, comment: { readonly issue: number; readonly body: string; readonly author: Person }, now: number): StoredComment {
   const { issue, body, author } = comment;
-  const added: StoredComment = { id: newId(state), issue, author, createdAt: now, body, updatedAt: now };
+  const added: StoredComment = { id: newId(state), issue, author, createdAt: now, body, updatedAt: now, edited: null, minimized: false };
   state.comments.push(added);
   return added;
 }
 
-/** Ends an open pull request as a person would; moving the base branch is the git remote's matter. */
+/** Ends an open pull request as the owner would; moving the base branch is the git remote's matter. A merge closes the issues that the body says it closes. */
 export function closePull(state: GitHubState, number: number, how: { readonly kind: 'merged' | 'closed'; readonly at: number }): void {
   const pull = state.pulls.find((candidate) => candidate.number === number);
   const issue = state.issues.find((candidate) => candidate.number === number);
   if (pull === undefined || issue === undefined) throw new Error(`The stand-in has no pull request ${String(number)}.`);
   pull.mergedAt = how.kind === 'merged' ? how.at : null;
-  Object.assign(issue, { state: 'closed', closedAt: how.at, updatedAt: how.at });
+  const isMerged = how.kind === 'merged' && pull.base === state.repository.defaultBranch;
+  const closed = isMerged ? [...issue.body.matchAll(/\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? #(\d+)/gi)].map((match) => Number(match[1])) : [];
+  for (const ended of state.issues.filter((candidate) => candidate.state === 'open' && [number, ...closed].includes(candidate.number))) {
+    ended.events.push({ kind: 'closed', by: personOf(state, state.repository.owner), at: how.at });
+    Object.assign(ended, { state: 'closed', closedAt: how.at, updatedAt: how.at });
+  }
 }
 
 /** GitHub makes a label when it is first used. Names are compared without case. */
 export function ensureLabel(state: GitHubState, name: string): StoredLabel {
   const known = state.labels.find((label) => sameName(label.name, name));
   if (known !== undefined) return known;
-  const added: StoredLabel = { id: newId(state), name, color: 'ededed' };
+  const added: StoredLabel = { id: newId(state), name, color: 'ededed', description: '' };
   state.labels.push(added);
   return added;
 }
@@ -174,7 +234,7 @@ export function newId(state: GitHubState): number {
   return state.nextId++;
 }
 
-/** Issues and pull requests are counted together. */
+/** Issues and pull requests are counted together, and no number is given twice. */
 export function nextNumber(state: GitHubState): number {
-  return Math.max(0, ...state.issues.map((issue) => issue.number)) + 1;
+  return Math.max(0, ...state.issues.map((issue) => issue.number), ...state.gone.keys()) + 1;
 }

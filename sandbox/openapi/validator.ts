@@ -53,6 +53,7 @@ export function createValidator(): Validator {
 
 /** Statuses that the description names for few operations and GitHub gives for all. */
 const answersOfAnyOperation: Readonly<Record<number, Schema>> = {
+  301: { $ref: '#/$defs/basic-error' },
   401: { $ref: '#/$defs/basic-error' },
   403: { $ref: '#/$defs/basic-error' },
   404: { $ref: '#/$defs/basic-error' },

@@ -1,5 +1,5 @@
 import type { getOctokitOptions, GitHub } from '@actions/github/lib/utils';
-import type { Log } from '../ports.ts';
+import type { Log, RequestsSent } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { explain, type Purpose } from './errors.ts';
 
@@ -34,31 +34,47 @@ export const usualPace: Pace = { requestMs: 30_000, secondMs: 1000, retries: 2 }
 /** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
 export interface Client {
   ask<T>(purpose: Purpose, call: (octokit: Octokit, at: RepositoryName) => Promise<T>): Promise<T>;
-  /** HTTP requests sent so far, retries included. */
-  requestCount(): number;
+  requests(): RequestsSent;
 }
 
 /** Loads Octokit at the first call: a run that needs no API does not pay for it. */
 export function createClient(options: ForgeOptions): Client {
-  let sent = 0;
+  let requests: RequestsSent = { sent: 0, limit: null, remaining: null, resetAt: null };
+  const meter: Meter = {
+    onRequest: () => (requests = { ...requests, sent: requests.sent + 1 }),
+    onAnswer: (headers) => (requests = { ...requests, ...restBudget(headers) }),
+  };
   let connected: Promise<Octokit> | undefined;
   return {
     async ask(purpose, call) {
       try {
-        connected ??= connect(options, () => (sent += 1));
+        connected ??= connect(options, meter);
         return await call(await connected, options.repository);
       } catch (error) {
         throw explain(error, purpose, options);
       }
     },
-    requestCount: () => sent,
+    requests: () => requests,
   };
+}
+
+/** Hears of each attempt, and of what GitHub said with its answer. */
+interface Meter {
+  readonly onRequest: () => void;
+  readonly onAnswer: (headers: Headers) => void;
+}
+
+/** What an answer says of the budget of REST; GraphQL has one of its own, and an Enterprise server may have none. */
+function restBudget(headers: Headers): Partial<RequestsSent> {
+  const told = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
+  const budget = { limit: told('limit'), remaining: told('remaining'), resetAt: told('reset') * 1000 };
+  return (headers.get('x-ratelimit-resource') ?? 'core') === 'core' && Object.values(budget).every(Number.isSafeInteger) ? budget : {};
 }
 
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
 const longestPauseSeconds = 60;
 
-async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, onRequest: () => void): Promise<Octokit> {
+async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, meter: Meter): Promise<Octokit> {
   // A line break in a header value makes fetch fail with a message that quotes the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UserError('configuration', 'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.');
@@ -69,7 +85,7 @@ async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, o
     baseUrl: apiUrl,
     userAgent: 'ralph-action',
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
-    request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, onRequest) },
+    request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, meter) },
     // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
     retry: { retries: pace.retries, retryAfterBaseValue: pace.secondMs, doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451] },
     throttle: {
@@ -97,12 +113,20 @@ const unspaced = { write: queue, notifications: queue } as object;
  * `send` with a time limit for the whole answer. An answer that is cut off, or is no JSON where it claims success
  * (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty one.
  */
-function bounded(send: typeof fetch, limitMs: number, onRequest: () => void): typeof fetch {
+function bounded(send: typeof fetch, limitMs: number, { onRequest, onAnswer }: Meter): typeof fetch {
   return async (input, init) => {
     onRequest();
-    const response = await send(input, { ...init, signal: AbortSignal.timeout(limitMs) });
+    const isRead = (init?.method ?? 'GET') === 'GET';
+    const answer = await send(input, { ...init, ...(isRead ? {} : { redirect: 'manual' as const }), signal: AbortSignal.timeout(limitMs) });
+    const response = answer.status >= 300 && answer.status < 400 && !isRead ? movedAway(answer.headers) : answer;
+    onAnswer(response.headers);
     const body = await response.clone().text();
     if (response.ok && response.status !== 204) JSON.parse(body);
     return response;
   };
+}
+
+/** A transferred issue leads to another repository, where a read may look but nothing must be written. */
+function movedAway(headers: Headers): Response {
+  return Response.json({ message: 'This issue was transferred, or the repository renamed.' }, { status: 410, headers });
 }

@@ -31,6 +31,12 @@ export function statusOf(error: unknown): number | null {
   return refusalOf(error)?.status ?? null;
 }
 
+/** Whether what was asked for is not there, or not any more. 410 is the answer for a deleted issue, ours for a write to a transferred one, and GitHub's for all issues when they are switched off. */
+export function isGone(error: unknown): boolean {
+  const refused = refusalOf(error);
+  return refused?.status === 404 || (refused?.status === 410 && isOfOneIssue(refused.message));
+}
+
 /** Whether GitHub refused a value (422), for a reason that `reason` matches in its message or its list of errors. */
 export function isInvalid(error: unknown, reason: RegExp): boolean {
   const refused = refusalOf(error);
@@ -67,10 +73,15 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (status === 404) {
     return ['configuration', `${failed}: it finds no such thing there for this token (${said}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`];
   }
+  if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${said}).`];
   if (status === 410) return ['configuration', `${failed} (${said}). If issues are switched off, switch them on: Settings → General → Features → Issues.`];
   if (status >= 500) return ['infrastructure', `${failed}: its API failed (${said}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`];
   const hint = headers['x-github-sso'] === undefined ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.` : 'Authorise the token for the organisation (SAML single sign-on).';
   return ['configuration', `${failed} (${said}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
+}
+
+function isOfOneIssue(message: string): boolean {
+  return /\b(deleted|transferred)\b/i.test(message);
 }
 
 /** Why and how long to wait; null when it is no rate limit. */
@@ -123,9 +134,9 @@ interface GraphqlError {
   readonly message?: string;
 }
 
-/** GraphQL refuses with status 200, and has types of its own instead. */
+/** GraphQL refuses with status 200, and has types of its own instead; for a rate limit two of them. */
 function graphqlRefusal({ type = '', message = '' }: GraphqlError, headers: Refusal['headers']): Refusal {
-  const status = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429 }[type] ?? 422;
+  const status = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ?? (/\bsecondary rate\b/i.test(message) ? 429 : 422);
   return { status, message, details: '', headers };
 }
 

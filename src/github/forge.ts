@@ -1,20 +1,28 @@
 import type { Forge } from '../ports.ts';
+import { createAccounts } from './accounts.ts';
 import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';
 import { createComments } from './comments.ts';
+import { createDependencies } from './dependencies.ts';
 import { createHistories } from './histories.ts';
 import { createIssues } from './issues.ts';
+import { createLabels, type KnownLabels } from './labels.ts';
 import { createPullRequests } from './pull-requests.ts';
 
 /** GitHub behind the port. Nothing is loaded or sent before the first method that needs the API. */
 export function createForge(options: ForgeOptions): Forge {
   const client = createClient(options);
+  const { log } = options;
+  const known: KnownLabels = new Set();
   return {
-    ...createIssues(client),
+    ...createIssues(client, { known, log }),
+    ...createAccounts(client),
     ...createHistories(client),
+    ...createDependencies(client, log),
+    ...createLabels(client, { known, log }),
     ...createComments(client),
-    ...createPullRequests(client, options.log),
+    ...createPullRequests(client, log),
     ...createCaches(client, options),
-    requestCount: client.requestCount,
+    requests: client.requests,
   };
 }

@@ -1,11 +1,21 @@
-import type { Forge, Issue, Permission } from '../ports.ts';
-import type { Client, Octokit } from './client.ts';
-import { statusOf } from './errors.ts';
+import type { Forge, Issue, Log } from '../ports.ts';
+import type { Client, Octokit, RepositoryName } from './client.ts';
+import { isGone } from './errors.ts';
+import type { KnownLabels } from './labels.ts';
 
-type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue' | 'permissionOf'>;
+type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
 
-/** The repository, its issues, and who may do what in it. */
-export function createIssues({ ask }: Client): IssueMethods {
+/** 20 requests of the 1,000 an hour; what stands further down would not be reached in weeks. */
+const mostIssues = 2000;
+
+/** The repository and its issues. Their labels are noted in `known`. */
+export function createIssues({ ask }: Client, { known, log }: { readonly known: KnownLabels; readonly log: Log }): IssueMethods {
+  const read = (answer: IssueAnswer): Issue => {
+    const issue = toIssue(answer);
+    for (const label of issue.labels) known.add(label.toLowerCase());
+    return issue;
+  };
+
   return {
     defaultBranch: () =>
       ask({ doing: 'read the repository', needs: ['contents: read'] }, async (octokit, at) => (await octokit.rest.repos.get({ ...at })).data.default_branch),
@@ -13,39 +23,46 @@ export function createIssues({ ask }: Client): IssueMethods {
     // Oldest first: an issue that is opened between two pages then cannot push another one off its page.
     openIssuesWithLabel: (label) =>
       ask({ doing: `list the open issues labelled "${label}"`, needs: ['issues: read'] }, async (octokit, at) => {
-        const found = await octokit.paginate(octokit.rest.issues.listForRepo, { ...at, labels: label, state: 'open', sort: 'created', direction: 'asc', per_page: 100 });
-        return found.map(toIssue).filter((issue) => !issue.isPullRequest);
+        const found: IssueAnswer[] = [];
+        const pages = octokit.paginate.iterator(octokit.rest.issues.listForRepo, { ...at, labels: label, state: 'open', sort: 'created', direction: 'asc', per_page: 100 });
+        for await (const { data, headers } of pages) {
+          found.push(...data);
+          if (found.length < mostIssues || !hasNext(headers)) continue;
+          log.warning(`More than ${mostIssues.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${mostIssues.toLocaleString('en')} only. Close some, or take the label off.`);
+          break;
+        }
+        return found
+          .filter((answer) => isOf(at, answer))
+          .map(read)
+          .filter((issue) => !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()));
       }),
 
     issue: (number) =>
       ask({ doing: `read issue #${String(number)}`, needs: ['issues: read'] }, async (octokit, at) => {
         try {
-          return toIssue((await octokit.rest.issues.get({ ...at, issue_number: number })).data);
+          const { data } = await octokit.rest.issues.get({ ...at, issue_number: number });
+          // A transferred issue is found by a redirect, in the repository that it went to.
+          return isOf(at, data) ? read(data) : null;
         } catch (error) {
-          if (statusOf(error) === 404 || isDeleted(error)) return null;
-          throw error;
-        }
-      }),
-
-    permissionOf: (login) =>
-      ask({ doing: `read the permission of ${login}`, needs: ['contents: read'] }, async (octokit, at) => {
-        try {
-          const { permission, role_name: role } = (await octokit.rest.repos.getCollaboratorPermissionLevel({ ...at, username: login })).data;
-          return permissions.find((known) => known === role) ?? permissions.find((known) => known === permission) ?? 'none';
-        } catch (error) {
-          if (statusOf(error) === 404) return 'none';
+          if (isGone(error)) return null;
           throw error;
         }
       }),
   };
 }
 
-/** `permission` knows no maintain and triage, `role_name` may be an organisation's own role. */
-const permissions: readonly Permission[] = ['admin', 'maintain', 'write', 'triage', 'read', 'none'];
+/** Whether an issue is one of this repository. */
+export function isOf({ owner, repo }: RepositoryName, issue: Pick<IssueAnswer, 'repository_url'>): boolean {
+  return repositoryOf(issue).toLowerCase() === `${owner}/${repo}`.toLowerCase();
+}
 
-/** 410 is the answer for a deleted issue, and for all of them when issues are switched off. */
-function isDeleted(error: unknown): boolean {
-  return statusOf(error) === 410 && error instanceof Error && /deleted/i.test(error.message);
+/** `owner/repo`. */
+export function repositoryOf({ repository_url: url }: Pick<IssueAnswer, 'repository_url'>): string {
+  return url.split('/').slice(-2).join('/');
+}
+
+function hasNext({ link = '' }: { readonly link?: string | undefined }): boolean {
+  return link.includes('rel="next"');
 }
 
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['get']>>['data'];

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { addComment, addIssue, type Person } from '../../sandbox/github/state.ts';
-import { now, openForge } from './github-fixture.ts';
+import type { Person } from '../../sandbox/github/accounts.ts';
+import { transferIssue } from '../../sandbox/github/people.ts';
+import { addComment, addIssue } from '../../sandbox/github/state.ts';
+import { now, openForge, refusedWith } from './github-fixture.ts';
 
 const marker = '<!-- ralph-action:status:queue -->';
 const bot: Person = { login: 'github-actions[bot]', type: 'Bot' };
@@ -36,9 +38,9 @@ describe('the one comment of a marker', () => {
   test('costs no request when the run wrote the same text already', async () => {
     await using at = await openThread();
     await at.forge.upsertComment(1, marker, 'Working.');
-    const before = at.forge.requestCount();
+    const before = at.forge.requests().sent;
     await at.forge.upsertComment(1, marker, 'Working.');
-    expect(at.forge.requestCount()).toBe(before);
+    expect(at.forge.requests().sent).toBe(before);
   });
 
   test('of an earlier run is found, and not written when the text is there already', async () => {
@@ -54,7 +56,7 @@ describe('the one comment of a marker', () => {
     const { id } = addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: bot }, now);
     await at.forge.upsertComment(1, marker, 'New.');
     expect(at.sent().at(-1)).toBe(`PATCH /issues/comments/${String(id)}`);
-    expect(at.forge.requestCount()).toBe(3);
+    expect(at.forge.requests().sent).toBe(3);
   });
 
   test('is its own for each marker and each issue', async () => {
@@ -85,6 +87,17 @@ describe('the one comment of a marker', () => {
     addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: { login: 'ralph-machine', type: 'User' } }, now);
     await at.forge.upsertComment(1, marker, 'New.');
     expect(at.bodies()).toEqual([`${marker}\nNew.`]);
+  });
+
+  test('follows no transferred issue into another repository', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
+    transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
+    const list = { match: { method: 'GET', path: /comments$/ }, times: 1, effect: { kind: 'answer', status: 200, body: [] } } as const;
+    at.github.faults.inject(list);
+    const { message } = await refusedWith(at.forge.upsertComment(1, '<!-- m -->', 'text'));
+    expect(message).toBe('GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository renamed.).');
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
 
   test('is written anew when somebody deleted it meanwhile', async () => {

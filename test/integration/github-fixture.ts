@@ -26,7 +26,7 @@ export interface ForgeFixture extends AsyncDisposable {
 }
 
 /** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
-export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly retries?: number; readonly caches?: CacheShelf } = {}): Promise<ForgeFixture> {
+export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly retries?: number; readonly caches?: CacheShelf; readonly basePath?: '/api/v3' } = {}): Promise<ForgeFixture> {
   const branches: Record<string, string> = { main: 'a'.repeat(40), 'ralph/queue': 'b'.repeat(40) };
   const identity: TokenIdentity = options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
   const github = await startGitHub({
@@ -35,6 +35,7 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
     tokens: { [token]: { ...identity, permissions: options.permissions ?? identity.permissions } },
     now: () => now,
     ...(options.caches === undefined ? {} : { caches: options.caches }),
+    ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
   });
   const logged: string[] = [];
   const debugLines: string[] = [];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { addSubIssue, blockIssue, deleteIssue, transferIssue } from '../../sandbox/github/people.ts';
 import { addIssue, ensureLabel } from '../../sandbox/github/state.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 
@@ -8,12 +9,12 @@ describe('the repository', () => {
   test('its default branch is what GitHub says, in one request', async () => {
     await using at = await openForge();
     expect(await at.forge.defaultBranch()).toBe('main');
-    expect(at.forge.requestCount()).toBe(1);
+    expect(at.forge.requests().sent).toBe(1);
   });
 
   test('nothing is sent before a method needs the API', async () => {
     await using at = await openForge();
-    expect(at.forge.requestCount()).toBe(0);
+    expect(at.forge.requests().sent).toBe(0);
     expect(at.sent()).toEqual([]);
   });
 });
@@ -24,7 +25,50 @@ describe('open issues with a label', () => {
     for (let count = 0; count < 250; count += 1) addIssue(at.github.state, { ...issue, title: `Task ${String(count + 1)}` }, now);
     const found = await at.forge.openIssuesWithLabel('ralph');
     expect(found.map(({ number }) => number)).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
-    expect(at.forge.requestCount()).toBe(3);
+    expect(at.forge.requests().sent).toBe(3);
+  });
+
+  test.each([
+    { open: 1000, requests: 10, seen: 1000, warnings: 0 },
+    { open: 1001, requests: 11, seen: 1001, warnings: 0 },
+    { open: 2000, requests: 20, seen: 2000, warnings: 0 },
+    { open: 2050, requests: 20, seen: 2000, warnings: 1 },
+  ])('$open of them take $requests requests, and $seen are seen', async ({ open, requests, seen, warnings }) => {
+    await using at = await openForge();
+    for (let count = 0; count < open; count += 1) addIssue(at.github.state, issue, now);
+    expect(await at.forge.openIssuesWithLabel('ralph')).toHaveLength(seen);
+    expect(at.forge.requests().sent).toBe(requests);
+    expect(at.logged).toEqual(Array(warnings).fill('More than 2,000 open issues and pull requests have the label "ralph": this run sees the oldest 2,000 only. Close some, or take the label off.'));
+  });
+
+  test('one that GitHub lists by mistake, of another repository or without the label, is dropped', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, issue, now);
+    const entry = (number: number, repository: string, label: string) => ({ number, title: '', html_url: '', state: 'open', labels: [{ name: label }], repository_url: `${at.github.url}/repos/${repository}` });
+    at.github.faults.inject({ match: { path: /issues$/ }, times: 1, effect: { kind: 'answer', status: 200, body: [entry(1, 'octo/demo', 'Ralph'), entry(2, 'octo/demo2', 'ralph'), entry(3, 'octo/demo', 'bug')] } });
+    expect((await at.forge.openIssuesWithLabel('ralph')).map(({ number }) => number)).toEqual([1]);
+  });
+
+  test('a label that nobody has is no error', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, issue, now);
+    expect(await at.forge.openIssuesWithLabel('ralhp')).toEqual([]);
+  });
+
+  test('texts come as they are: NUL, right-to-left overrides, line breaks and comments in titles, bodies and labels', async () => {
+    await using at = await openForge();
+    const strange = { title: 'Fix\u0000 \u202Eevil\u202C\r\n--> <!-- x', body: '\u0000\u2066שלום\u2069', labels: ['ralph', 'עדיפות: גבוהה\u202E', '🚀/ship it'] };
+    addIssue(at.github.state, { ...strange, author: 'stranger' }, now);
+    expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([strange]);
+  });
+
+  test('an issue says how many others it waits for', async () => {
+    await using at = await openForge();
+    for (let count = 0; count < 3; count += 1) addIssue(at.github.state, issue, now);
+    blockIssue(at.github.state, 1, { number: 2 });
+    addSubIssue(at.github.state, 1, { number: 3 });
+    addSubIssue(at.github.state, 1, { number: 8, repository: 'octo/lib', state: 'closed' });
+    expect((await at.forge.openIssuesWithLabel('ralph'))[0]).toMatchObject({ blockedBy: 1, openSubIssues: 1 });
   });
 
   test('closed ones, others and pull requests are left out', async () => {
@@ -41,7 +85,7 @@ describe('open issues with a label', () => {
     await using at = await openForge();
     addIssue(at.github.state, { ...issue, labels: ['ralph', 'priority: high'] }, now);
     expect(await at.forge.openIssuesWithLabel('ralph')).toEqual([
-      { number: 1, title: 'Add a greeting', body: 'Say hello.', url: `${at.github.url}/octo/demo/issues/1`, labels: ['ralph', 'priority: high'], state: 'open', isPullRequest: false },
+      { number: 1, title: 'Add a greeting', body: 'Say hello.', url: `${at.github.url}/octo/demo/issues/1`, labels: ['ralph', 'priority: high'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0 },
     ]);
   });
 
@@ -78,6 +122,21 @@ describe('one issue', () => {
     expect(await at.forge.issue(7)).toBeNull();
   });
 
+  test('a deleted one is null', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, issue, now);
+    deleteIssue(at.github.state, 1);
+    expect(await at.forge.issue(1)).toBeNull();
+  });
+
+  test('a transferred one is null, although GitHub leads to where it went', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, issue, now);
+    transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
+    expect(await at.forge.issue(1)).toBeNull();
+    expect(at.sent()).toEqual(['GET /issues/1', 'GET /repos/octo/other/issues/5']);
+  });
+
   test.each([
     ['This issue was deleted', null],
     ['Issues has been disabled in this repository.', 'UserError'],
@@ -86,37 +145,6 @@ describe('one issue', () => {
     at.github.faults.inject({ match: { path: /issues\/7$/ }, times: 1, effect: { kind: 'answer', status: 410, body: { message } } });
     const answer: unknown = await at.forge.issue(7).catch((error: unknown) => (error as Error).name);
     expect(answer).toBe(expected);
-  });
-});
-
-describe('permission of a person', () => {
-  test.each([
-    ['admin', 'admin', 'admin'],
-    ['write', 'maintain', 'maintain'],
-    ['write', 'write', 'write'],
-    ['read', 'triage', 'triage'],
-    ['read', 'read', 'read'],
-    ['write', 'release-crew', 'write'],
-  ] as const)('%s with the role %s is %s', async (permission, roleName, expected) => {
-    await using at = await openForge();
-    at.github.state.collaborators.set('someone', { permission, roleName });
-    expect(await at.forge.permissionOf('someone')).toBe(expected);
-  });
-
-  test('a stranger in a public repository may read', async () => {
-    await using at = await openForge();
-    expect(await at.forge.permissionOf('stranger')).toBe('read');
-  });
-
-  test('who has no account any more has none', async () => {
-    await using at = await openForge();
-    expect(await at.forge.permissionOf('gone-deleted')).toBe('none');
-  });
-
-  test('a login is data, never a path', async () => {
-    await using at = await openForge();
-    await at.forge.permissionOf('dependabot[bot]/../admin');
-    expect(at.sent()).toEqual(['GET /collaborators/dependabot%5Bbot%5D%2F..%2Fadmin/permission']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closePull } from '../../sandbox/github/state.ts';
+import { closePull, newIssue } from '../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/queue', base: 'main', draft: true };
@@ -153,7 +153,7 @@ describe('changing', () => {
     await at.forge.openPullRequest(request);
     await at.forge.updatePullRequest(1, { title: 'Ralph: done', body: 'All.' });
     expect(at.github.state.issues).toMatchObject([{ title: 'Ralph: done', body: 'All.' }]);
-    expect(at.forge.requestCount()).toBe(2);
+    expect(at.forge.requests().sent).toBe(2);
   });
 
   test('a draft becomes ready, in one request when the run has seen it', async () => {
@@ -174,7 +174,7 @@ describe('changing', () => {
   test('a token that may not mark it ready: names the permissions', async () => {
     await using at = await openForge({ permissions: { metadata: 'read', pull_requests: 'read' } });
     at.github.state.pulls.push({ id: 50, number: 1, head: 'ralph/queue', fork: null, maintainerCanModify: false, base: 'main', draft: true, headSha: 'b'.repeat(40), baseSha: 'a'.repeat(40), mergedAt: null });
-    at.github.state.issues.push({ id: 51, number: 1, author: { login: 'octo', type: 'User' }, createdAt: now, title: 'Work', body: '', labels: [], state: 'open', locked: false, updatedAt: now, closedAt: null });
+    newIssue(at.github.state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
     const { message } = await refusedWith(at.forge.markReady(1));
     expect(message).toBe('GitHub did not let us mark pull request #1 as ready for review in octo/demo (403 Resource not accessible by integration). Add `pull-requests: write` and `contents: write` under `permissions:` in the workflow, or to the token that the input `github-token` gets.');
   });

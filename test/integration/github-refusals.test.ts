@@ -13,6 +13,12 @@ describe('a permission that the workflow does not grant is named', () => {
   test.each<{ what: string; granted: TokenIdentity['permissions']; call: (forge: Forge) => Promise<unknown>; needed: string }>([
     { what: 'list issues', granted: {}, call: (forge) => forge.openIssuesWithLabel('ralph'), needed: 'issues: read' },
     { what: 'read an issue', granted: {}, call: (forge) => forge.issue(1), needed: 'issues: read' },
+    { what: 'read histories', granted: {}, call: (forge) => forge.issueHistories([1], 'ralph'), needed: 'issues: read' },
+    { what: 'read comments', granted: {}, call: (forge) => forge.commentsOf([1]), needed: 'issues: read' },
+    { what: 'read dependencies', granted: {}, call: (forge) => forge.dependenciesOf(1), needed: 'issues: read' },
+    { what: 'read states', granted: {}, call: (forge) => forge.statesOf([1]), needed: 'issues: read' },
+    { what: 'change labels', granted: { issues: 'read' }, call: (forge) => forge.changeLabels(1, { from: ['a'], add: [], remove: ['a'] }), needed: 'issues: write' },
+    { what: 'make a label', granted: { issues: 'read' }, call: (forge) => forge.changeLabels(1, { from: [], add: [{ name: 'a', color: 'ededed', description: '' }], remove: [] }), needed: 'issues: write' },
     { what: 'comment', granted: { issues: 'read' }, call: (forge) => forge.upsertComment(1, '<!-- m -->', 'text'), needed: 'issues: write' },
     { what: 'react', granted: { issues: 'read' }, call: (forge) => forge.react({ kind: 'issue', number: 1 }, 'eyes'), needed: 'issues: write' },
     { what: 'look for a pull request', granted: {}, call: (forge) => forge.pullRequestOf('ralph/queue'), needed: 'pull-requests: read' },
@@ -27,7 +33,7 @@ describe('a permission that the workflow does not grant is named', () => {
     const { kind, message } = await refusedWith(call(at.forge));
     expect(kind).toBe('configuration');
     expect(message).toContain('(403 Resource not accessible by integration)');
-    expect(message).toContain(`Add \`${needed}\` under \`permissions:\` in the workflow`);
+    expect(message).toMatch(new RegExp(`Add \`${needed}\`( and \`[a-z: -]+\`)? under \`permissions:\` in the workflow`));
   });
 });
 
@@ -37,7 +43,7 @@ describe('a token that is no good', () => {
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('configuration');
     expect(message).toBe('GitHub does not accept the token (401 Bad credentials). Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.');
-    expect(at.forge.requestCount()).toBe(1);
+    expect(at.forge.requests().sent).toBe(1);
   });
 
   test.each([
@@ -66,7 +72,17 @@ describe('a rate limit', () => {
     const { kind, message } = await refusedWith(at.forge.openIssuesWithLabel('ralph'));
     expect(kind).toBe('infrastructure');
     expect(message).toBe('GitHub did not let us list the open issues labelled "ralph" in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.');
-    expect(at.forge.requestCount()).toBe(1);
+    expect(at.forge.requests().sent).toBe(1);
+  });
+
+  test('of GraphQL, a budget of its own: the same, in one request', async () => {
+    await using at = await openForge();
+    Object.assign(at.github.state.graphqlRate, { remaining: 0, resetAt: now + 25 * 60_000 });
+    const { kind, message } = await refusedWith(at.forge.issueHistories([1], 'ralph'));
+    expect(kind).toBe('infrastructure');
+    expect(message).toBe('GitHub did not let us read who labelled and changed issues in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.');
+    expect(at.forge.requests().sent).toBe(1);
+    expect(await at.forge.defaultBranch()).toBe('main');
   });
 
   test('of GraphQL, which says so with status 200: the same', async () => {
@@ -90,9 +106,61 @@ describe('a rate limit', () => {
     const answer = at.forge.defaultBranch();
     if (requests > times) expect(await answer).toBe('main');
     else expect((await refusedWith(answer)).message).toBe(`GitHub did not let us read the repository in octo/demo: it was asked too much in a short time (secondary rate limit). Run again in ${String(retryAfter)} s, and let fewer workflows use this token at the same time.`);
-    expect(at.forge.requestCount()).toBe(requests);
+    expect(at.forge.requests().sent).toBe(requests);
     expect(at.logged).toEqual(logged);
   });
+});
+
+describe('the secondary limit of GraphQL', () => {
+  const message = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
+
+  test('with status 403: a short pause is waited out once', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
+    at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message }, headers: { 'retry-after': '2' } } });
+    expect(await at.forge.statesOf([1])).toEqual(new Map([[1, 'open']]));
+    expect(at.logged).toEqual(['GitHub asks for a pause of 2 s (secondary rate limit).']);
+  });
+
+  test('with status 200: ends with how long to wait', async () => {
+    await using at = await openForge();
+    at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: { kind: 'answer', status: 200, body: { errors: [{ message }] }, headers: { 'retry-after': '90' } } });
+    const refused = await refusedWith(at.forge.statesOf([1]));
+    expect(refused.kind).toBe('infrastructure');
+    expect(refused.message).toContain('it was asked too much in a short time (secondary rate limit). Run again in 90 s');
+  });
+});
+
+describe('what a run has cost', () => {
+  test('nothing is known before the first answer', async () => {
+    await using at = await openForge();
+    expect(at.forge.requests()).toEqual({ sent: 0, limit: null, remaining: null, resetAt: null });
+  });
+
+  test('is told by the newest answer of REST; GraphQL counts as a request, and not against that budget', async () => {
+    await using at = await openForge();
+    await at.forge.statesOf([1]);
+    expect(at.forge.requests()).toEqual({ sent: 1, limit: null, remaining: null, resetAt: null });
+    await at.forge.defaultBranch();
+    await at.forge.statesOf([1]);
+    expect(at.forge.requests()).toEqual({ sent: 3, limit: 1000, remaining: 999, resetAt: now + 3_600_000 });
+  });
+
+  test('a server without limits says nothing of them', async () => {
+    await using at = await openForge();
+    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 200, body: { default_branch: 'main' } } });
+    await at.forge.defaultBranch();
+    expect(at.forge.requests()).toEqual({ sent: 1, limit: null, remaining: null, resetAt: null });
+  });
+});
+
+test('an Enterprise server has REST below /api/v3 and GraphQL at /api/graphql', async () => {
+  await using at = await openForge({ basePath: '/api/v3' });
+  expect(at.github.url).toMatch(/\/api\/v3$/);
+  addIssue(at.github.state, { title: 'Task', body: '', labels: ['ralph'], author: 'stranger' }, now);
+  expect((await at.forge.openIssuesWithLabel('ralph')).map(({ number }) => number)).toEqual([1]);
+  expect([...(await at.forge.issueHistories([1], 'ralph')).keys()]).toEqual([1]);
+  expect(at.sent().at(-1)).toBe('POST /graphql');
 });
 
 describe('a failure of GitHub or of the network', () => {
@@ -110,7 +178,7 @@ describe('a failure of GitHub or of the network', () => {
     await using at = await openForge({ requestMs: 500 });
     at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect });
     expect(await at.forge.defaultBranch()).toBe('main');
-    expect(at.forge.requestCount()).toBe(2);
+    expect(at.forge.requests().sent).toBe(2);
   });
 
   test.each(failures)('%s three times ends with an explanation', async (_what, effect) => {
@@ -119,21 +187,21 @@ describe('a failure of GitHub or of the network', () => {
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('infrastructure');
     expect(message).toMatch(/^GitHub (did not let us read the repository in octo\/demo: its API failed \(50[23].*Run again later|could not be reached to read the repository, at http:.*Check the runner's network and proxy, and run again\.$)/);
-    expect(at.forge.requestCount()).toBe(3);
+    expect(at.forge.requests().sent).toBe(3);
   });
 
   test.each(failures)('%s ends at the first attempt where nobody can wait', async (_what, effect) => {
     await using at = await openForge({ requestMs: 100, retries: 0 });
     at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect });
     expect((await refusedWith(at.forge.defaultBranch())).kind).toBe('infrastructure');
-    expect(at.forge.requestCount()).toBe(1);
+    expect(at.forge.requests().sent).toBe(1);
   });
 
   test('a short pause that GitHub asks for is none that post can make', async () => {
     await using at = await openForge({ retries: 0 });
     at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: 'You have exceeded a secondary rate limit.' }, headers: { 'retry-after': '2' } } });
     expect((await refusedWith(at.forge.defaultBranch())).message).toContain('secondary rate limit');
-    expect(at.forge.requestCount()).toBe(1);
+    expect(at.forge.requests().sent).toBe(1);
   });
 
   test('a server that is not there ends with its address', async () => {
@@ -142,7 +210,7 @@ describe('a failure of GitHub or of the network', () => {
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('infrastructure');
     expect(message).toContain(`GitHub could not be reached to read the repository, at ${at.github.url}: `);
-    expect(at.forge.requestCount()).toBe(3);
+    expect(at.forge.requests().sent).toBe(3);
   });
 });
 

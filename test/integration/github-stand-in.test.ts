@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createValidator } from '../../sandbox/openapi/validator.ts';
-import { addIssue } from '../../sandbox/github/state.ts';
+import { addIssue, closePull } from '../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, token } from './github-fixture.ts';
 
 const root = '/repos/octo/demo';
@@ -65,6 +65,54 @@ describe('the stand-in', () => {
     await using at = await openTask();
     expect((await at.send('PATCH', '/issues/1', { state: 'closed', labels: ['done'] })).body).toMatchObject({ state: 'closed', closed_at: '2026-11-21T12:00:00Z', labels: [{ name: 'done' }] });
     expect((await at.send('PATCH', '/issues/1', { state: 'open' })).body).toMatchObject({ state: 'open', closed_at: null });
+  });
+
+  test('a merge into the default branch closes the issues that the pull request says it closes', async () => {
+    await using at = await openTask();
+    for (let count = 0; count < 3; count += 1) addIssue(at.github.state, { title: 'More', body: '', labels: [], author: 'stranger' }, now);
+    await at.send('POST', '/pulls', { title: 'Work', head: 'ralph/queue', base: 'main', body: 'Closes #1\nPart of #2\nfixed: #3, resolves #40' });
+    closePull(at.github.state, 5, { kind: 'merged', at: now });
+    expect(at.github.state.issues.filter(({ state }) => state === 'closed').map(({ number }) => number)).toEqual([1, 3, 5]);
+  });
+
+  test('a pull request that is closed without merging closes no issue', async () => {
+    await using at = await openTask();
+    await at.send('POST', '/pulls', { title: 'Work', head: 'ralph/queue', base: 'main', body: 'Closes #1' });
+    closePull(at.github.state, 2, { kind: 'closed', at: now });
+    expect(at.github.state.issues.map(({ state }) => state)).toEqual(['open', 'closed']);
+  });
+
+  test('what REST changes is told by GraphQL as done by the token', async () => {
+    await using at = await openTask();
+    await at.send('PATCH', '/issues/1', { title: 'Other', body: 'New text', state: 'closed', labels: ['bug'] });
+    await at.send('PATCH', '/issues/1', { state: 'open' });
+    const answer = await at.ask('issue(number: 1) { lastEditedAt editor { login } timelineItems(first: 10) { nodes { __typename ... on LabeledEvent { actor { login __typename } } } } }');
+    expect(answer).toEqual({
+      data: { repository: { issue: { lastEditedAt: '2026-11-21T12:00:00Z', editor: { login: 'github-actions' }, timelineItems: { nodes: [
+        { __typename: 'LabeledEvent', actor: { login: 'octo', __typename: 'User' } },
+        { __typename: 'RenamedTitleEvent' },
+        { __typename: 'ClosedEvent' },
+        { __typename: 'UnlabeledEvent' },
+        { __typename: 'LabeledEvent', actor: { login: 'github-actions', __typename: 'Bot' } },
+        { __typename: 'ReopenedEvent' },
+      ] } } } },
+    });
+  });
+
+  test('GraphQL answers what is there beside an error for what is not', async () => {
+    await using at = await openTask();
+    expect(await at.ask('a: issue(number: 1) { title } b: issue(number: 2) { title }')).toEqual({
+      data: { repository: { a: { title: 'Task' }, b: null } },
+      errors: [{ type: 'NOT_FOUND', path: ['repository', 'b'], locations: [expect.anything()], message: 'Could not resolve to an Issue with the number of 2.' }],
+    });
+  });
+
+  test.each([
+    ['no', 'comments { totalCount }', 'MISSING_PAGINATION_BOUNDARIES'],
+    ['too large', 'comments(first: 101) { totalCount }', 'EXCESSIVE_PAGINATION'],
+  ])('GraphQL refuses a list with %s bounds', async (_what, selection, type) => {
+    await using at = await openTask();
+    expect(await at.ask(`issue(number: 1) { ${selection} }`)).toMatchObject({ errors: [{ type }] });
   });
 
   test('lists and deletes caches by key', async () => {
@@ -137,8 +185,8 @@ describe('the stand-in', () => {
 
 type Send = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: unknown; numbers: readonly number[]; link: string | null; remaining: string | null }>;
 
-/** A stand-in with one issue labelled ralph, and plain requests to it. */
-async function openTask(): Promise<ForgeFixture & { readonly send: Send }> {
+/** A stand-in with one issue labelled ralph, and plain requests to it; `ask` selects of the repository by GraphQL. */
+async function openTask(): Promise<ForgeFixture & { readonly send: Send; readonly ask: (selection: string) => Promise<unknown> }> {
   const at = await openForge();
   addIssue(at.github.state, { title: 'Task', body: '', labels: ['ralph'], author: 'stranger' }, now);
   const send: Send = async (method, path, body) => {
@@ -147,5 +195,9 @@ async function openTask(): Promise<ForgeFixture & { readonly send: Send }> {
     const numbers = Array.isArray(answer) ? answer.map(({ number }: { number: number }) => number) : [];
     return { status: response.status, body: answer, numbers, link: response.headers.get('link'), remaining: response.headers.get('x-ratelimit-remaining') };
   };
-  return Object.assign(at, { send });
+  const ask = async (selection: string): Promise<unknown> => {
+    const body = JSON.stringify({ query: `{ repository(owner: "octo", name: "demo") { ${selection} } }` });
+    return (await fetch(`${at.github.url}/graphql`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })).json();
+  };
+  return Object.assign(at, { send, ask });
 }

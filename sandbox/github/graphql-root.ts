@@ -1,0 +1,124 @@
+import { GraphQLError } from 'graphql';
+import { accountOf, type Person } from './accounts.ts';
+import type { Call } from './route.ts';
+import type { StoredComment, StoredEdit, StoredEvent, StoredIssue } from './state.ts';
+
+/** GitHub's GraphQL for one repository: the fields that a run asks for. Those that are functions get their arguments from the query. */
+export function createRoot(call: Call): object {
+  const { state, token } = call;
+
+  return {
+    repository: ({ owner, name }: { readonly owner: string; readonly name: string }) => {
+      const { repository } = state;
+      const isOurs = `${owner}/${name}`.toLowerCase() === `${repository.owner}/${repository.name}`.toLowerCase();
+      if (!isOurs || token.permissions.metadata === undefined) throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
+      return {
+        issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
+        issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
+      };
+    },
+
+    markPullRequestReadyForReview: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
+      if (token.permissions.pull_requests !== 'write') throw forbidden();
+      const pull = state.pulls.find(({ id }) => input.pullRequestId === `PR_${String(id)}`);
+      if (pull === undefined) throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
+      pull.draft = false;
+      return { pullRequest: { isDraft: false } };
+    },
+  };
+
+  function found(number: number, issue: StoredIssue | undefined, what: string): object {
+    const { issues, pull_requests: pulls } = token.permissions;
+    if (issues === undefined && (pulls === undefined || !isPull(number))) throw forbidden();
+    if (issue === undefined) throw failure('NOT_FOUND', `Could not resolve to ${what} with the number of ${String(number)}.`);
+    return issueFields(issue);
+  }
+
+  function issueFields(issue: StoredIssue): object {
+    const lastEdit = issue.edits.at(-1);
+    // The first change makes GitHub note the first writing as well.
+    const written = issue.edits.length === 0 ? [] : [{ by: issue.author, at: issue.createdAt }, ...issue.edits];
+    return {
+      __typename: isPull(issue.number) ? 'PullRequest' : 'Issue',
+      number: issue.number,
+      title: issue.title,
+      body: issue.body,
+      closed: issue.state === 'closed',
+      createdAt: instant(issue.createdAt),
+      includesCreatedEdit: issue.edits.length > 0,
+      ...lastChange(lastEdit),
+      userContentEdits: (slice: Slice) => connection(written.toReversed().map(({ by, at }) => ({ editedAt: instant(at), editor: actor(by) })), slice),
+      timelineItems: ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) =>
+        connection(issue.events.filter(({ kind }) => itemTypes?.includes(eventTypes[kind].itemType) ?? true).map(eventFields), slice),
+      comments: (slice: Slice) => connection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
+    };
+  }
+
+  function eventFields(event: StoredEvent): object {
+    const did = { __typename: eventTypes[event.kind].name, createdAt: instant(event.at), actor: actor(event.by) };
+    if (event.kind === 'labeled' || event.kind === 'unlabeled') return { ...did, label: { name: event.label } };
+    return event.kind === 'renamed' ? { ...did, previousTitle: event.from, currentTitle: event.to } : did;
+  }
+
+  function commentFields({ author, body, createdAt, edited, minimized }: StoredComment): object {
+    return { author: actor(author), body, createdAt: instant(createdAt), isMinimized: minimized, ...lastChange(edited ?? undefined) };
+  }
+
+  function lastChange(edit: StoredEdit | undefined): object {
+    return { lastEditedAt: edit === undefined ? null : instant(edit.at), editor: edit === undefined ? null : actor(edit.by) };
+  }
+
+  /** An account that was deleted is nobody; a bot's login has no `[bot]` here. */
+  function actor({ login, type }: Person): object | null {
+    if (login.endsWith('-deleted')) return null;
+    return { __typename: state.accounts.get(login)?.type ?? type, login: login.replace(/\[bot\]$/, ''), databaseId: accountOf(state, login).id };
+  }
+
+  function issueOf(number: number): StoredIssue | undefined {
+    return state.issues.find((issue) => issue.number === number);
+  }
+
+  function isPull(number: number): boolean {
+    return state.pulls.some((pull) => pull.number === number);
+  }
+
+  function forbidden(): GraphQLError {
+    return failure('FORBIDDEN', `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
+  }
+}
+
+const eventTypes: Readonly<Record<StoredEvent['kind'], { readonly name: string; readonly itemType: string }>> = {
+  labeled: { name: 'LabeledEvent', itemType: 'LABELED_EVENT' },
+  unlabeled: { name: 'UnlabeledEvent', itemType: 'UNLABELED_EVENT' },
+  renamed: { name: 'RenamedTitleEvent', itemType: 'RENAMED_TITLE_EVENT' },
+  closed: { name: 'ClosedEvent', itemType: 'CLOSED_EVENT' },
+  reopened: { name: 'ReopenedEvent', itemType: 'REOPENED_EVENT' },
+};
+
+interface Numbered {
+  readonly number: number;
+}
+
+interface Slice {
+  readonly first?: number | null;
+  readonly last?: number | null;
+}
+
+/** GitHub wants to know how many, and gives at most 100. */
+function connection(entries: readonly object[], { first, last }: Slice): object {
+  const size = first ?? last ?? 0;
+  if (size < 1 || size > 100) throw failure(size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES', 'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.');
+  const isCut = entries.length > size;
+  const fromStart = typeof first === 'number';
+  return { totalCount: entries.length, nodes: fromStart ? entries.slice(0, size) : entries.slice(-size), pageInfo: { hasNextPage: fromStart && isCut, hasPreviousPage: !fromStart && isCut } };
+}
+
+/** GitHub puts the type of an error beside its message; the package would have it under `extensions`. */
+function failure(type: string, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { type } });
+}
+
+/** GitHub's instants have no fraction of a second. */
+function instant(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}

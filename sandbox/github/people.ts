@@ -1,0 +1,101 @@
+import { personOf } from './accounts.ts';
+import { ensureLabel, type GitHubState, type Gone, type IssueReference, sameName, type StoredComment, type StoredIssue } from './state.ts';
+
+/** Who does it, and when. */
+export interface Deed {
+  readonly by: string;
+  readonly now: number;
+}
+
+/** Nothing happens to a label that is there already, as on the site. */
+export function labelIssue(state: GitHubState, number: number, { label, by, now }: Deed & { readonly label: string }): void {
+  const issue = issueOf(state, number);
+  const { name } = ensureLabel(state, label);
+  if (issue.labels.includes(name)) return;
+  issue.labels.push(name);
+  issue.events.push({ kind: 'labeled', label: name, by: personOf(state, by), at: now });
+  issue.updatedAt = now;
+}
+
+/** false: the issue has no such label. */
+export function unlabelIssue(state: GitHubState, number: number, { label, by, now }: Deed & { readonly label: string }): boolean {
+  const issue = issueOf(state, number);
+  const name = issue.labels.find((present) => sameName(present, label));
+  if (name === undefined) return false;
+  issue.labels = issue.labels.filter((present) => present !== name);
+  issue.events.push({ kind: 'unlabeled', label: name, by: personOf(state, by), at: now });
+  issue.updatedAt = now;
+  return true;
+}
+
+export function editIssue(state: GitHubState, number: number, { title, body, by, now }: Deed & { readonly title?: string; readonly body?: string }): void {
+  const issue = issueOf(state, number);
+  const person = personOf(state, by);
+  if (title !== undefined && title !== issue.title) {
+    issue.events.push({ kind: 'renamed', from: issue.title, to: title, by: person, at: now });
+    issue.title = title;
+  }
+  if (body !== undefined && body !== issue.body) {
+    issue.edits.push({ by: person, at: now });
+    issue.body = body;
+  }
+  issue.updatedAt = now;
+}
+
+export function closeIssue(state: GitHubState, number: number, { by, now }: Deed): void {
+  const issue = issueOf(state, number);
+  if (issue.state === 'closed') return;
+  issue.events.push({ kind: 'closed', by: personOf(state, by), at: now });
+  Object.assign(issue, { state: 'closed', closedAt: now, updatedAt: now });
+}
+
+export function reopenIssue(state: GitHubState, number: number, { by, now }: Deed): void {
+  const issue = issueOf(state, number);
+  if (issue.state === 'open') return;
+  issue.events.push({ kind: 'reopened', by: personOf(state, by), at: now });
+  Object.assign(issue, { state: 'open', closedAt: null, updatedAt: now });
+}
+
+export function deleteIssue(state: GitHubState, number: number): void {
+  takeAway(state, number, { kind: 'deleted' });
+}
+
+/** `to`: `owner/name`; there it has the number `as`. */
+export function transferIssue(state: GitHubState, number: number, { to, as }: { readonly to: string; readonly as: number }): void {
+  takeAway(state, number, { kind: 'transferred', to, number: as });
+}
+
+/** Says that the issue waits for another one. */
+export function blockIssue(state: GitHubState, number: number, by: IssueReference): void {
+  issueOf(state, number).blockedBy.push(by);
+}
+
+export function addSubIssue(state: GitHubState, number: number, child: IssueReference): void {
+  issueOf(state, number).subIssues.push(child);
+}
+
+export function editComment(state: GitHubState, id: number, { body, by, now }: Deed & { readonly body: string }): void {
+  Object.assign(commentOf(state, id), { body, updatedAt: now, edited: { by: personOf(state, by), at: now } });
+}
+
+/** Hides a comment: spam, outdated, resolved … */
+export function minimizeComment(state: GitHubState, id: number): void {
+  commentOf(state, id).minimized = true;
+}
+
+function takeAway(state: GitHubState, number: number, how: Gone): void {
+  state.issues.splice(state.issues.indexOf(issueOf(state, number)), 1);
+  state.gone.set(number, how);
+}
+
+function issueOf(state: GitHubState, number: number): StoredIssue {
+  const issue = state.issues.find((candidate) => candidate.number === number);
+  if (issue === undefined) throw new Error(`The stand-in has no issue ${String(number)}.`);
+  return issue;
+}
+
+function commentOf(state: GitHubState, id: number): StoredComment {
+  const comment = state.comments.find((candidate) => candidate.id === id);
+  if (comment === undefined) throw new Error(`The stand-in has no comment ${String(id)}.`);
+  return comment;
+}
