@@ -44,7 +44,7 @@ function importRule(folder) {
     {
       patterns: [
         // A relative import that leaves the folder must go to a layer that this one may know.
-        { regex: `^(\\.\\./)+(?!${[outside, ...folderInternal(folder)].filter(Boolean).join('|')})`, message: `${folder}/ may import only: ${inside.length ? may.join(', ') : 'itself'}.` },
+        { regex: `^(\\.\\./)+(?!\\.\\./|${[outside, ...folderInternal(folder)].filter(Boolean).join('|')})`, message: `${folder}/ may import only: ${inside.length ? may.join(', ') : 'itself'}.` },
         { regex: `^(?!\\.)(?!${packages.map(escape).join('|') || '$^'})`, message: `${folder}/ may use only these packages: ${packages.join(', ') || 'none'}.` },
       ],
     },

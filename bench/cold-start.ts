@@ -22,7 +22,7 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
     const environment = await environmentOf(sandbox, event, folder);
     return alternate(ROUNDS, () => wallOf(main, environment, folder), () => wallOf(baseline, environment, folder));
   };
-  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo' } } };
+  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo', id: 1, type: 'User' } } };
   return [
     ratioRow('cold start: an event that is not for us, against an empty file', await compare(otherLabel, nothing), GOAL),
     ratioRow('cold start: idle run, against a Node that sends one request', await compare(events.schedule(), oneRequest), GOAL),

@@ -75,6 +75,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
       fencedBlock: false,
       withheld: [],
       verification: { kind: 'passed', durationMs: 1 },
+      checklist: null,
     },
   };
 }

@@ -67,6 +67,8 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     runId: '1',
     promptTemplate: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
     readLearnings: () => Promise.resolve(''),
+    ordersNow: () => Promise.resolve({ kind: 'unsupported' } as const),
+    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: (text: string) => text,
     narrate: () => undefined,
     appendJournal: journal.append,

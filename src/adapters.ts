@@ -12,7 +12,7 @@ import type { Connections, RunFrame, RunPlace } from './river.ts';
 import { onCancel } from './runner/cancellation.ts';
 import { createLog, debug } from './runner/log.ts';
 import { rememberForPost } from './runner/results.ts';
-import { readWorkspaceFile } from './runner/workspace-files.ts';
+import { createWorkFiles, readWorkspaceFile } from './runner/workspace-files.ts';
 import { writeRunRecord } from './run-record.ts';
 import { batchReads } from './state/batched-cells.ts';
 
@@ -212,6 +212,7 @@ export function createPlace(world: World, startedAt: number): RunPlace {
   return {
     readPrompt: () => readPrompt(world),
     readLearnings: async () => (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    files: createWorkFiles(context.workspace),
     record: (record) => {
       writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
       // The lane by itself as well: it must be given back even when the folder is gone.

@@ -1,15 +1,18 @@
+import { addCommand } from './cli/add.ts';
 import { analyzeCommand } from './cli/analyze.ts';
+import { cleanCommand } from './cli/clean.ts';
 import type { Command, Terminal } from './cli/command.ts';
 import { createOrderCommands } from './cli/orders.ts';
 import { replayCommand } from './cli/replay.ts';
 import { runCommand } from './cli/run-command.ts';
 import type { OpenPlaces } from './cli/state-places.ts';
 import { createStatusCommand } from './cli/status.ts';
+import { tasksCommand } from './cli/tasks.ts';
 
 /** Loaded by the commands that need it: the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('./cli-places.ts')).openPlaces(checkout);
 
-const COMMANDS: readonly Command[] = [analyzeCommand, replayCommand, createStatusCommand(open), ...createOrderCommands(open)];
+const COMMANDS: readonly Command[] = [addCommand, analyzeCommand, cleanCommand, replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
 
 /** The command `ralph`. */
 export async function cli(): Promise<void> {

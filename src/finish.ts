@@ -8,7 +8,7 @@ import { reportOfWork } from './publish/report-of.ts';
 import { within } from './publish/within.ts';
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
 import { failureOf, messageOf } from './runner/failure.ts';
-import { connectPublisher, type RunFrame } from './river.ts';
+import { connectPublisher, requestsSent, type RunFrame } from './river.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** A run that main did not end itself, as post finds it. */
@@ -69,7 +69,8 @@ async function finish(run: UnfinishedRun): Promise<Finished> {
 
 async function publishWork(run: UnfinishedRun, work: Work): Promise<Published> {
   const { connect, sessionFolder, limits } = run;
-  return publish(await connectPublisher(run, { agent: await connect.agent(), sessionFolder, stepWithinMs: limits.stepMs }), work);
+  const { report, lane } = await publish(await connectPublisher(run, { agent: await connect.agent(), sessionFolder, stepWithinMs: limits.stepMs }), work);
+  return { report: { ...report, requests: await requestsSent(connect) }, lane };
 }
 
 /** A run that worked keeps what it reserved: that stands for its calls where they could not be counted. */

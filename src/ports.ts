@@ -82,6 +82,14 @@ export interface Repository {
   hideCredentials(): Promise<() => Promise<void>>;
 }
 
+/** Text files of the work tree, as the agent leaves them: no link is followed. */
+export interface WorkFiles {
+  /** As they are now; `*` stays within its folder. A file that is absent, no text or longer than 1 MiB is left out. */
+  read(paths: readonly string[]): Promise<FileTexts>;
+  /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
+  replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
+}
+
 /** Text by path. */
 export type FileTexts = Readonly<Record<string, string>>;
 
@@ -136,7 +144,17 @@ export interface Remote {
   pushObstacle(): Promise<string | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
+  /** Deletes a merged branch, if its tip is still what was merged. */
+  deleteMerged(merged: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
 }
+
+export type BranchDeleted =
+  | { readonly kind: 'deleted' }
+  /** Somebody deleted it before. */
+  | { readonly kind: 'gone' }
+  /** It holds other commits than what was merged. */
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'rejected'; readonly why: string };
 
 export type PushResult =
   | { readonly kind: 'pushed' }
@@ -245,8 +263,16 @@ export interface Forge {
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
-  /** HTTP requests sent so far. */
-  requestCount(): number;
+  /** What the run has cost so far. */
+  requests(): RequestsSent;
+}
+
+/** HTTP requests sent so far, retries included; and what GitHub's newest REST answer said of the token's hourly budget: null while nothing said so. `resetAt` in ms. */
+export interface RequestsSent {
+  readonly sent: number;
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly resetAt: number | null;
 }
 
 export type ReactionTarget =
@@ -264,6 +290,8 @@ export interface StateStore {
   release(lane: LaneId): Promise<Released>;
   /** Leaves an order for the lane's next run, whoever works on the lane now. */
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
+  /** The lane's orders as they are now; cheap while nobody wrote since this run last looked. */
+  orders(lane: LaneId): Promise<OrdersNow>;
 }
 
 export interface StateCopy {
@@ -313,6 +341,12 @@ export type Ordered =
   /** Only a store with compare-and-swap takes orders. */
   | { readonly kind: 'unsupported'; readonly why: string }
   | { readonly kind: 'not-kept'; readonly why: string };
+
+export type OrdersNow =
+  | { readonly kind: 'orders'; readonly orders: readonly Order[] }
+  /** Only a store with compare-and-swap takes orders. */
+  | { readonly kind: 'unsupported' }
+  | { readonly kind: 'unavailable'; readonly why: string };
 
 /** Copies of lanes' states with their session folders, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {

@@ -3,13 +3,15 @@ import type { Outcome } from './core/outcome.ts';
 import type { LaneId } from './core/state.ts';
 import { countTasks } from './core/tasks/queue.ts';
 import { letGo } from './gate/claim.ts';
-import { acknowledge, gate } from './gate/gate.ts';
+import { acknowledge } from './gate/acknowledge.ts';
+import { gate } from './gate/gate.ts';
 import { loop } from './loop/loop.ts';
 import type { LoopRun } from './loop/loop-run.ts';
 import type { Work } from './loop/work.ts';
-import type { Agent, BudgetStore, Clock, Forge, Log, Remote, Repository, StateStore, Verifier } from './ports.ts';
-import { publishAnswer } from './publish/answer.ts';
-import { isOnRemote, publish, type PublishRun } from './publish/publish.ts';
+import type { Agent, BudgetStore, Clock, Forge, Log, Remote, Repository, StateStore, Verifier, WorkFiles } from './ports.ts';
+import { publishEnd } from './publish/end.ts';
+import { isOnRemote, publish } from './publish/publish.ts';
+import type { PublishRun } from './publish/publish-run.ts';
 import { reportOfEnd, reportOfWork } from './publish/report-of.ts';
 import { renderIterationEnd, renderProgressLine } from './report/progress.ts';
 import { reportWithoutLane, type RunReport } from './report/run-report.ts';
@@ -33,6 +35,7 @@ export interface RunPlace {
   /** The user's prompt, or the built-in one. */
   readonly readPrompt: () => Promise<string>;
   readonly readLearnings: () => Promise<string>;
+  readonly files: WorkFiles;
   /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
   readonly record: (record: Omit<RunRecord, 'version' | 'mark' | 'startedAt'>) => void;
   /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */
@@ -100,9 +103,9 @@ export async function runRiver(river: River): Promise<RunReport> {
   });
 
   try {
-    return await flow();
+    return await counted(await flow());
   } catch (error) {
-    return await salvage(error);
+    return await counted(await salvage(error));
   }
 
   async function flow(): Promise<RunReport> {
@@ -119,17 +122,17 @@ export async function runRiver(river: River): Promise<RunReport> {
     if (intake.kind === 'end') {
       // The gate gave back what it had taken; where it could not, this is the second try, and post the third.
       if (held !== null && (await publishing.store.release(held)).kind === 'free') held = null;
-      await publishAnswer(publishing, intake);
+      const told = await publishEnd(publishing, intake);
       tryToRecord('ended');
-      return reportOfEnd(frame(), intake, startedAt);
+      return reportOfEnd(frame(), told, startedAt);
     }
     const agent = await connect.agent();
     const agentName = nameOfAgent(await agent.prepare());
-    await acknowledge(publishing.forge, intake);
+    const begun = await acknowledge(publishing.forge, intake);
     const verifier = await connect.verifier();
     const finished = await loop(
-      { config: { ...config, policy: intake.policy }, agent, agentName, repository, verifier, clock, log, signal, runId: context.runId, promptTemplate, readLearnings: place.readLearnings, redact, narrate, appendJournal: river.appendJournal, record: keep },
-      intake,
+      { config: { ...config, policy: begun.policy }, agent, agentName, repository, ordersNow: (lane) => publishing.store.orders(lane), verifier, clock, log, signal, runId: context.runId, promptTemplate, readLearnings: place.readLearnings, files: place.files, redact, narrate, appendJournal: river.appendJournal, record: keep },
+      begun,
     );
     keep(finished);
     await agent.sweep();
@@ -184,9 +187,18 @@ export async function runRiver(river: River): Promise<RunReport> {
     log.info(renderProgressLine({ done, total: all, title: entry.taskTitle }));
   }
 
+  async function counted(report: RunReport): Promise<RunReport> {
+    return { ...report, requests: await requestsSent(connect) };
+  }
+
   function endedReport(outcome: Outcome): RunReport {
     return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
   }
+}
+
+/** What a run asked of GitHub's API; null when it could not ask at all. */
+export async function requestsSent({ forge }: Connections): Promise<RunReport['requests']> {
+  return forge().then((made) => made.requests(), () => null);
 }
 
 /** The publisher's ports; `agent` (null: none at hand) knows where the session's transcript is. */

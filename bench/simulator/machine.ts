@@ -36,6 +36,8 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     runId: '1',
     promptTemplate: 'Work.',
     readLearnings: () => Promise.resolve(''),
+    ordersNow: () => Promise.resolve({ kind: 'unsupported' }),
+    files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: String,
     narrate: () => undefined,
     record: () => undefined,

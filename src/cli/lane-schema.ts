@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { laneStateParts } from '../core/state-schema.ts';
-import { orderKinds } from '../core/orders.ts';
+import { orderKinds, orderOrigins } from '../core/orders.ts';
 
 const instant = z.iso.datetime();
 const count = z.int().nonnegative();
@@ -29,7 +29,7 @@ const lane = z.object({
   tasks: z.array(z.object({ id: z.string(), state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']), attempts: count })),
   lastRun: z.object({ outcome: z.string(), reason: z.string(), at: instant, pullRequest: z.string().nullable().describe('Its address.') }).nullable(),
   usage: usage.nullable().describe('Of the whole repository; null: it cannot be read, see warnings.'),
-  ordersWaiting: z.array(z.object({ order: z.enum(orderKinds), by: z.string(), from: z.enum(['comment', 'dispatch', 'command-line']), at: instant })).describe("What the lane's next run obeys first; all the rest is shown as if it had."),
+  ordersWaiting: z.array(z.object({ order: z.enum(orderKinds), task: z.string().nullable().describe('What is to be tried again; null: not one task alone.'), by: z.string(), from: z.enum(orderOrigins), at: instant })).describe("What the lane's next run obeys first; all the rest is shown as if it had."),
   transitions: z.array(z.object({ at: instant, subject: body.transitions.element.shape.subject, from: z.string(), to: z.string(), reason: z.string() })).describe('The last ten, newest last.'),
   warnings: z.array(z.string()),
 });

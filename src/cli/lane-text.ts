@@ -23,7 +23,7 @@ function renderPlace(place: KnownLane, { lane, sameLane, now }: { readonly lane:
     ...(usage === null ? [] : describeUsage(usage, now)),
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${told(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
-    ...place.ordersWaiting.map(({ order, by, from, at }) => ['waits', `${order.replace('-', ' ')}, by ${by} (${from}), ${told(at)}: the next run obeys it first`] as const),
+    ...place.ordersWaiting.map(({ order, task, by, from, at }) => ['waits', `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${told(at)}: the next run obeys it first`] as const),
     ...place.warnings.map((warning) => ['warning', warning] as const),
   ];
   return [

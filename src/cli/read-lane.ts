@@ -73,7 +73,7 @@ function reportOf(stored: LaneState, { orders, lease, warnings, counters, now }:
     tasks: Object.entries(state.tasks).map(([id, task]) => ({ id, state: task.state, attempts: task.attempts })),
     lastRun: lastRun === null ? null : { outcome: lastRun.outcome, reason: lastRun.reason, at: iso(lastRun.at), pullRequest: lastRun.published?.pullRequest?.url ?? null },
     usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
-    ordersWaiting: openOrders(stored, orders).map(({ kind, by, from, at }) => ({ order: kind, by, from, at: iso(at) })),
+    ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({ order: kind, task, by, from, at: iso(at) })),
     transitions: state.transitions.slice(-shownTransitions).map((transition) => ({ ...transition, at: iso(transition.at) })),
     warnings: [...warnings, ...(problem === null ? [] : [problem])],
   };

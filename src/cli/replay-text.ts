@@ -40,6 +40,7 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
   const facts = [
     verdict.progress ? 'progress' : 'no progress',
     ...(verdict.taskDone ? ['task done'] : []),
+    ...(verdict.alsoDone.length > 0 ? [`also done: ${verdict.alsoDone.length}`] : []),
     ...(verdict.testOnly ? ['tests only'] : []),
     ...(verdict.questionOnly ? ['only a question'] : []),
     ...(verdict.countedDenials > 0 ? ['denied'] : []),

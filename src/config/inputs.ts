@@ -9,11 +9,14 @@ const OUTCOME_KINDS = ['cancelled', 'complete', 'halted', 'blocked', 'parked', '
 
 const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
 
+/** A list such as `issues,plan`. */
+export const taskSources = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` })).min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`)).refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
+
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs = z.object({
   'github-token': filled('a token, for example ${{ github.token }}'),
   'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels'),
-  'task-sources': z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` })).min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`)).refine((sources) => new Set(sources).size === sources.length, 'names a source twice'),
+  'task-sources': taskSources,
   'allowed-bots': lines().refine((bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)), 'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]'),
   'comments-from': choice('writers', 'everybody', 'nobody'),
   command: z.string().max(100, 'is longer than any command'),

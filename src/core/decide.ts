@@ -20,6 +20,8 @@ export interface RunSoFar {
   readonly iterations: number;
   readonly costUsd: number;
   readonly cancelled: boolean;
+  /** Who ordered it to end after its iteration; null: nobody. */
+  readonly stoppedBy: string | null;
   /** `totalOpens` when the run started: more than that means that the circuit tripped in this run. */
   readonly opensAtStart: number;
   readonly last: { readonly analysis: Analysis; readonly verdict: Verdict; readonly end: AgentEnd } | null;
@@ -58,7 +60,7 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
 
 /** A run that has not called yet. */
 export function startRun(state: LaneState, now: number): RunSoFar {
-  return { startedAt: now, iterations: 0, costUsd: 0, cancelled: false, opensAtStart: state.circuit.totalOpens, last: null };
+  return { startedAt: now, iterations: 0, costUsd: 0, cancelled: false, stoppedBy: null, opensAtStart: state.circuit.totalOpens, last: null };
 }
 
 /** The run after one more iteration. */
@@ -81,6 +83,7 @@ const rules: readonly Rule[] = [
   circuitOpen,
   parked,
   limited,
+  stopped,
 ];
 
 function cancelled({ run }: Situation): Outcome | null {
@@ -153,6 +156,11 @@ function limited({ run, policy, now }: Situation): Outcome | null {
   if (outOfTime || run.startedAt + policy.maxRunMs - now < minCallMs) return { kind: 'limit', reason: 'minutes' };
   if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
   return null;
+}
+
+/** Asked last: who says stop wants no further call, and a run that ends anyhow says better why. */
+function stopped({ run }: Situation): Outcome | null {
+  return run.stoppedBy === null ? null : { kind: 'paused', reason: 'by_person', by: run.stoppedBy };
 }
 
 /** A streak that a killed run left behind must not end every later run before its first call. */

@@ -22,7 +22,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
 
 function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
   const { agentError, denials, errors, signal } = analysis;
-  const change = verdict.progress ? `changed ${listed(evidence.files, evidence.fileCount)}` : 'changed nothing';
+  const change = !verdict.progress ? 'changed nothing' : evidence.fileCount === 0 ? 'marked what was done before' : `changed ${listed(evidence.files, evidence.fileCount)}`;
   const facts = [
     ...describeEnd(evidence.end),
     ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${oneLine(agentError.text)}`]),

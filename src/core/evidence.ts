@@ -1,7 +1,9 @@
+import type { TaskId } from './tasks/task.ts';
+
 /** A git object id of a tree or commit. */
 export type ObjectId = string;
 
-/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state, the agent's notes and what git ignores. */
+/** Content of a work tree at one instant: `tree` covers untracked files and leaves out `.ralph/` state, the agent's notes, the files of tasks and what git ignores. */
 export interface Snapshot {
   readonly head: ObjectId;
   readonly tree: ObjectId;
@@ -39,4 +41,19 @@ export interface Evidence {
   /** Whether that message ends in a status block that does not count because it stands in a code fence. */
   readonly fencedBlock: boolean;
   readonly verification: Verification;
+  /** What became of the files of tasks; null: the lane has none. */
+  readonly checklist: Checklist | null;
+}
+
+/** What an iteration did to the files of tasks. */
+export interface Checklist {
+  /** What its file says of the iteration's task; `gone`: the item is not there any more; null: it was not there when the iteration began. */
+  readonly current: 'open' | 'done' | 'gone' | null;
+  /** Tasks of the lane that were not done so far and are, as the files say. */
+  readonly done: readonly TaskId[];
+  /** Items that the iteration marked as done; its own task counts as well when an earlier one had marked it. */
+  readonly finished: number;
+  /** Open items that are not there any more. */
+  readonly removed: number;
+  readonly added: number;
 }

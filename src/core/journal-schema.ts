@@ -27,12 +27,15 @@ export const evidenceSchema = z.object({
     z.object({ kind: z.literal('passed'), durationMs: z.number() }),
     z.object({ kind: z.literal('failed'), command: z.string(), code: z.number().nullable(), tail: z.string(), durationMs: z.number() }),
   ]),
+  // Journals of before tasks could stand in files have none.
+  checklist: z.object({ current: z.enum(['open', 'done', 'gone']).nullable(), done: z.array(z.string()), finished: count, removed: count, added: count }).nullable().default(null),
 });
 
 /** `Verdict`, as a journal holds it. */
 export const verdictSchema = z.object({
   progress: z.boolean(),
   taskDone: z.boolean(),
+  alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
   discrepancies: z.array(z.string()),
@@ -98,6 +101,7 @@ export const outcomeSchema = z.union([
   z.object({ kind: z.literal('parked'), reason: z.enum(['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit']), resumeAt: instant }),
   z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
   z.object({ kind: z.literal('idle'), reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered']) }),
+  z.object({ kind: z.literal('idle'), reason: z.literal('noted'), message: z.string() }),
   z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
   z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
   z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),

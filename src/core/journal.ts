@@ -36,6 +36,8 @@ export interface JournalEntry {
   readonly endedAt: number;
   readonly analysis: Analysis;
   readonly evidence: Evidence;
+  /** Tasks that the agent added to a file; the run works them from then on. */
+  readonly found: readonly QueuedTask[];
   /** Commit at the end of the iteration; null when nothing changed. */
   readonly commit: string | null;
   readonly verdict: Verdict;
@@ -55,6 +57,8 @@ export interface JournalEnd {
 export interface Verdict {
   readonly progress: boolean;
   readonly taskDone: boolean;
+  /** Other tasks that their files say are done, and that are accepted. */
+  readonly alsoDone: readonly TaskId[];
   readonly testOnly: boolean;
   readonly questionOnly: boolean;
   /** Claims that the evidence contradicts, as fixed sentences with numbers. */
@@ -76,13 +80,16 @@ export type JournalLine =
 
 /** The start of a run as one line of JSON, without a line end. Of the tasks it holds what decisions read: no text. */
 export function serializeStart(start: JournalStart): string {
-  const tasks = start.tasks.map(({ id, priority, dependsOn, optional, hold }) => ({ id, priority, dependsOn, optional, hold }));
-  return JSON.stringify({ kind: 'start', ...start, tasks, state: serializeState(start.state) });
+  return JSON.stringify({ kind: 'start', ...start, tasks: start.tasks.map(queued), state: serializeState(start.state) });
 }
 
 /** An iteration as one line of JSON, without a line end. */
 export function serializeEntry(entry: JournalEntry): string {
-  return JSON.stringify({ kind: 'iteration', ...entry });
+  return JSON.stringify({ kind: 'iteration', ...entry, found: entry.found.map(queued) });
+}
+
+function queued({ id, priority, dependsOn, optional, hold }: QueuedTask): QueuedTask {
+  return { id, priority, dependsOn, optional, hold };
 }
 
 /** The end of a run as one line of JSON, without a line end. */
@@ -131,6 +138,8 @@ const lineSchema = z.discriminatedUnion('kind', [
     endedAt: instant,
     analysis: analysisSchema,
     evidence: evidenceSchema,
+    // Journals of before tasks could stand in files have none.
+    found: z.array(taskSchema).default([]),
     commit: z.string().nullable(),
     verdict: verdictSchema,
   }),

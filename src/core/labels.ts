@@ -27,3 +27,8 @@ export function labelChange(current: readonly string[], wanted: LifecycleLabel |
     remove: ours.filter((name) => name.toLowerCase() !== wanted),
   };
 }
+
+/** What the label is created with where the repository lacks it. */
+export function definitionOf(name: LifecycleLabel): { readonly name: LifecycleLabel; readonly color: string; readonly description: string } {
+  return { name, ...lifecycleLabels[name] };
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
-import { orderSchema, type Order, type OrderGiven, type OrderKind } from './orders.ts';
+import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from './state.ts';
 import { tryJson } from './try-json.ts';
 
@@ -91,21 +91,20 @@ export function releaseRecord(record: LaneRecord, mark: string): LaneRecord | nu
   return record.lease?.mark === mark ? { ...record, lease: null } : null;
 }
 
-/** The record with one more order. */
+/** The record with one more order; as it is when the same run, in whatever attempt, brought it already. */
 export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
-  const newest = record.orders.at(-1);
   const by = given.by.slice(0, 100);
-  if (newest !== undefined && newest.kind === given.kind && newest.by === by && newest.from === given.from && newest.at === given.at) return record;
-  const order: Order = { ...given, by, number: Math.max(given.at, (record.orders.at(-1)?.number ?? 0) + 1) };
+  const newest = record.orders.at(-1);
+  const isRepeated = newest !== undefined && subjectOf(newest) === subjectOf(given) && newest.kind === given.kind && newest.by === by && newest.from === given.from && newest.at === given.at;
+  if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
+  const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
   return { ...record, orders: fitting([...record.orders, order]) };
 }
-
-/** What an order is about: the newest order about a thing decides how it stands, whatever the older ones said. */
-const subjects: Readonly<Record<OrderKind, string>> = { pause: 'pause', resume: 'pause', 'reset-circuit': 'circuit', 'reset-session': 'session' };
 
 /** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
 function fitting(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= maxOrders) return orders;
-  const superseded = orders.findIndex(({ kind }, index) => orders.slice(index + 1).some((newer) => subjects[newer.kind] === subjects[kind]));
-  return orders.toSpliced(superseded, 1);
+  const superseded = orders.findIndex((order, index) => orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)));
+  // So many different ones are retries; a pause is never lost for one of them.
+  return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
 }

@@ -8,6 +8,8 @@ export type Outcome =
   | { readonly kind: 'parked'; readonly reason: ParkReason; readonly resumeAt: number }
   | { readonly kind: 'limit'; readonly reason: 'iterations' | 'minutes' | 'cost' }
   | { readonly kind: 'idle'; readonly reason: 'no_tasks' | 'all_done' | 'not_for_us' | 'answered' }
+  /** An event changed what there is to do; `message` says how. */
+  | { readonly kind: 'idle'; readonly reason: 'noted'; readonly message: string }
   | { readonly kind: 'paused'; readonly reason: 'by_person'; readonly by: string }
   | { readonly kind: 'refused'; readonly reason: 'not_allowed' | 'another_run'; readonly message: string }
   | { readonly kind: 'failed'; readonly reason: 'configuration' | 'infrastructure'; readonly message: string };

@@ -49,5 +49,6 @@ function problemsOf(line: JournalLine, { index, lines }: { readonly index: numbe
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   const { iteration, taskId } = line.entry;
   if (iteration !== index) return problem(`it is iteration ${iteration}; ${index} was expected`);
-  return start === null || start.tasks.some(({ id }) => id === taskId) ? [] : problem(`its task ${taskId} is not among those of the start`);
+  const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
+  return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId) ? [] : problem(`its task ${taskId} is not among those of the start`);
 }

@@ -33,16 +33,16 @@ export function replay(journal: Journal): readonly Difference[] {
   const differences: Difference[] = [];
   for (const [index, entry] of entries.entries()) {
     const line = index + 2;
-    const step = decide(journal, position, { policy: start.policy, now: entry.startedAt, cancelled: false });
+    const step = decide(position, { policy: start.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({ line, of: 'task', recorded: entry.taskId, replayed: step.kind === 'stop' ? step.outcome : step.task.id });
     }
-    const settled = advance(journal, position, entry, start.policy);
+    const settled = advance(position, entry, start.policy);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
   }
   if (end !== null) {
-    const step = decide(journal, position, { policy: start.policy, now: end.decidedAt, cancelled: end.cancelled });
+    const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(end.outcome, replayed)) differences.push({ line: entries.length + 2, of: 'outcome', recorded: end.outcome, replayed });
   }
@@ -54,39 +54,51 @@ export function whatIf(journal: Journal, policy: Policy): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal);
   for (const [iterations, entry] of entries.entries()) {
-    const step = decide(journal, position, { policy, now: entry.startedAt, cancelled: false });
+    const step = decide(position, { policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop') return { kind: 'ended', iterations, outcome: step.outcome };
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(journal, position, entry, policy).position;
+    position = advance(position, entry, policy).position;
   }
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
-  const step = decide(journal, position, { policy, now, cancelled: end?.cancelled ?? false });
+  const step = decide(position, { policy, now, ...fromOutside(end) });
   const iterations = entries.length;
   return step.kind === 'stop' ? { kind: 'ended', iterations, outcome: step.outcome } : { kind: 'goes-on', iterations, taskId: step.task.id };
 }
 
 interface Position {
+  /** Those of the start, and what the iterations so far added. */
+  readonly tasks: readonly QueuedTask[];
   readonly state: LaneState;
   readonly run: RunSoFar;
 }
 
-function startPosition({ start: { state, startedAt } }: Journal): Position {
-  return { state, run: startRun(state, startedAt) };
+function startPosition({ start: { tasks, state, startedAt } }: Journal): Position {
+  return { tasks, state, run: startRun(state, startedAt) };
 }
 
-function decide({ start }: Journal, { state, run }: Position, at: { readonly policy: Policy; readonly now: number; readonly cancelled: boolean }): NextStep<QueuedTask> {
-  return nextStep({ state, tasks: start.tasks, run: { ...run, cancelled: at.cancelled }, policy: at.policy, now: at.now });
+function decide({ tasks, state, run }: Position, at: { readonly policy: Policy; readonly now: number } & FromOutside): NextStep<QueuedTask> {
+  const { policy, now, cancelled, stoppedBy } = at;
+  return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
+}
+
+/** What ends a run from outside of its own decisions. */
+type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
+
+/** As the end was recorded; null: nobody had ended the run then. A run in its loop ends as paused by an order alone. */
+function fromOutside(end: Journal['end']): FromOutside {
+  return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.kind === 'paused' ? end.outcome.by : null };
 }
 
 /** The iteration as the loop made it: begun, called, settled. */
-function advance({ start: { tasks } }: Journal, { state, run }: Position, entry: JournalEntry, policy: Policy): { readonly position: Position; readonly verdict: Verdict } {
+function advance({ tasks: known, state, run }: Position, entry: JournalEntry, policy: Policy): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, taskTree, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
   const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
   const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
-  // The reader has made sure that the start names it.
+  const tasks = [...known, ...entry.found];
+  // The reader has made sure that it is named.
   const task = tasks.find(({ id }) => id === taskId) ?? { id: taskId, priority: 0, dependsOn: [], optional: false, hold: null };
   const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
-  return { position: { state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) }, verdict: settled.verdict };
+  return { position: { tasks, state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) }, verdict: settled.verdict };
 }
 
 function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict): readonly Difference[] {

@@ -62,6 +62,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleUsage(next, facts, now),
     (next) => settleTask(next, facts, { judgement, policy, now }),
+    (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
     (next) => settlePark(next, facts, now),
@@ -72,9 +73,10 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   };
 }
 
-/** The state with the commit at which a task was done; known only after `settle`. */
-export function recordDoneCommit(state: LaneState, taskId: TaskId, commit: string): LaneState {
-  return { ...state, tasks: { ...state.tasks, [taskId]: { ...progressOf(state.tasks, taskId), doneCommit: commit } } };
+/** The state with the commit at which tasks were done; known only after `settle`. */
+export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
+  const done = taskIds.map((id) => [id, { ...progressOf(state.tasks, id), doneCommit: commit }] as const);
+  return { ...state, tasks: { ...state.tasks, ...Object.fromEntries(done) } };
 }
 
 /** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
@@ -128,9 +130,9 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   return noted({ ...state, circuit: reset(state.circuit) }, { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason });
 }
 
-/** A failed or blocked task gets all its attempts again; asked for by a person. */
-export function retryTask(state: LaneState, taskId: TaskId, now: number): LaneState {
-  return withTask(state, taskId, { state: 'todo', attempts: 0, startedTree: null, doneCommit: null }, { reason: 'retry', now });
+/** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
+export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
+  return withTask(state, taskId, { state: 'todo', attempts: 0, startedTree: null, doneCommit: null }, { reason, now });
 }
 
 function admitCircuit(state: LaneState, policy: Policy, now: number): LaneState {
@@ -198,6 +200,12 @@ function settleTask(state: LaneState, { task }: IterationFacts, judged: { readon
     if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask) return { state: 'failed', reason: 'max_iterations_per_task' };
     return { state: 'in-progress', reason: 'continued' };
   }
+}
+
+/** A task that was finished along with another: the iteration was spent on it, too. */
+function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
+  const before = progressOf(state.tasks, id);
+  return withTask(state, id, { ...before, state: 'done', attempts: Math.max(1, before.attempts) }, { reason: 'done', now });
 }
 
 function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now: number): LaneState {

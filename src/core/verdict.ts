@@ -6,7 +6,7 @@ import type { Verdict } from './journal.ts';
 import type { Policy } from './policy.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from './tasks/queue.ts';
-import type { QueuedTask } from './tasks/task.ts';
+import type { QueuedTask, TaskId } from './tasks/task.ts';
 
 /** What is known when an iteration is over. */
 export interface IterationFacts {
@@ -33,13 +33,17 @@ export interface Judgement {
 /** Judges an iteration by its evidence; claims only count where nothing contradicts them. */
 export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
   const { analysis, evidence } = facts;
-  const progress = evidence.before.tree !== evidence.after.tree;
   const verification = verificationAfter(state, evidence);
-  const denials = judgeDenials(analysis.denials, progress, policy);
+  const changed = evidence.before.tree !== evidence.after.tree;
+  const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
-  const taskDone =
-    claimsTask(analysis) && discrepancies.length === 0 && changedSinceStart(state, facts) && (!policy.verifies || verification === 'passed');
-  const vetoes = claimsEverything(analysis) ? vetoesOf(state, facts, { taskDone, verification }) : [];
+  const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || passed);
+  const taskDone = accepts && claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed));
+  const alsoDone = accepts && (changed || passed) ? alsoMarked(state, facts) : [];
+  // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
+  const progress = changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0));
+  const denials = judgeDenials(analysis.denials, progress, policy);
+  const vetoes = claimsEverything(analysis) ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification }) : [];
   const questionOnly =
     (analysis.question || denials.askedOnly) && !progress && denials.counted === 0 && analysis.errors.length === 0 && analysis.agentError === null;
 
@@ -47,6 +51,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
     verdict: {
       progress,
       taskDone,
+      alsoDone,
       testOnly: analysis.testOnly && evidence.files.every(isTestFile),
       questionOnly,
       discrepancies: discrepancies.map(({ sentence }) => sentence),
@@ -63,11 +68,12 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
 }
 
 /** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
-export function needsVerification(state: LaneState, iteration: { readonly analysis: Analysis; readonly before: Evidence['before']; readonly after: Evidence['after'] }, policy: Policy): boolean {
+export function needsVerification(state: LaneState, iteration: { readonly analysis: Analysis; readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist'> }, policy: Policy): boolean {
+  const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
-  if (iteration.before.tree !== iteration.after.tree) return true;
-  const claims = claimsTask(iteration.analysis) || claimsEverything(iteration.analysis);
-  return claims && inherited(state, iteration.after.tree) !== 'passed';
+  if (evidence.before.tree !== evidence.after.tree) return true;
+  const claims = saysDone(analysis) || claimsEverything(analysis) || (evidence.checklist?.finished ?? 0) > 0;
+  return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
 /** The agent's access is wrong (key, credit, model): the CLI's own words; null when it is not. */
@@ -82,7 +88,22 @@ interface Finding {
   readonly sentence: string;
 }
 
-function claimsTask({ signal }: Analysis): boolean {
+/** Whether the iteration's task is claimed to be done: by its mark where its file had it, else by the status block. */
+function claimsTask({ analysis, evidence: { checklist } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
+  return checklist === null || checklist.current === null ? saysDone(analysis) : checklist.current === 'done';
+}
+
+function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+  return checklist?.current === 'done';
+}
+
+/** Other tasks of the lane that their files say are done. */
+function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
+  const marked = new Set(checklist?.done ?? []);
+  return tasks.map(({ id }) => id).filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
+}
+
+function saysDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
@@ -98,20 +119,33 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   const { analysis, evidence } = facts;
   const { signal } = analysis;
   const { tasksCompleted, filesModified } = signal;
+  const { checklist } = evidence;
+  const isListed = checklist !== null && checklist.current !== null;
   const found: Finding[] = [];
   if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
     found.push({ hint: 'discrepancy_tests', sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.' });
   }
-  if (tasksCompleted !== null && tasksCompleted > 0 && !changedSinceStart(state, facts)) {
+  if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
+    found.push({ hint: 'discrepancy_not_marked', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.` });
+  }
+  if (checklist !== null && checklist.removed > 0) {
+    found.push({ hint: 'discrepancy_removed', sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.` });
+  }
+  if (tasksCompleted !== null && tasksCompleted > 0 && !changedSinceStart(state, facts) && !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')) {
     found.push({ hint: 'discrepancy_no_change', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.` });
   }
-  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree && !mayRepeat(state, facts)) {
+  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree && !mayRepeat(state, facts) && !wroteChecklist(checklist)) {
     found.push({ hint: 'discrepancy_no_change', sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.` });
   }
-  if (evidence.withheld.length > 0 && (claimsTask(analysis) || claimsEverything(analysis))) {
+  if (evidence.withheld.length > 0 && (saysDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)) {
     found.push({ hint: 'withheld', sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.` });
   }
   return found;
+}
+
+/** The files of tasks are files that an agent may truly report, although they are no evidence. */
+function wroteChecklist(checklist: Evidence['checklist']): boolean {
+  return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
 }
 
 /** Whether the work of the task may have been there already, from an iteration that was killed before it was judged: to write it once more is no lie. */
@@ -119,8 +153,8 @@ function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
   return state.lastIteration !== null && state.lastIteration.tree !== facts.evidence.before.tree && changedSinceStart(state, facts);
 }
 
-function vetoesOf(state: LaneState, { task, tasks }: IterationFacts, judged: { readonly taskDone: boolean; readonly verification: LastIteration['verification'] }): readonly Finding[] {
-  const { requiredOpen } = countTasks(judged.taskDone ? tasks.filter(({ id }) => id !== task.id) : tasks, state.tasks);
+function vetoesOf(state: LaneState, { tasks }: IterationFacts, judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] }): readonly Finding[] {
+  const { requiredOpen } = countTasks(tasks.filter(({ id }) => !judged.done.includes(id)), state.tasks);
   const found: Finding[] = [];
   if (requiredOpen > 0) found.push({ hint: 'veto_open_tasks', sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.` });
   if (judged.verification === 'failed') found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
@@ -165,6 +199,7 @@ interface HintFacts {
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
   const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
+  if (evidence.checklist?.current === 'open' && saysDone(analysis) && !hints.includes('discrepancy_not_marked')) hints.push('not_marked');
   if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');

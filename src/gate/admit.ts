@@ -1,42 +1,22 @@
 import { z } from 'zod';
-import type { Config, RunContext } from '../config/config.ts';
 import { nextStep, startRun } from '../core/decide.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { reservedByOthers, type Reservation } from '../core/budget.ts';
-import type { LaneId, LaneState } from '../core/state.ts';
+import type { LaneState } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
 import { tighter } from '../core/windows.ts';
 import { isPlanComplete, withinReach } from '../core/tasks/queue.ts';
-import { nameOfTask, type Task } from '../core/tasks/task.ts';
-import type { Forge, Log, Remote, Repository } from '../ports.ts';
+import { nameOfTask, taskIdOfIssue, type Task } from '../core/tasks/task.ts';
 import { UserError } from '../user-error.ts';
-import { anotherRun, hold, letGo, minuteOf, type Held, type Holder } from './claim.ts';
-import { endIntake, type Intake, type Lane, type Notes } from './intake.ts';
+import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
+import type { GateRun } from './gate-run.ts';
+import { endIntake, type Answer, type Intake, type Lane, type Notes } from './intake.ts';
 import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
+import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from './sources.ts';
 import { findStart } from './start.ts';
-
-/** What the gate needs of the world. */
-export interface GateRun extends Holder {
-  readonly config: Config;
-  readonly context: RunContext;
-  readonly forge: Forge;
-  readonly repository: Repository;
-  readonly remote: Remote;
-  readonly log: Log;
-  /** Told before a lane is claimed: whoever ends this run from then on must let it go. */
-  readonly claiming: (lane: LaneId) => void;
-}
 
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;
-
-/** Work that is asked for; `by-name` means that a person named this very issue now. */
-export interface Request {
-  readonly id: string;
-  readonly tasks: readonly Task[];
-  readonly removed: number;
-  readonly requested: 'by-name' | 'by-queue';
-}
 
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(run: GateRun, request: Request): Promise<Intake> {
@@ -80,35 +60,49 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   const branches = await run.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
 
-  const tasks = request.requested === 'by-name' ? request.tasks : withoutOwnLane(request.tasks, config, branches);
-  if (tasks.length === 0) return ended(endIntake({ kind: 'idle', reason: 'no_tasks' }));
+  if (issuesOfLane(request, config, branches).length === 0 && request.files === null) return ended(endIntake({ kind: 'idle', reason: 'no_tasks' }));
 
   const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
-  const warnings = [...restored.warnings, ...(request.removed > 0 ? [`${String(request.removed)} characters that a reader of the issues does not see were removed from the tasks' texts.`] : [])];
   log.info(`state: ${restored.note}`);
-  const notes: Notes = { restored: restored.note, notices: [], warnings, working: restored.workedOnBy };
+  const noteAll = (warnings: readonly string[], notices: Notes['notices']): Notes => ({ restored: restored.note, notices, warnings: [...restored.warnings, ...warnings], working: restored.workedOnBy });
   const { pause } = restored.state;
-  if (pause !== null) return ended({ ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }), tasks, state: restored.state, notes });
+  if (pause !== null) return ended({ ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }), ...(await listTasks(run, request, { branches, state: restored.state })), notes: noteAll([], []) });
 
-  if (request.requested === 'by-queue' && isPublished(restored, remoteHead) && isPlanComplete(tasks, restored.state.tasks)) {
-    return ended({ ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state: restored.state, notes });
-  }
+  const lookUpStart = (): ReturnType<typeof findStart> => findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  // What a lane that rests has done is all published: where it begins matters only to files of tasks.
+  const rests = request.requested === 'by-queue' && isPublished(restored, remoteHead);
+  const foundEarly = rests && request.files === null ? null : await lookUpStart();
+  const reopened = reopenProgress(restored.state, { named: request.requested === 'by-name' ? request.issues.map(({ number }) => taskIdOfIssue(number)) : [], workIsLost: foundEarly?.workIsLost ?? false });
+  const judged = await findTasks(run, request, { branch, branches, start: foundEarly?.start ?? null, state: reopened });
+  const { tasks, state } = judged;
+  const notes = noteAll(judged.warnings, judged.notices);
+  if (tasks.length === 0) return ended({ ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: refusal(request, judged.warnings), notes });
+  const allDone = isPlanComplete(tasks, state.tasks);
+  if (rests && allDone) return ended({ ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state, notes });
 
   const base = await baseBranch(run);
-  const found = await findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  const found = foundEarly ?? (await lookUpStart());
   const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
-  const state = reopenProgress(restored.state, { tasks, workIsLost: found.workIsLost, requested: request.requested });
-  const end = (outcome: Outcome) => ({ ...endIntake(outcome), lane, tasks, state, notes });
+  const endWith = (intake: Pick<Admissible, 'tasks' | 'state' | 'notes'>) => (outcome: Outcome) => ({ ...endIntake(outcome), lane, ...intake });
+  const end = endWith({ tasks, state, notes });
   if (found.closedBy !== null && request.requested === 'by-queue') return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
 
-  // Everything was done and merged, but the issues are still open: nothing is left to publish either.
-  if (found.start.kind !== 'continue' && isPlanComplete(tasks, state.tasks)) return ended(end({ kind: 'idle', reason: 'all_done' }));
+  // Everything is done and merged, or was done before the first run: nothing is left to publish either.
+  if (found.start.kind !== 'continue' && allDone) return ended(end(state.lastRun === null ? { kind: 'complete', reason: 'plan_complete' } : { kind: 'idle', reason: 'all_done' }));
 
   if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
   const stopped = stopNow(run, { state, tasks });
   if (stopped !== null) return ended(waitingFor(kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.mark, run.clock.now()), end(stopped)));
   await checkBeforeSpending(run, { base, branch });
-  return { kind: 'admissible', lane, tasks, state, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, notes, end };
+  const prepared = await prepareTasks(run, request, judged);
+  const admitted = { tasks: prepared.tasks, state: prepared.state, notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices) };
+  return { kind: 'admissible', lane, ...admitted, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, end: endWith(admitted) };
+}
+
+/** Who named an issue that is no task is told why. */
+function refusal({ requested, issues }: Request, why: readonly string[]): Answer | null {
+  const thread = requested === 'by-name' ? issues[0]?.number : undefined;
+  return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }
 
 /** Opens the lane that this run holds now. */
@@ -166,11 +160,6 @@ async function checkBeforeSpending(run: GateRun, lane: { readonly base: string; 
   if (lane.branch === lane.base) problems.push(`The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`);
   if (pushObstacle !== null) problems.push(pushObstacle);
   if (problems.length > 0) throw new UserError('configuration', `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
-}
-
-/** An issue that has its own lane is worked there, or it would be done twice. */
-export function withoutOwnLane(tasks: readonly Task[], { branchPrefix }: Config, branches: Readonly<Record<string, string>>): readonly Task[] {
-  return tasks.filter((task) => branches[branchPrefix + task.id] === undefined);
 }
 
 /** Whether the last run told people that all is complete, and the remote branch still holds it. One that was killed at its end did not. */

@@ -1,9 +1,9 @@
 import { seededWith, windowsFor } from '../core/budget.ts';
 import { keepsOut, type Lease } from '../core/lease.ts';
-import { applyOrders, type Order } from '../core/orders.ts';
+import { applyOrders, subjectOf, type Order } from '../core/orders.ts';
 import { initialState, parseStateAt, probeState, type LaneId, type LaneState } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
-import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import type { TaskId, TaskProgress } from '../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import type { Holder } from './claim.ts';
@@ -62,7 +62,7 @@ export function readLane({ restored, budget }: KeptLane, { lane, expected, run }
 
 /** Which resets the lost state had obeyed nobody knows, and one of long ago must not close the circuit now. A pause holds. */
 function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
-  const paused = applyOrders(state, orders.filter(({ kind }) => kind === 'pause' || kind === 'resume'));
+  const paused = applyOrders(state, orders.filter((order) => subjectOf(order) === 'pause'));
   return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
 }
 
@@ -104,11 +104,10 @@ function newer(lane: LaneId, version: number, origin: string): UserError {
 }
 
 /** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name. */
-export function reopenProgress(state: LaneState, now: { readonly tasks: readonly Task[]; readonly workIsLost: boolean; readonly requested: 'by-name' | 'by-queue' }): LaneState {
-  const named = new Set(now.requested === 'by-name' ? now.tasks.map((task) => task.id) : []);
+export function reopenProgress(state: LaneState, now: { readonly named: readonly TaskId[]; readonly workIsLost: boolean }): LaneState {
   const holds = ([id, progress]: [string, TaskProgress]): boolean => {
     if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
-    return !(named.has(id) && progress.state !== 'in-progress' && progress.state !== 'todo');
+    return !(now.named.includes(id) && progress.state !== 'in-progress' && progress.state !== 'todo');
   };
   return { ...state, tasks: Object.fromEntries(Object.entries(state.tasks).filter(holds)) };
 }

@@ -1,50 +1,65 @@
-import { cleanText, cleanTitle } from '../core/tasks/clean.ts';
-import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import { createHash } from 'node:crypto';
+import { cap, flatten } from '../core/plain-text.ts';
+import { NORMAL_PRIORITY, priorityOfLabel } from '../core/tasks/priority.ts';
+import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskHold } from '../core/tasks/task.ts';
 import type { Issue } from '../ports.ts';
 
-/** A priority that no label gives. */
-const MIDDLE_PRIORITY = 3;
-const NAMED_PRIORITIES: ReadonlyMap<string, number> = new Map([['critical', 1], ['urgent', 1], ['high', 2], ['medium', 3], ['normal', 3], ['low', 4]]);
+/** Title and body of an issue, as GitHub has them. */
+export type IssueText = Pick<Issue, 'title' | 'body'>;
 
-/** An issue as a task: text cleaned and capped; `removed` counts the characters that cleaning took. */
-export function taskOfIssue(issue: Issue): { readonly task: Task; readonly removed: number } {
-  const body = cleanText(issue.body);
-  const title = cleanTitle(issue.title);
+const MAX_TITLE_CHARS = 200;
+
+/** An issue as a task of the queue: what decisions need, and a title for people. Its text is not fit for a prompt yet, see `withText`. */
+export function taskOfIssue(issue: Issue): Task {
+  const title = cap(flatten(issue.title), MAX_TITLE_CHARS);
   return {
-    task: {
-      id: `issue-${String(issue.number)}`,
-      title: title.text === '' ? `Issue ${String(issue.number)}` : title.text,
-      body: body.text,
-      source: { kind: 'issue', number: issue.number, url: issue.url, labels: issue.labels },
-      comments: [],
-      hold: null,
-      priority: priorityOf(issue.labels),
-      dependsOn: [],
-      optional: false,
-    },
-    removed: body.removed + title.removed,
+    id: taskIdOfIssue(issue.number),
+    title: title === '' ? nameless(issue.number) : title,
+    body: '',
+    source: { kind: 'issue', number: issue.number, url: issue.url, labels: issue.labels },
+    comments: [],
+    hold: null,
+    priority: priorityOf(issue.labels),
+    dependsOn: [],
+    optional: false,
   };
 }
 
 /** Tasks in the order of work: priority, then issue number. */
-export function tasksOfIssues(issues: readonly Issue[]): { readonly tasks: readonly Task[]; readonly removed: number } {
-  const admitted = issues.map(taskOfIssue);
+export function tasksOfIssues(issues: readonly Issue[]): readonly Task[] {
   const number = (task: Task): number => issueOfTask(task) ?? 0;
+  return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || number(a) - number(b));
+}
+
+/** The task with its text, cleaned and capped; `removed` counts the characters that cleaning took. */
+export async function withText(task: Task, text: IssueText, comments: readonly TaskComment[]): Promise<{ readonly task: Task; readonly removed: number }> {
+  // Brings a Markdown parser along, which a run that finds nothing to do does not need.
+  const { cleanText, cleanTitle } = await import('../core/tasks/clean.ts');
+  const body = cleanText(text.body);
+  const title = cleanTitle(text.title);
   return {
-    tasks: admitted.map(({ task }) => task).sort((a, b) => a.priority - b.priority || number(a) - number(b)),
-    removed: admitted.reduce((sum, { removed }) => sum + removed, 0),
+    task: { ...task, title: title.text === '' ? nameless(issueOfTask(task) ?? 0) : title.text, body: body.text, comments },
+    removed: body.removed + title.removed,
   };
 }
 
-/** The highest that `P0`–`P3` or `priority:high` labels give. */
-function priorityOf(labels: readonly string[]): number {
-  const given = labels.map(priorityOfLabel).filter((priority) => priority !== null);
-  return given.length > 0 ? Math.min(...given) : MIDDLE_PRIORITY;
+/** What an earlier run found and told the issue by its label; who takes no second look leaves it so. */
+export function holdByLabel({ source }: Pick<Task, 'source'>): TaskHold | null {
+  const isHeld = source.kind === 'issue' && source.labels.some((label) => label.toLowerCase() === 'ralph:needs-approval');
+  return isHeld ? 'needs-approval' : null;
 }
 
-function priorityOfLabel(label: string): number | null {
-  const level = /^p([0-3])$/i.exec(label)?.[1];
-  if (level !== undefined) return Number(level) + 1;
-  const named = /^priority[:/ ]\s*(\w+)$/i.exec(label)?.[1]?.toLowerCase();
-  return NAMED_PRIORITIES.get(named ?? '') ?? null;
+/** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */
+export function hashOfText({ title, body }: IssueText): string {
+  return createHash('sha256').update(JSON.stringify([title, body])).digest('hex').slice(0, 32);
+}
+
+function nameless(number: number): string {
+  return `Issue ${String(number)}`;
+}
+
+/** The highest that labels such as `P0` or `priority:high` give. */
+function priorityOf(labels: readonly string[]): number {
+  const given = labels.map(priorityOfLabel).filter((priority) => priority !== null);
+  return given.length > 0 ? Math.min(...given) : NORMAL_PRIORITY;
 }

@@ -1,25 +1,39 @@
 import { issueLane, QUEUE } from '../core/state.ts';
 import type { Issue } from '../ports.ts';
-import { admit, type GateRun } from './admit.ts';
+import { UserError } from '../user-error.ts';
+import { admit } from './admit.ts';
+import type { GateRun } from './gate-run.ts';
+import { findTaskFiles, type BaseFiles } from './file-tasks.ts';
 import { endIntake, type Intake } from './intake.ts';
-import { tasksOfIssues } from './tasks.ts';
+import type { IssueText } from './tasks.ts';
 
 /** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
 export interface AskedIssue {
   readonly number: number;
-  readonly approvedText: { readonly title: string; readonly body: string } | null;
+  readonly approvedText: IssueText | null;
 }
 
 /** Works every admitted task on the lane `queue`. */
 export async function workQueue(run: GateRun): Promise<Intake> {
-  const issues = await run.forge.openIssuesWithLabel(run.config.taskLabel);
-  if (issues.length === 0) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  const { tasks, removed } = tasksOfIssues(issues);
-  return admit(run, { id: QUEUE, tasks, removed, requested: 'by-queue' });
+  const issues = await queuedIssues(run);
+  const files = await taskFilesBeside(run, issues);
+  if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
+  return admit(run, { id: QUEUE, requested: 'by-queue', issues, files, approvedText: null });
+}
+
+/** Files of tasks. A checkout that cannot be read is told with whatever else keeps the issues from being worked; without issues it is all there is to tell. */
+async function taskFilesBeside(run: GateRun, issues: readonly Issue[]): Promise<BaseFiles | null> {
+  try {
+    return await findTaskFiles(run);
+  } catch (error) {
+    if (!(error instanceof UserError) || issues.length === 0) throw error;
+    run.log.warning(error.message);
+    return null;
+  }
 }
 
 /** Works one issue on its own lane. */
-export async function workIssue(run: GateRun, { number }: AskedIssue): Promise<Intake> {
+export async function workIssue(run: GateRun, { number, approvedText }: AskedIssue): Promise<Intake> {
   const { taskLabel } = run.config;
   const issue = await run.forge.issue(number);
   const refused = (why: string): Intake => ({ ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: { thread: number, text: { kind: 'refusal', why } } });
@@ -27,10 +41,14 @@ export async function workIssue(run: GateRun, { number }: AskedIssue): Promise<I
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!hasTaskLabel(run, issue)) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
-  const { tasks, removed } = tasksOfIssues([issue]);
-  return admit(run, { id: issueLane(number), tasks, removed, requested: 'by-name' });
+  return admit(run, { id: issueLane(number), requested: 'by-name', issues: [issue], files: null, approvedText });
 }
 
-export function hasTaskLabel({ config }: GateRun, { labels }: Issue): boolean {
+/** Issues that the queue works on, if it works on issues. */
+export async function queuedIssues({ config, forge }: Pick<GateRun, 'config' | 'forge'>): Promise<readonly Issue[]> {
+  return config.taskSources.includes('issues') ? forge.openIssuesWithLabel(config.taskLabel) : [];
+}
+
+export function hasTaskLabel({ config }: Pick<GateRun, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
   return labels.some((label) => label.toLowerCase() === config.taskLabel.toLowerCase());
 }

@@ -6,11 +6,12 @@ import { commitIteration, publishableTree, type Committer, type Identity, type W
 import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from './git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
-import { openLane, place, type Lane } from './lane.ts';
+import { fetchLane, openLane, place, type Lane } from './lane.ts';
 import { changesBetween, treeOf } from './objects.ts';
 import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createWorkspaceRepair } from './repair.ts';
+import { textsOf } from './texts.ts';
 import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
@@ -68,7 +69,14 @@ export function createRepository(options: RepositoryOptions): Repository {
       return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found.repository);
     },
 
-    readTexts: () => Promise.reject(new Error('Being built.')),
+    async readTexts(paths, lane) {
+      const { workspace, repository, startHead } = await needOpened();
+      const { url, token } = options.remote;
+      await repository.seal();
+      if (lane !== null) await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, lane);
+      const [base, ofLane] = await Promise.all([startHead === null ? {} : textsOf(repository.git, startHead, paths), lane === null ? null : textsOf(repository.git, lane.head, paths)]);
+      return { base, lane: ofLane };
+    },
 
     async openLane(wanted) {
       const { workspace, repository } = await needOpened();
@@ -115,6 +123,8 @@ interface Opened {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
   readonly committer: Committer;
+  /** The commit that the job checked out; null: there is none yet. */
+  readonly startHead: ObjectId | null;
   /** Puts back what git cannot do without, should the agent have broken it. */
   readonly repair: () => Promise<void>;
 }
@@ -124,7 +134,7 @@ async function open({ folder, workFolder, rules, identity, env, remote }: Reposi
   if ('why' in workspace) return workspace;
   const repository = await createPrivateRepository(workspace, { workFolder, env, hide: [remote.token, basicCredentials(remote.token)] });
   const inspection = createInspection(repository.git, { ...rules, secretValues: [...rules.secretValues, remote.token] });
-  return { workspace, repository, committer: { repository, inspection, identity }, repair: await createWorkspaceRepair(workspace) };
+  return { workspace, repository, committer: { repository, inspection, identity }, startHead: await headOf(workspace), repair: await createWorkspaceRepair(workspace) };
 }
 
 function notAWorkTree(folder: string, why: string): string {

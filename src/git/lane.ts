@@ -2,6 +2,7 @@ import type { ObjectId } from '../core/evidence.ts';
 import type { LaneStart, OpenedLane } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { lastWords } from './git.ts';
+import { treeOf } from './objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { readWorkTree } from './work-tree.ts';
 import { headOf, placeBranch, refOf, type Workspace } from './workspace.ts';
@@ -18,31 +19,31 @@ export interface WantedLane {
   readonly start: LaneStart;
 }
 
-/** `variables` authenticate at `url`; `workedOn`: this run had a lane open before. */
-export interface LaneSource {
+/** Where branches are fetched from; `variables` authenticate at `url`. */
+export interface BranchSource {
   readonly workspace: Workspace;
   readonly repository: PrivateRepository;
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
+}
+
+/** `workedOn`: this run had a lane open before. */
+export interface LaneSource extends BranchSource {
   readonly workedOn: boolean;
 }
 
 /** Fetches the base branch and, to continue it, the lane's branch; then checks the lane's branch out. */
 export async function openLane(source: LaneSource, wanted: WantedLane): Promise<{ readonly lane: Lane; readonly answer: OpenedLane }> {
-  const { workspace, repository } = source;
+  const { repository } = source;
   const { git } = repository;
   const { branch, baseBranch, start } = wanted;
   await repository.seal();
   for (const name of [branch, baseBranch]) await checkName(source, name);
 
-  const old = await headOf(workspace);
-  // What is there already need not be fetched again.
-  if (old !== null) await git.answer(['update-ref', 'refs/ralph/start', old]);
+  await keepStart(source);
   const base = await fetchBranch(source, { branch: baseBranch, ref: 'refs/ralph/base', what: 'The base branch (input base-branch)' });
   const remoteHead = start.kind === 'continue' ? await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' }) : null;
-  if (start.kind === 'continue' && remoteHead !== start.remoteHead) {
-    throw new UserError('infrastructure', `Branch ${branch} moved from ${start.remoteHead} to ${remoteHead ?? 'nothing'} while this run began; another run or a person pushed to it. Run again; set "concurrency" in the workflow so that runs wait for each other.`);
-  }
+  if (start.kind === 'continue' && remoteHead !== start.remoteHead) throw moved(branch, start.remoteHead, remoteHead);
   const tip = remoteHead ?? base;
 
   await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
@@ -54,13 +55,32 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
   };
 }
 
-async function checkName({ repository }: LaneSource, name: string): Promise<void> {
+/** Fetches the branch of a lane without checking it out, unless its tip is here already. */
+export async function fetchLane(source: BranchSource, { branch, head }: { readonly branch: string; readonly head: ObjectId }): Promise<void> {
+  if ((await treeOf(source.repository.git, head)) !== null) return;
+  await checkName(source, branch);
+  await keepStart(source);
+  const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' });
+  if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
+}
+
+/** What is there already need not be fetched again. */
+async function keepStart({ workspace, repository }: BranchSource): Promise<void> {
+  const old = await headOf(workspace);
+  if (old !== null) await repository.git.answer(['update-ref', 'refs/ralph/start', old]);
+}
+
+function moved(branch: string, from: ObjectId, to: ObjectId | null): UserError {
+  return new UserError('infrastructure', `Branch ${branch} moved from ${from} to ${to ?? 'nothing'} while this run began; another run or a person pushed to it. Run again; set "concurrency" in the workflow so that runs wait for each other.`);
+}
+
+async function checkName({ repository }: BranchSource, name: string): Promise<void> {
   const { exitCode } = await repository.git.answer(['check-ref-format', '--branch', name]);
   if (exitCode !== 0) throw new UserError('configuration', `"${name}" cannot be the name of a branch. Check the inputs branch-prefix and base-branch.`);
 }
 
 /** By URL and with a header of this one command: what the workspace's config says about remotes is not asked. */
-async function fetchBranch({ repository, url, variables }: LaneSource, { branch, ref, what }: { branch: string; ref: string; what: string }): Promise<ObjectId> {
+async function fetchBranch({ repository, url, variables }: BranchSource, { branch, ref, what }: { branch: string; ref: string; what: string }): Promise<ObjectId> {
   const fetched = await repository.git.answer(['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', url, `+refs/heads/${branch}:${ref}`], { variables });
   if (fetched.exitCode === 0) return await repository.git.text(['rev-parse', '--verify', `${ref}^{commit}`]);
   if (/couldn't find remote ref/i.test(fetched.stderr)) throw new UserError('configuration', `${what}, "${branch}", does not exist in ${url}. Push it first, or name another one.`);

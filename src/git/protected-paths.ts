@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { taskFilePaths } from '../core/tasks/file-task.ts';
 
 /** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
 const protectedGlobs = [
@@ -12,8 +13,8 @@ const protectedGlobs = [
 /** The loop's own files; everything else under `.ralph/` is the user's. */
 const loopState = matcher(['.ralph/state', '.ralph/state/**', '.ralph/logs', '.ralph/logs/**', '.ralph/status.json', '.ralph/journal*.jsonl', '.ralph/progress.json']);
 
-/** The agent's notebook and its checklist: published like any file, but a change of them alone is no progress. */
-export const agentNotes: readonly string[] = ['.ralph/learnings.md', '.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'];
+/** The agent's notebook and the files of tasks, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
+export const agentNotes: readonly string[] = ['.ralph/learnings.md', '.ralph/learnings_archive.md', '.ralph/prd_archive.json', ...Object.values(taskFilePaths).flat()];
 
 /** True for files that are neither measured nor ever committed. */
 export function isLoopState(path: string): boolean {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../core/evidence.ts';
-import type { Log, PushResult, Remote } from '../ports.ts';
+import type { BranchDeleted, Log, PushResult, Remote } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { withBareRepository } from './bare-repository.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from './git.ts';
@@ -33,6 +33,7 @@ export function createRemote(options: RemoteOptions): Remote {
     branches: (prefix) => withPushRepository(options, (git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
     push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
+    deleteMerged: (merged) => withPushRepository(options, (git) => deleteMerged(git, options, merged)),
   };
 }
 
@@ -84,7 +85,7 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   if (start.kind === 'restart' && there.tip !== null) {
     log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it anew.`);
     // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
-    const removed = await git.answer(['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${start.mergedHead}`, url, `:${ref}`], network);
+    const removed = await remove(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
   }
   const obstacle = await send(git, { url, ref, network }, commit);
@@ -92,6 +93,29 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   if (after.tip === commit) return { kind: 'pushed' };
   if (obstacle !== null && isExpected(after.tip, start)) return rejected(obstacle);
   return await rescue(git, options, { branch, commit, tip: after.tip });
+}
+
+async function deleteMerged(git: Git, options: RemoteOptions, { branch, head }: Parameters<Remote['deleteMerged']>[0]): Promise<BranchDeleted> {
+  const { url, branchPrefix } = options;
+  const ref = `refs/heads/${branch}`;
+  const place = { url, ref, network: networkOf(options) };
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix) return rejected(`"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`);
+  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return { kind: 'gone' };
+  const there = await readRemote(git, place);
+  if (there.defaultBranch === branch) return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+  if (there.tip === null) return { kind: 'gone' };
+  if (there.tip !== head) return { kind: 'moved' };
+  const removed = await remove(git, place, head);
+  if (removed.exitCode === 0) return { kind: 'deleted' };
+  // Another run, a person or GitHub itself was faster.
+  const { tip } = await readRemote(git, place);
+  if (tip === null) return { kind: 'gone' };
+  return tip === head ? rejected(explainRefusal(wordsOf(removed))) : { kind: 'moved' };
+}
+
+/** Deletes the branch, if `tip` is still its tip. */
+function remove(git: Git, { url, ref, network }: Question & { readonly ref: string }, tip: ObjectId): Promise<GitAnswer> {
+  return git.answer(['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${tip}`, url, `:${ref}`], network);
 }
 
 /** The lane's branch is somebody else's now: keeps the finished iterations on a branch of their own, which no lane is called. */
@@ -114,7 +138,7 @@ async function send(git: Git, { url, ref, network }: Question & { readonly ref: 
   return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : lostCommits;
 }
 
-function rejected(why: string): PushResult {
+function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
   return { kind: 'rejected', why };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, lstat, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ObjectId } from '../core/evidence.ts';
 import { indexLine } from './objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
@@ -39,12 +39,15 @@ export async function readWorkTree(repository: PrivateRepository, workspace: Wor
 
 /** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
 export async function withoutNotes(repository: PrivateRepository, workspace: Workspace, tree: ObjectId): Promise<ObjectId> {
-  const found = await Promise.all(agentNotes.map((path) => lstat(join(workspace.top, path)).then(() => true, () => false)));
+  const found = await Promise.all(agentNotes.map((path) => lstat(join(workspace.top, path.includes('*') ? dirname(path) : path)).then(() => true, () => false)));
   if (!found.includes(true)) return tree;
+  const notes = agentNotes.map((path) => `:(top,glob)${path}`);
   return await repository.withIndex('empty', async (indexFile) => {
     const variables = { GIT_INDEX_FILE: indexFile };
     await repository.git.text(['read-tree', tree], { variables });
-    await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], { input: agentNotes.map((path) => `${path}\0`).join(''), variables });
+    const listed = await repository.git.records(['ls-files', '-z', '--cached', '--', ...notes], { variables });
+    if (listed.length === 0) return tree;
+    await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], { input: listed.map((path) => `${path}\0`).join(''), variables });
     return await repository.git.text(['write-tree'], { variables });
   });
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal.ts';
-import type { Agent, Clock, Log, Repository, Verifier } from '../ports.ts';
+import type { Agent, Clock, Log, Repository, StateStore, Verifier, WorkFiles } from '../ports.ts';
 import type { Work } from './work.ts';
 
 /** What the loop needs of the world. */
@@ -12,6 +12,8 @@ export interface LoopRun {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;
+  /** The lane's orders as they are now. */
+  readonly ordersNow: StateStore['orders'];
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   readonly runId: string;
@@ -19,6 +21,7 @@ export interface LoopRun {
   readonly promptTemplate: string;
   /** The agent's notebook, as it is now; empty when there is none. */
   readonly readLearnings: () => Promise<string>;
+  readonly files: WorkFiles;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
   /** Tells people of a finished iteration. */

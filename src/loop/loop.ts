@@ -1,10 +1,12 @@
-import { nextStep, startRun, type RunSoFar } from '../core/decide.ts';
+import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/decide.ts';
 import { serializeEnd, serializeStart } from '../core/journal.ts';
 import { resetSession } from '../core/session.ts';
 import type { LaneState } from '../core/state.ts';
 import type { Intake } from '../gate/intake.ts';
 import { iterate } from './iteration.ts';
+import { createStopPoll } from './stop-poll.ts';
 import type { LoopRun } from './loop-run.ts';
+import { tidy } from './tidy.ts';
 import type { Work } from './work.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
@@ -13,14 +15,15 @@ type WorkIntake = Extract<Intake, { kind: 'work' }>;
 export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
   let work = begin(run, intake, await admitTranscript(run, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
+  const whoStops = createStopPoll(run);
   const giveBack = await run.repository.hideCredentials();
   try {
     for (;;) {
-      const now = run.clock.now();
-      const cancelled = run.signal.aborted;
-      const step = nextStep({ state: work.state, tasks: work.tasks, run: { ...soFar, cancelled }, policy: run.config.policy, now });
+      let { step, now, cancelled } = decide(run, { work, soFar });
+      // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
+      if (step.kind === 'iterate' && soFar.iterations > 0) ({ step, now, cancelled } = decide(run, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
       if (step.kind === 'stop') {
-        work = { ...work, outcome: step.outcome, endedAt: now };
+        work = { ...(await tidy(run, work)), outcome: step.outcome, endedAt: now };
         run.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }));
         run.record(work);
         return work;
@@ -30,6 +33,12 @@ export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
   } finally {
     await giveBack();
   }
+}
+
+function decide({ clock, signal, config }: LoopRun, { work: { state, tasks }, soFar }: { readonly work: Work; readonly soFar: RunSoFar }): { readonly step: NextStep; readonly now: number; readonly cancelled: boolean } {
+  const now = clock.now();
+  const cancelled = signal.aborted;
+  return { step: nextStep({ state, tasks, run: { ...soFar, cancelled }, policy: config.policy, now }), now, cancelled };
 }
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */

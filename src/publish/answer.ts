@@ -1,7 +1,7 @@
 import type { Intake } from '../gate/intake.ts';
 import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
-import type { PublishRun } from './publish.ts';
+import type { PublishRun } from './publish-run.ts';
 import { reportOfEnd } from './report-of.ts';
 
 /** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
@@ -13,6 +13,7 @@ export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { k
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   // A run that ended before it had restored a lane knows nothing of one.
   const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
-  const body = renderAnswer(answer.text, report, view);
+  const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
+  const body = renderAnswer(answer.text, report, { view, notice });
   await run.forge.upsertComment(answer.thread, answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER, redact(body));
 }

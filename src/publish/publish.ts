@@ -5,37 +5,20 @@ import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/settle.ts';
 import { mapTexts } from '../core/redact.ts';
 import { serializeState, type LaneState } from '../core/state.ts';
-import { issueOfTask } from '../core/tasks/task.ts';
 import type { Work } from '../loop/work.ts';
-import type { BudgetStore, Clock, Forge, Log, PullRequest, PushResult, Released, Remote, StateStore } from '../ports.ts';
+import type { PullRequest, PushResult, Released } from '../ports.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pull-request.ts';
-import { doneTasks, type RunReport, type SavedReport } from '../report/run-report.ts';
-import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
+import type { RunReport, SavedReport } from '../report/run-report.ts';
 import { UserError } from '../user-error.ts';
+import { publishComments } from './comments.ts';
+import { textOf } from './error-text.ts';
+import { labelWishes, publishLabels } from './labels.ts';
+import type { PublishRun } from './publish-run.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */
 const KEPT_CACHES = 2;
-
-/** What the publisher needs of the world. No code of the repository runs here. */
-export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
-  readonly forge: Forge;
-  readonly remote: Remote;
-  readonly store: StateStore;
-  readonly budget: BudgetStore | null;
-  /** UUID of this run's process tree, by which it finds what it reserved. */
-  readonly mark: string;
-  readonly runUrl: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Text → the same text without secrets. */
-  readonly redact: (text: string) => string;
-  /** Copies the session's transcript to a folder that is stored with the state; null when there is none. */
-  readonly exportSession: (sessionId: string) => Promise<string | null>;
-  /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
-  readonly stepWithinMs: number | null;
-}
 
 /** `lane`: whether saving the state gave it back. */
 export interface Published {
@@ -57,7 +40,7 @@ export async function publish(run: PublishRun, finished: Work): Promise<Publishe
   const { saved, lane } = await saveState(run, work, end);
   await settleUsage(run, work);
   const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
-  const [warnings] = await Promise.all([publishComments(run, report), saved.kind === 'saved' ? tidyCaches(run, work) : null]);
+  const [warnings] = await Promise.all([tellIssues(run, { work, report }), saved.kind === 'saved' ? tidyCaches(run, work) : null]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
 
@@ -83,7 +66,7 @@ async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outco
 
 /** A remote that cannot be reached has taken nothing either. */
 function rejectedBy(error: unknown): PushResult {
-  return { kind: 'rejected', why: error instanceof Error ? error.message : String(error) };
+  return { kind: 'rejected', why: textOf(error) };
 }
 
 /** Whether all commits of the work reached the remote. */
@@ -165,7 +148,7 @@ async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pul
 async function exportSession(run: PublishRun, { session }: LaneState): Promise<string | null> {
   if (session === null) return null;
   return within(run.stepWithinMs, run.exportSession(session.id)).catch((error: unknown) => {
-    run.log.warning(`The session is not kept, so the next run starts a new one: ${error instanceof Error ? error.message : String(error)}`);
+    run.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
     return null;
   });
 }
@@ -182,29 +165,11 @@ async function settleUsage({ budget, mark, clock, log }: PublishRun, work: Work)
   if (settled?.kind === 'unavailable') log.warning(`What this run used could not be told to the repository's counters: ${settled.why}. What it had reserved counts instead, for an hour, and its money for the day.`);
 }
 
-/** One sticky comment on each issue that was worked on, and on the pull request. What fails here is a warning: the work itself is safe. */
-async function publishComments(run: PublishRun, report: RunReport): Promise<string[]> {
-  // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
-  const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
-  const worked = new Set(catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId));
-  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).flatMap(({ task }) => {
-    const thread = issueOfTask(task);
-    return thread === null ? [] : [{ thread, taskId: task.id as string | null }];
-  });
-  const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
-  const warnings: string[] = [];
-  const warn = (what: string) => (error: unknown): void => {
-    if (!(error instanceof UserError)) throw error;
-    warnings.push(`${what} could not be written: ${error.message}`);
-    run.log.warning(warnings.at(-1) ?? '');
-  };
-  const writeAll = async (): Promise<void> => {
-    for (const { thread, taskId } of [...issues, ...pull]) {
-      await run.forge.upsertComment(thread, STATUS_MARKER, run.redact(renderStatusComment(report, taskId))).catch(warn(`The status comment on #${String(thread)}`));
-    }
-  };
-  await within(run.stepWithinMs, writeAll()).catch(warn('Some of the status comments'));
-  return warnings;
+/** Comments and labels. What fails here is a warning: the work itself is safe. */
+async function tellIssues(run: PublishRun, { work, report }: { readonly work: Work; readonly report: RunReport }): Promise<readonly string[]> {
+  const { notices } = work.notes;
+  const { told, warnings } = await publishComments(run, report, notices);
+  return [...warnings, ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, told })))];
 }
 
 function frameOf({ config, context, clock, redact }: PublishRun): ReportFrame {

@@ -1,11 +1,13 @@
 import type { Config, RunContext } from '../config/config.ts';
 import { view } from '../core/circuit.ts';
+import { QUEUE } from '../core/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/redact.ts';
 import { callsRemaining } from '../core/windows.ts';
 import type { Intake } from '../gate/intake.ts';
 import type { Work } from '../loop/work.ts';
 import type { PullRequest } from '../ports.ts';
+import { MAX_UNLISTED, parseHiddenStatus } from '../report/status-json.ts';
 import { reportWithoutLane, type RunReport, type SavedReport } from '../report/run-report.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
@@ -25,6 +27,8 @@ export function reportOfWork(frame: ReportFrame, work: Work, published: { readon
     ...reportOfLane(frame, work),
     ...published,
     lane: work.lane.id,
+    unlisted: unlistedTasks(work),
+    taskSources: sourcesOf(frame, work.lane.id),
     branch: work.lane.branch,
     baseBranch: work.lane.baseBranch,
     iterations: work.journal,
@@ -44,12 +48,13 @@ export function reportOfWork(frame: ReportFrame, work: Work, published: { readon
 /** The report of a run that the gate ended. */
 export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 'end' }>, startedAt: number): RunReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const base = { ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }), warnings: notes.warnings, policy: frame.config.policy, taskLabel: frame.config.taskLabel };
+  const base = { ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }), warnings: notes.warnings, policy: frame.config.policy, taskLabel: frame.config.taskLabel, taskSources: sourcesOf(frame, lane?.id ?? state?.lane ?? QUEUE) };
   if (state === null) return mapTexts(base, frame.redact);
   const report: RunReport = {
     ...base,
     ...reportOfLane(frame, { state, tasks, notes, outcome }),
     lane: lane?.id ?? state.lane,
+    taskSources: base.taskSources,
     branch: lane?.branch ?? frame.config.branchPrefix + state.lane,
     baseBranch: lane?.baseBranch ?? null,
     pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
@@ -77,6 +82,21 @@ function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick
 function factsOf({ context, now }: ReportFrame, outcome: Outcome): Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'> {
   const { owner, repo } = context.repository;
   return { outcome, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, runUrl: context.runUrl, startedAt: now, endedAt: now };
+}
+
+/** An issue's own lane looks at its issue alone. */
+function sourcesOf({ config }: ReportFrame, lane: string): readonly string[] {
+  return lane === QUEUE ? config.taskSources : ['issues'];
+}
+
+/** The pull request itself remembers which tasks it has work of: the lane's state also knows those that were merged long ago. */
+function unlistedTasks({ lane, tasks }: Work): RunReport['unlisted'] {
+  const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
+  if (before.kind !== 'found') return [];
+  const isListed = new Set(tasks.map(({ id }) => id));
+  // What is done in a file leaves it: it is archived, or a person tidied up.
+  const begun = before.status.tasks.filter(({ issue, state, attempts }) => (issue !== null && state === 'done') || (state !== 'done' && attempts > 0));
+  return [...(before.status.unlisted ?? []), ...begun.map(({ id }) => id)].filter((id) => !isListed.has(id) && /^[\w.-]{1,80}$/.test(id)).slice(-MAX_UNLISTED);
 }
 
 function sessionWord({ state, stateBefore, journal }: Work): string {

@@ -34,6 +34,19 @@ export function formatTokens(tokens: number): string {
   return tokens < 999_950 ? `${(tokens / 1000).toFixed(1)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
 }
 
+/** `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.` Empty when none was sent. */
+export function apiUsageLine({ sent, limit, remaining, resetAt }: { readonly sent: number; readonly limit: number | null; readonly remaining: number | null; readonly resetAt: number | null }): string {
+  if (sent === 0) return '';
+  const until = resetAt === null ? '' : ` until ${new Date(resetAt).toISOString().slice(11, 16)} UTC`;
+  const left = remaining === null ? '' : `; ${grouped(remaining)}${limit === null ? '' : ` of ${grouped(limit)}`} left${until}`;
+  return `GitHub API: ${grouped(sent)} request${sent === 1 ? '' : 's'}${left}.`;
+}
+
+/** `1,000`. */
+function grouped(number: number): string {
+  return number.toLocaleString('en-US');
+}
+
 /** `1 file`, `2 files`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;

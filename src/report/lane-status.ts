@@ -50,7 +50,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   return [
     tasks.length === 0 ? `No open issue has the label ${style.code(view.taskLabel, 60)}.` : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
     ...(current === undefined ? [] : [`${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`]),
-    ...(working === null ? [] : [`A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? '; it goes on to its end' : ''}`]),
+    ...(working === null ? [] : [`A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`]),
     ...(state?.pause ? [`Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`] : []),
     ...(state?.park ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`] : []),
     `Circuit: ${circuitWord(view, style)}`,
@@ -76,19 +76,25 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 function receiptLines(view: LaneView, style: Style): readonly string[] {
   const { receipt, working } = view;
   if (receipt === null) return [];
-  const tail = working === null ? '' : ` The ${style.link('run', working.runUrl)} that works now goes on to its end; the order holds from the next one on.`;
+  const ends = receipt.order === 'stop' ? 'ends after its running iteration.' : 'goes on to its end; the order holds from the next one on.';
+  const tail = working === null ? '' : ` The ${style.link('run', working.runUrl)} that works now ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
 
 function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, style: Style): string {
-  const whose = lane === QUEUE ? `${style.own(QUEUE)}: all issues without a branch of their own` : style.code(lane, 60);
+  const whose = lane === QUEUE ? `${style.own(QUEUE)}: all tasks without a branch of their own` : style.code(lane, 60);
   switch (order) {
-    case 'pause': {
-      const by = changed ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
-      return `${style.strong(changed ? 'Paused' : 'Paused already')}${by}: no run of this lane (${whose}) works until ${style.own('/ralph resume')}.`;
+    case 'pause':
+    case 'stop': {
+      // A stop of a lane that was paused before is not by whoever paused it.
+      const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
+      const word = order === 'stop' ? 'Stopped' : 'Paused';
+      return `${style.strong(changed ? word : 'Paused already')}${by}: no run of this lane (${whose}) works until ${style.own('/ralph resume')}.`;
     }
     case 'resume':
       return changed ? `${style.strong('Resumed')}: the pause of this lane (${whose}) is over.` : `${style.strong('Nothing to resume')}: the lane is not paused.`;
+    case 'retry':
+      return changed ? `${style.strong('Kept for another try')}: what failed or was blocked gets all its iterations again.` : `${style.strong('Nothing to try again')}: no such task failed or is blocked.`;
     case 'reset-circuit':
       return changed ? style.strong('Circuit closed.') : style.strong('The circuit was closed already.');
     case 'reset-session':

@@ -1,6 +1,11 @@
 import type { CircuitReason, Outcome, ParkReason } from '../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from './format.ts';
 import { doneTasks, type RunReport } from './run-report.ts';
+import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
+import { heldLines, stuckLines } from './waiting.ts';
+
+/** So many waiting tasks the headline names. */
+const shownWaiting = 5;
 
 /** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
 export interface OutcomeText {
@@ -20,19 +25,17 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
-      return {
-        title: 'Blocked',
-        what: `A person has to help: ${blockedTasks(report)}.`,
-        next: 'Read what the agent says of each task below, answer in the issue text, and put the label on again.',
-      };
+      return { title: 'Blocked', what: blockedTasks(report), next: unblocking(report) };
     case 'parked':
       return parked(outcome, report);
     case 'limit':
       return limited(outcome.reason, report);
     case 'idle':
-      return idle(outcome.reason, report);
+      return outcome.reason === 'noted' ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' } : idle(outcome.reason, report);
     case 'paused':
-      return { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) };
+      return report.iterations.length === 0
+        ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
+        : { title: 'Stopped', what: `Stopped by ${outcome.by} after ${count(report.iterations.length, 'iteration')} of this run.`, next: `${resumption(outcome.by, report)}${kept(report)}` };
     case 'refused':
       return outcome.reason === 'another_run'
         ? { title: 'Refused: another run', what: outcome.message, next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.` }
@@ -97,7 +100,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       return {
         title: 'Halted: only tests',
         what: `${report.policy?.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
-        next: 'Say in the issue what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
+        next: 'Say in the task what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
       };
     case 'safety':
       return {
@@ -181,13 +184,14 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
   };
 }
 
-function idle(reason: Extract<Outcome, { kind: 'idle' }>['reason'], report: RunReport): OutcomeText {
+function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'noted'>, report: RunReport): OutcomeText {
   const label = report.taskLabel === null ? 'the task label' : `the label \`${report.taskLabel}\``;
+  const places: TaskPlaces = { sources: report.taskSources, label };
   switch (reason) {
     case 'no_tasks':
-      return { title: 'Idle', what: `Nothing to do: no open issue has ${label}.`, next: `Put ${label} on an issue that an agent should work on.` };
+      return { title: 'Idle', what: `Nothing to do: ${noTasks(places)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`, next: sentence(taskInvitation(places)) };
     case 'all_done':
-      return { title: 'Idle', what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`, next: `Merge the pull request, or put ${label} on another issue.` };
+      return { title: 'Idle', what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`, next: `Merge the pull request. For more work, ${taskInvitation(places)}.` };
     case 'not_for_us':
       return { title: 'Not for Ralph', what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`, next: 'Nothing to do.' };
     case 'answered':
@@ -195,9 +199,28 @@ function idle(reason: Extract<Outcome, { kind: 'idle' }>['reason'], report: RunR
   }
 }
 
-function blockedTasks(report: RunReport): string {
-  const stuck = report.tasks.filter(({ progress }) => progress.state === 'blocked' || progress.state === 'failed');
-  return stuck.length === 0 ? 'the agent says twice in a row that it cannot go on' : `${count(stuck.length, 'task')} cannot go on without one`;
+/** Which tasks wait for what: the first five, each in a line of its own. */
+function blockedTasks({ tasks }: RunReport): string {
+  const waiting = [...stuckLines(tasks), ...heldLines(tasks)];
+  if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
+  const more = waiting.length - shownWaiting;
+  return [
+    `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,
+    ...waiting.slice(0, shownWaiting).map((line) => `- ${line}`),
+    ...(more > 0 ? [`- … and ${more} more`] : []),
+  ].join('\n');
+}
+
+function unblocking({ tasks, lane }: RunReport): string {
+  const has = (state: string): boolean => tasks.some(({ progress }) => progress.state === state);
+  const held = tasks.some(({ task, progress }) => task.hold !== null && progress.state !== 'done');
+  const where = lane === null || lane === 'queue' ? 'on the pull request or on the issue' : 'on the issue';
+  if (!has('failed') && !has('blocked') && held) return 'Do for each task what stands there; the next run looks again.';
+  return `Answer what the agent asks, in the task's text or in a comment on its issue; then comment \`/ralph retry\` ${where}.`;
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 function deniedTools(report: RunReport): string {

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../core/journal.ts';
 import type { Verification } from '../core/evidence.ts';
-import { count, formatCost, formatDuration, formatTokens } from './format.ts';
+import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from './format.ts';
 import { cap, flatten } from '../core/plain-text.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { laneStatusLines } from './lane-status.ts';
@@ -46,6 +46,7 @@ export function renderClosingBlock(report: RunReport): string {
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => cap(flatten(line), 1000)),
     ...(report.laneView === null ? numberLines(report) : laneStatusLines(report.laneView)),
+    report.requests === null ? '' : apiUsageLine(report.requests),
     `next: ${flatten(next)}`,
   ];
   return lines.filter((line) => line !== '').join('\n');

@@ -4,7 +4,7 @@ import { plainTitle } from '../core/plain-text.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { code, link, table, text } from './markdown.ts';
 import { doneTasks, iterationsOn, startedTasks, waitingTasks, type RunReport, type TaskReport } from './run-report.ts';
-import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, taskLink, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
+import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, taskLink, unlistedLine, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
@@ -39,7 +39,8 @@ export function renderPullRequestBody(report: RunReport): string {
 function workSection(report: RunReport): string {
   const started = startedTasks(report).map((task) => taskItem(task, report));
   const waiting = waitingTasks(report).map(({ task }) => text(task.title, 80));
-  const items = [...someOf(started, 40), ...(waiting.length > 0 ? [`Not started: ${someOf(waiting, 10).join('; ')}`] : [])];
+  const gone = unlistedLine(report);
+  const items = [...someOf(started, 40), ...(waiting.length > 0 ? [`Not started: ${someOf(waiting, 10).join('; ')}`] : []), ...(gone === '' ? [] : [gone])];
   if (items.length === 0) return '';
   return [`### What was done`, items.map((item) => `- ${item}`).join('\n')].join('\n\n');
 }

@@ -6,7 +6,7 @@ import type { Receipt } from '../gate/intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LaneId, LaneState } from '../core/state.ts';
-import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import type { Task, TaskId, TaskProgress } from '../core/tasks/task.ts';
 
 /** Everything a reader may see of one run. Agent text in it is redacted; `null` means "the run ended before this was known". */
 export interface RunReport {
@@ -19,6 +19,8 @@ export interface RunReport {
   readonly pullRequest: { readonly number: number; readonly url: string } | null;
   /** Every admitted task of the lane, in the order of work. */
   readonly tasks: readonly TaskReport[];
+  /** Tasks that this branch has work of and that are not listed any more: closed by hand, without the label, deleted from their file. */
+  readonly unlisted: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
   readonly circuit: CircuitWord | null;
@@ -36,6 +38,8 @@ export interface RunReport {
   readonly verifyCommands: readonly string[];
   readonly policy: Policy | null;
   readonly taskLabel: string | null;
+  /** Where the run looks for tasks: `issues`, `plan`, `prd`, `beads`. */
+  readonly taskSources: readonly string[];
   readonly agent: { readonly name: string; readonly version: string } | null;
   /** `https://github.com/owner/repo`, for links to commits. */
   readonly repositoryUrl: string;
@@ -44,6 +48,8 @@ export interface RunReport {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly warnings: readonly string[];
+  /** What the run asked of GitHub's API. */
+  readonly requests: ApiUsage | null;
   /** The lane as whoever gave a command asked to see it; null in a run that worked or was asked nothing. */
   readonly laneView: LaneView | null;
 }
@@ -78,6 +84,14 @@ export interface TaskReport {
   readonly progress: TaskProgress;
 }
 
+/** HTTP requests sent, and what GitHub said that the token has left of its hour; null where it did not say. `resetAt` in ms. */
+export interface ApiUsage {
+  readonly sent: number;
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly resetAt: number | null;
+}
+
 export type CircuitWord = 'closed' | 'half-open' | 'open';
 
 /** `where` is the store that holds the copy, e.g. `cache`. */
@@ -104,6 +118,7 @@ export function reportWithoutLane(facts: RunFacts): RunReport {
     headSha: null,
     pullRequest: null,
     tasks: [],
+    unlisted: [],
     iterations: [],
     circuit: null,
     callsRemaining: null,
@@ -116,8 +131,10 @@ export function reportWithoutLane(facts: RunFacts): RunReport {
     verifyCommands: [],
     policy: null,
     taskLabel: null,
+    taskSources: [],
     agent: null,
     warnings: [],
+    requests: null,
     laneView: null,
   };
 }

@@ -1,9 +1,10 @@
 import type { Verification } from '../core/evidence.ts';
 import { nameOfTask, type Task, type TaskProgress } from '../core/tasks/task.ts';
-import { formatCost, formatDuration, formatTokens } from './format.ts';
+import { count, formatCost, formatDuration, formatTokens } from './format.ts';
 import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { discrepancies, lastVerification, placesWord, type RunReport } from './run-report.ts';
+import { heldLines } from './waiting.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
 export interface Section {
@@ -82,6 +83,20 @@ export function verificationWord(verification: Verification): string {
 /** A short commit id that leads to the commit. */
 export function commitLink(sha: string, report: RunReport): string {
   return /^[0-9a-f]{7,64}$/.test(sha) ? link(`\`${sha.slice(0, 7)}\``, `${report.repositoryUrl}/commit/${sha}`) : code(sha, 64);
+}
+
+/** What open tasks wait for that no agent has failed at. */
+export function waitingSection(report: RunReport): string {
+  const unchecked = report.tasks.filter(({ task }) => task.hold === 'unchecked').length;
+  const more = unchecked === 0 ? [] : [`${count(unchecked, 'task')} so far down the queue that this run did not look who approved them`];
+  return list('What tasks wait for', [...heldLines(report.tasks).map((line) => prose(line, 300)), ...more]);
+}
+
+/** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
+export function unlistedLine({ unlisted }: RunReport): string {
+  if (unlisted.length === 0) return '';
+  const names = someOf(unlisted.map((id) => code(id, 80)), 10).join(', ');
+  return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
 /** Claims that the evidence contradicted. */

@@ -1,13 +1,15 @@
-import type { Answer } from '../gate/intake.ts';
-import type { TaskId } from '../core/tasks/task.ts';
+import type { Answer, ApprovalNotice } from '../gate/intake.ts';
+import { issueOfTask, type TaskId } from '../core/tasks/task.ts';
 import { count, formatCost, formatInstant } from './format.ts';
 import { renderLaneStatus } from './lane-status.ts';
 import { cap, flatten } from '../core/plain-text.ts';
-import { code, link, prose } from './markdown.ts';
+import { code, link, prose, text } from './markdown.ts';
+import { renderApprovalNotice } from './approval-notice.ts';
 import { COMMANDS, nearestCommand } from '../core/command.ts';
 import { tasksBar } from './progress-bar.ts';
 import { doneTasks, iterationsOn, type LaneView, type RunReport, type TaskReport } from './run-report.ts';
-import { commitLink, headline, stateWord, verificationWord, warningSection } from './sections.ts';
+import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
+import { renderStuckTask, stuckTasks } from './stuck.ts';
 
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
@@ -15,8 +17,8 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 /** First line of the one refusal in a thread: it does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
-/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). */
-export function renderStatusComment(report: RunReport, taskId: TaskId | null): string {
+/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
+export function renderStatusComment(report: RunReport, taskId: TaskId | null, notice: ApprovalNotice | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const where = [
     ...(report.pullRequest === null || taskId === null ? [] : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
@@ -25,6 +27,9 @@ export function renderStatusComment(report: RunReport, taskId: TaskId | null): s
   ];
   return [
     STATUS_MARKER,
+    ...noticeOf(notice, report.taskLabel),
+    // What a person must do comes before what the run did.
+    ...stuckIn(report, task),
     headline(report),
     ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
@@ -34,10 +39,10 @@ export function renderStatusComment(report: RunReport, taskId: TaskId | null): s
   ].join('\n\n');
 }
 
-/** The answer to a label or a `/ralph` comment, to be upserted under its first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). */
-export function renderAnswer(answer: Answer['text'], report: RunReport, view: LaneView | null): string {
+/** The answer to a label or a `/ralph` comment, to be upserted under its first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
+export function renderAnswer(answer: Answer['text'], report: RunReport, { view, notice }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null }): string {
   const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
-  const why = [...(asAsked ? [] : [headline(report)]), ...(report.warnings.length === 0 ? [] : [warningSection(report)])];
+  const why = [...noticeOf(notice, report.taskLabel), ...(asAsked ? [] : [headline(report)]), ...(report.warnings.length === 0 ? [] : [warningSection(report)])];
   const status = view === null ? [`<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`] : [renderLaneStatus(view)];
   switch (answer.kind) {
     case 'status':
@@ -45,8 +50,19 @@ export function renderAnswer(answer: Answer['text'], report: RunReport, view: La
     case 'help':
       return [STATUS_MARKER, ...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':
-      return [REFUSAL_MARKER, report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`].join('\n\n');
+      return [REFUSAL_MARKER, report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`, ...noticeOf(notice, report.taskLabel)].join('\n\n');
   }
+}
+
+/** On an issue its own task; on the pull request those that have no issue to be told on. */
+function stuckIn(report: RunReport, task: TaskReport | null): readonly string[] {
+  if (task !== null) return [renderStuckTask(task, report)].filter((told) => told !== '');
+  const others = stuckTasks(report).filter((one) => issueOfTask(one.task) === null).slice(0, 5);
+  return others.map((one) => `${taskLink(one.task)}: ${text(one.task.title, 120)}\n\n${renderStuckTask(one, report)}`);
+}
+
+function noticeOf(notice: ApprovalNotice | null, taskLabel: string | null): readonly string[] {
+  return notice === null ? [] : [renderApprovalNotice(notice, taskLabel ?? 'ralph')];
 }
 
 function help(word: string, view: LaneView | null): string {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cap } from '../core/plain-text.ts';
-import { issueOfTask } from '../core/tasks/task.ts';
+import { issueOfTask, nameOfTask, taskHolds } from '../core/tasks/task.ts';
 import { discrepancies, doneTasks, lastVerification, resumeInstant, type RunReport, type TaskReport } from './run-report.ts';
 
 const instant = z.iso.datetime();
@@ -23,14 +23,17 @@ export const ralphStatusSchema = z.object({
   tasks: z.array(
     z.object({
       id: z.string(),
-      issue: whole.nullable(),
+      issue: whole.nullable().describe('null for a task of a file.'),
+      source: z.object({ kind: z.enum(['issue', 'plan', 'prd', 'beads']), name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.') }).optional(),
       title: z.string(),
       state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
+      hold: z.enum(taskHolds).nullable().optional().describe('Why it may not be worked although it is open; null: nothing is in the way.'),
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
     }),
   ),
   tasksOmitted: whole.describe('Tasks left out of `tasks` to stay within size limits.'),
+  unlisted: z.array(z.string()).optional().describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
   tests: z.enum(['passing', 'failing', 'not-run']).describe('Result of the verify commands, never a claim of the agent.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
   withheldFiles: whole.describe('Changed files that were left out of the commits.'),
@@ -83,6 +86,8 @@ const OPENING = '<!-- ralph-action:RALPH_STATUS ';
 const CLOSING = ' -->';
 
 const MAX_TASKS = 200;
+/** So many tasks that are gone are remembered. */
+export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
   for (let shown = Math.min(report.tasks.length, MAX_TASKS); ; shown = Math.floor(shown / 2)) {
@@ -111,12 +116,15 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     tasks: tasks.map(({ task, progress }) => ({
       id: task.id,
       issue: issueOfTask(task),
+      source: { kind: task.source.kind, name: cap(nameOfTask(task), 120) },
       title: cap(task.title, 120),
       state: progress.state,
+      hold: task.hold,
       attempts: progress.attempts,
       commit: progress.doneCommit,
     })),
     tasksOmitted: report.tasks.length - tasks.length,
+    unlisted: report.unlisted.slice(-MAX_UNLISTED),
     tests: ({ passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const)[lastVerification(report).kind],
     discrepancies: discrepancies(report).length,
     withheldFiles: report.withheld.length,

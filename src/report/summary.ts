@@ -1,11 +1,12 @@
 import type { JournalEntry } from '../core/journal.ts';
-import { formatCost, formatDuration, formatTokens } from './format.ts';
+import { apiUsageLine, formatCost, formatDuration, formatTokens } from './format.ts';
 import { renderLaneStatus } from './lane-status.ts';
 import { code, link, linkRuns, prose, proseLines, table, text } from './markdown.ts';
 import { describeOutcome } from './outcome-text.ts';
 import { iterationResult } from './progress.ts';
 import { iterationsOn, type RunReport } from './run-report.ts';
-import { commitLink, discrepancySection, fitSections, list, someOf, stateWord, statusTable, taskLink, verificationWord, verifyOutputSection, warningSection, withheldSection } from './sections.ts';
+import { renderStuckTask, stuckTasks } from './stuck.ts';
+import { commitLink, discrepancySection, fitSections, list, someOf, stateWord, statusTable, taskLink, verificationWord, unlistedLine, verifyOutputSection, waitingSection, warningSection, withheldSection } from './sections.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -20,6 +21,8 @@ export function renderSummary(report: RunReport): string {
       // Who asked how the lane stands wants to know of the lane, not of the run that looked.
       { name: 'status', rank: 0, markdown: report.laneView === null ? statusTable(report) : renderLaneStatus(report.laneView) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
+      { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
+      { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
       { name: 'iterations', rank: 1, markdown: timeline(report) },
       { name: 'cost and progress', rank: 7, markdown: chart(report) },
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
@@ -51,7 +54,15 @@ function taskSection(report: RunReport): string {
     ]);
   if (rows.length === 0) return '';
   const more = report.tasks.length - rows.length;
-  return ['### Tasks', table(['Issue', 'Task', 'State', 'Iterations in all', 'In this run'], rows), ...(more > 0 ? [`… and ${more} more`] : [])].join('\n\n');
+  const gone = unlistedLine(report);
+  return ['### Tasks', table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows), ...(more > 0 ? [`… and ${more} more`] : []), ...(gone === '' ? [] : [gone])].join('\n\n');
+}
+
+/** What was tried for the tasks that this run gave up, and what to do. */
+function stuckSection(report: RunReport): string {
+  const stuck = stuckTasks(report).slice(0, 10);
+  if (stuck.length === 0) return '';
+  return ['### Tasks that need a person', ...stuck.flatMap((one) => [`#### ${taskLink(one.task)}: ${text(one.task.title, 120)}`, renderStuckTask(one, report)])].join('\n\n');
 }
 
 function timeline(report: RunReport): string {
@@ -102,5 +113,9 @@ function where(report: RunReport): string {
     ...(report.pullRequest === null ? [] : [link(`pull request #${report.pullRequest.number}`, report.pullRequest.url)]),
     ...(report.lane === null ? [] : [`lane ${code(report.lane, 60)}`]),
   ];
-  return parts.length === 0 ? `<sub>${link('This run', report.runUrl)}</sub>` : someOf(parts, 3).join(' · ');
+  const requests = report.requests === null ? '' : apiUsageLine(report.requests);
+  return [
+    ...(parts.length === 0 ? [`<sub>${link('This run', report.runUrl)}</sub>`] : [someOf(parts, 3).join(' · ')]),
+    ...(requests === '' ? [] : [`<sub>${requests}</sub>`]),
+  ].join('\n\n');
 }

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
+import type { FileTexts, WorkFiles } from '../ports.ts';
 
 /**
  * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none.
@@ -12,18 +14,82 @@ export async function readWorkspaceFile(workspace: string, path: string, maxByte
     const real = await realpath(join(root, path));
     const inside = relative(root, real);
     if (inside.startsWith('..') || isAbsolute(inside)) return null;
-    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const { size, isFile } = await file.stat().then((stat) => ({ size: stat.size, isFile: stat.isFile() }));
-      if (!isFile) return null;
-      const length = Math.min(size, maxBytes);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-      return buffer.subarray(0, bytesRead).toString('utf8');
-    } finally {
-      await file.close();
-    }
+    const read = await readRegular(real, (size) => Math.min(size, maxBytes));
+    return read === null ? null : read.toString('utf8');
   } catch {
     // Absent, unreadable or a loop of links: for the prompt that is all the same.
     return null;
+  }
+}
+
+/** A longer file is no list that anybody wrote by hand. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+/** A pattern may match so many files. */
+const MAX_FILES = 100;
+
+/** The text files of the work tree. */
+export function createWorkFiles(workspace: string): WorkFiles {
+  async function textOf(path: string): Promise<string | null> {
+    try {
+      const full = await placeOf(path);
+      const content = await readRegular(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
+      return content === null || content.includes(0) ? null : content.toString('utf8');
+    } catch {
+      return null;
+    }
+  }
+
+  /** Where the path is, if no part of it but the last is a link. */
+  async function placeOf(path: string): Promise<string> {
+    const folder = join(await realpath(workspace), dirname(path));
+    if ((await realpath(folder)) !== folder) throw new Error(`${dirname(path)} is a link`);
+    return join(folder, basename(path));
+  }
+
+  async function matching(path: string): Promise<readonly string[]> {
+    if (!path.includes('*')) return [path];
+    const [before = '', after = ''] = basename(path).split('*');
+    const folder = await placeOf(path).then((place) => readdir(dirname(place)), () => []);
+    return folder.filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after)).sort().slice(0, MAX_FILES).map((name) => join(dirname(path), name));
+  }
+
+  return {
+    async read(paths) {
+      const found: FileTexts[] = [];
+      for (const path of (await Promise.all(paths.map(matching))).flat()) {
+        const text = await textOf(path);
+        if (text !== null) found.push({ [path]: text });
+      }
+      return Object.assign({}, ...found) as FileTexts;
+    },
+
+    async replace({ path, old, text }) {
+      const full = await placeOf(path);
+      const found = await lstat(full).catch(() => null);
+      const isAsTold = old === null ? found === null : (await textOf(path)) === old;
+      if (!isAsTold) throw new Error(`${path} was changed meanwhile, is a link, or is too long.`);
+      const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
+      try {
+        await writeFile(beside, text, { flag: 'wx', mode: found === null ? 0o644 : found.mode & 0o777 });
+        await rename(beside, full);
+      } catch (error) {
+        await rm(beside, { force: true });
+        throw error;
+      }
+    },
+  };
+}
+
+/** The end of a regular file, as long as `lengthOf` its size says (null: nothing of it); null when it is no such file. */
+async function readRegular(path: string, lengthOf: (size: number) => number | null): Promise<Buffer | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = await file.stat();
+    const length = stats.isFile() ? lengthOf(stats.size) : null;
+    if (length === null) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stats.size - length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 }

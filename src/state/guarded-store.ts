@@ -2,7 +2,7 @@ import { claimRecord, emptyRecord, orderRecord, parseRecord, releaseRecord, save
 import type { Lease } from '../core/lease.ts';
 import type { OrderGiven } from '../core/orders.ts';
 import type { LaneId } from '../core/state.ts';
-import type { CellHead, CellStore, Claimed, Ordered, Released, StateCopy } from '../ports.ts';
+import type { CellHead, CellStore, Claimed, Ordered, OrdersNow, Released, StateCopy } from '../ports.ts';
 
 /** Lanes' records in compare-and-swap cells: one run at a time works on a lane, and nobody's order is lost. */
 export interface GuardedStore {
@@ -12,6 +12,7 @@ export interface GuardedStore {
   save(copy: StateCopy): Promise<SavedRecord>;
   release(lane: LaneId): Promise<Released>;
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
+  orders(lane: LaneId): Promise<Exclude<OrdersNow, { kind: 'unsupported' }>>;
 }
 
 /** `problem`: the stored record could not be read and will be replaced. */
@@ -54,7 +55,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
   const known = new Map<LaneId, Seen>();
   /** Why the newest look at a lane told nothing: who restored it so has no other run in view. */
   const outages = new Map<LaneId, string>();
-  return { place: cells.place, restore, claim, save, release, order };
+  return { place: cells.place, restore, claim, save, release, order, orders };
 
   async function restore(lane: LaneId): Promise<RestoredRecord> {
     const looked = await look(lane);
@@ -123,6 +124,18 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     return changed.kind === 'undone' ? { kind: 'not-kept', why: changed.why } : { kind: 'kept', where: cells.place };
   }
 
+  async function orders(lane: LaneId): ReturnType<GuardedStore['orders']> {
+    const seen = known.get(lane);
+    if (seen !== undefined) {
+      const there = await cells.readHead(lane);
+      if (there.kind === 'unavailable') return there;
+      if (there.head === seen.head) return { kind: 'orders', orders: seen.record.orders };
+    }
+    const looked = await look(lane);
+    if (looked.kind === 'seen') return { kind: 'orders', orders: looked.seen.record.orders };
+    return looked.kind === 'unavailable' ? looked : { kind: 'unavailable', why: describeNewer(looked.version) };
+  }
+
   /** Changes the newest record; looks again when somebody was faster. */
   async function change(lane: LaneId, to: (record: LaneRecord) => Changed): Promise<Done> {
     let seen = known.get(lane);
@@ -130,7 +143,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     for (let tried = 0; tried < MAX_TRIES; tried += 1) {
       if (seen === undefined) {
         const looked = await look(lane);
-        if (looked.kind === 'newer') return { kind: 'undone', why: `the ${cells.place} was written by a newer version of this action (record version ${looked.version})`, last };
+        if (looked.kind === 'newer') return { kind: 'undone', why: describeNewer(looked.version), last };
         if (looked.kind === 'unavailable') return { kind: 'undone', why: looked.why, last };
         seen = looked.seen;
       }
@@ -143,6 +156,10 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
       seen = undefined;
     }
     return { kind: 'undone', why: `the ${cells.place} changed ${MAX_TRIES} times while it was written`, last };
+  }
+
+  function describeNewer(version: number): string {
+    return `the ${cells.place} was written by a newer version of this action (record version ${version})`;
   }
 
   async function look(lane: LaneId): Promise<Looked> {

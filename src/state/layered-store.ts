@@ -1,5 +1,5 @@
 import { parseState, type LaneId, type LaneState, type ParsedState } from '../core/state.ts';
-import type { Claimed, CopyStore, Ordered, Released, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports.ts';
+import type { Claimed, CopyStore, Ordered, OrdersNow, Released, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports.ts';
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
 
 /** A guarded store that decides, and copies that also carry session folders. Each may be absent, but not both. */
@@ -19,7 +19,7 @@ interface Candidate {
 
 /** The state store of a run: the newest readable copy wins, whatever place it comes from. */
 export function createLayeredStore({ guarded, copies }: LayeredStoreOptions): StateStore {
-  return { restore, claim, save, release, order };
+  return { restore, claim, save, release, order, orders };
 
   async function restore(lane: LaneId): Promise<RestoredState> {
     const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
@@ -86,6 +86,10 @@ export function createLayeredStore({ guarded, copies }: LayeredStoreOptions): St
 
   async function order(...[lane, given]: Parameters<StateStore['order']>): Promise<Ordered> {
     return guarded === null ? { kind: 'unsupported', why: `the ${copies?.place ?? 'store'} keeps no orders` } : guarded.order(lane, given);
+  }
+
+  async function orders(lane: LaneId): Promise<OrdersNow> {
+    return guarded === null ? { kind: 'unsupported' } : guarded.orders(lane);
   }
 }
 

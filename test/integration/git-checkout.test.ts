@@ -1,5 +1,5 @@
 import { chmod, chown, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { branch, iterate, openFresh, runGit, setScene, token } from './git-fixture.ts';
 
@@ -164,6 +164,16 @@ describe('snapshot() and compare() measure content', () => {
       await mkdir(join(folder, '.ralph'));
       await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [x] x');
       await writeFile(join(folder, '.ralph', 'learnings.md'), 'x');
+    }],
+    ['the files of tasks and what is archived of them', false, async (folder: string) => {
+      for (const path of ['.ralph/prd.json', '.ralph/prd_archive.json', '.ralph/learnings_archive.md', '.ralph/@fix_plan.md', '@fix_plan.md', '.beads/issues.jsonl']) {
+        await mkdir(dirname(join(folder, path)), { recursive: true });
+        await writeFile(join(folder, path), 'x');
+      }
+    }],
+    ['other files beside them', true, async (folder: string) => {
+      await mkdir(join(folder, '.beads', 'old'), { recursive: true });
+      await writeFile(join(folder, '.beads', 'old', 'issues.jsonl'), 'x');
     }],
     ['an untracked file', true, async (folder: string) => writeFile(join(folder, 'new.txt'), 'x')],
     ['a removed file', true, async (folder: string) => rm(join(folder, 'README.md'))],

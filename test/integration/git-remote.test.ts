@@ -345,3 +345,58 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
     await scene.serverGit('fsck', '--strict');
   });
 });
+
+describe('deleteMerged()', () => {
+  /** The lane's branch is merged at its tip, which is returned; then something happens. */
+  async function merged(scene: Scene): Promise<string> {
+    const head = await work(scene);
+    await scene.remote().push({ branch, commit: head, start: { kind: 'fresh' } });
+    await scene.serverGit('update-ref', 'refs/heads/main', head);
+    return head;
+  }
+
+  test('deletes the branch, and no other', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    await scene.serverGit('branch', 'ralph/issue-9', head);
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'deleted' });
+    expect(await scene.remote().branches('')).toEqual({ main: head, 'ralph/issue-9': head });
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'gone' });
+  });
+
+  test('leaves a branch that holds anything else than what was merged', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    const theirs = await personPushes(scene);
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'moved' });
+    expect(await tipOf(scene, branch)).toBe(theirs);
+  });
+
+  test.each([['main'], ['feature'], ['ralph/'], ['']])('never deletes %j, which has not our prefix and a name', async (name) => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    await scene.serverGit('branch', 'feature', head);
+    expect(await scene.remote().deleteMerged({ branch: name, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('nothing else is ever deleted') });
+    expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [branch]: head });
+  });
+
+  test('never deletes the default branch, though it has our prefix', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${branch}`);
+    expect(await scene.remote().deleteMerged({ branch, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('default branch') });
+    expect(await tipOf(scene, branch)).toBe(head);
+  });
+
+  test('a name that can be no branch is none', async () => {
+    await using scene = await setScene();
+    expect(await scene.remote().deleteMerged({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({ kind: 'gone' });
+  });
+
+  test('a token that may only read is told which permission is missing', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    expect(await scene.remote({ token: readOnlyToken }).deleteMerged({ branch, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('contents: write') });
+    expect(await tipOf(scene, branch)).toBe(head);
+  });
+});

@@ -32,9 +32,9 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
 
 describe('an order is answered with what became of it', () => {
   test.each<[readonly string[], string]>([
-    [['pause'], '**Paused** by @ann: no run of this lane (`queue`: all issues without a branch of their own) works until `/ralph resume`.'],
-    [['pause', 'pause'], '**Paused already**: no run of this lane (`queue`: all issues without a branch of their own) works until `/ralph resume`.'],
-    [['pause', 'resume'], '**Resumed**: the pause of this lane (`queue`: all issues without a branch of their own) is over.'],
+    [['pause'], '**Paused** by @ann: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.'],
+    [['pause', 'pause'], '**Paused already**: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.'],
+    [['pause', 'resume'], '**Resumed**: the pause of this lane (`queue`: all tasks without a branch of their own) is over.'],
     [['resume'], '**Nothing to resume**: the lane is not paused.'],
     [['reset circuit'], '**The circuit was closed already.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],

@@ -67,7 +67,7 @@ const refRows: readonly FaultRow[] = [
     inject: (project) => { project.kept.refs.put('queue', recordText(project).replace('"version": 1', '"version": 2')); },
   },
   {
-    title: 'state', happened: 'is of a newer version', thisRun: 'failed (configuration), 0 calls', nextRun: 'failed (configuration), 0 calls', told: /newer version of this action \(version 3\)/,
+    title: 'state', happened: 'is of a newer version', thisRun: 'failed (configuration), 0 calls', nextRun: 'failed (configuration), 0 calls', told: /newer version of this action \(version 4\)/,
     inject: (project) => { putDocument(project, { sequence: 2, document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }) }); },
   },
   {
@@ -104,7 +104,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     title: `GitHub: ${method}`, happened, inject: ({ forge }) => { forge.faults.set(method, error()); }, told: said,
     thisRun: `failed (${reason}), 1 call`, nextRun: 'complete (plan_complete), 0 calls',
   })),
-  { title: 'GitHub: upsertComment', happened, inject: ({ forge }) => { forge.faults.set('upsertComment', error()); }, ...complete, told: said },
+  ...(['upsertComment', 'changeLabels'] as const).map((method): FaultRow => ({ title: `GitHub: ${method}`, happened, inject: ({ forge }) => { forge.faults.set(method, error()); }, ...complete, told: said })),
 ]);
 
 /** Nothing that GitHub can answer leads here: a fault of ours. */
@@ -115,6 +115,7 @@ const bugRows: readonly FaultRow[] = [
     title: 'GitHub: markReady', happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set('markReady', bug()); }, told: /a bug/,
     thisRun: 'failed (infrastructure), 1 call', nextRun: 'complete (plan_complete), 0 calls',
   },
+  { title: 'GitHub: changeLabels', happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set('changeLabels', bug()); }, ...complete, told: /a bug/ },
   ...(['updatePullRequest', 'upsertComment'] as const).map((method): FaultRow => ({
     title: `GitHub: ${method}`, happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set(method, bug()); }, told: /a bug/,
     thisRun: 'failed (infrastructure), 1 call; post: failed (infrastructure)', nextRun: 'complete (plan_complete), 0 calls',

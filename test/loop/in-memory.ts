@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Account, Clock, Dependency, Forge, Issue, IssueComment, IssueHistory, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository } from '../../src/ports.ts';
+import type { Account, Clock, Dependency, Forge, Issue, IssueComment, IssueHistory, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository, WorkFiles } from '../../src/ports.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -78,24 +78,24 @@ export function createCheckout(origin: Origin): Checkout {
         const ofBase = history(commits, base);
         const lane = history(commits, head);
         const mergeBase = lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
-        return { head, baseTree: idOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+        return { head, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
         const files = { ...checkout.files };
-        trees.set(idOf(files), files);
-        return { head, tree: idOf(files) };
+        trees.set(evidenceOf(files), files);
+        return { head, tree: evidenceOf(files) };
       }),
     compare: (before, after) =>
       guarded(faults, 'compare', () => {
         const [old, now] = [trees.get(before.tree) ?? {}, trees.get(after.tree) ?? {}];
-        const files = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((path) => old[path] !== now[path]).sort();
+        const files = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((path) => old[path] !== now[path] && !isNote(path)).sort();
         return { files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 };
       }),
     commit: ({ before, after, message, trailers }) =>
       guarded(faults, 'commit', () => {
         const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
-        if (idOf(treeOf(head)) !== after.tree) {
+        if (idOf(treeOf(head)) !== idOf(tree)) {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
@@ -134,6 +134,14 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
         const result = tryPush(push);
         remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
         return result;
+      }),
+    deleteMerged: ({ branch, head }) =>
+      guarded(remote.faults, 'deleteMerged', () => {
+        const tip = branches.get(branch);
+        if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
+        if (tip !== head) return { kind: tip === undefined ? 'gone' : 'moved' };
+        branches.delete(branch);
+        return { kind: 'deleted' };
       }),
   };
   return remote;
@@ -234,7 +242,7 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     react: (target, reaction) => ask('react', () => { writes.push(target.kind === 'issue' ? `${reaction} on #${String(target.number)}` : `${reaction} on comment ${String(target.id)}`); }),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
-    requestCount: () => requests,
+    requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };
 }
 
@@ -252,10 +260,31 @@ export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] 
   return found;
 }
 
+/** The files of a checkout, as this program reads and writes them beside the agent. */
+export function workFilesOf(checkout: Checkout): WorkFiles {
+  return {
+    read: (paths) => Promise.resolve(Object.fromEntries(Object.entries(checkout.files).filter(([path]) => paths.some((pattern) => matches(path, pattern))))),
+    replace: ({ path, old, text }) => {
+      if ((checkout.files[path] ?? null) !== old) return Promise.reject(new Error(`${path} was changed meanwhile.`));
+      checkout.files[path] = text;
+      return Promise.resolve();
+    },
+  };
+}
+
 /** `*` stands for anything within the last segment. */
 function matches(path: string, pattern: string): boolean {
   const [before = '', after] = pattern.split('*');
   return after === undefined ? path === pattern : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
+}
+
+/** Files of tasks and notes are committed like any other, and are no evidence. */
+function isNote(path: string): boolean {
+  return /^\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|prd(?:_archive)?\.json)$|^\.beads\//.test(path);
+}
+
+function evidenceOf(files: Files): ObjectId {
+  return idOf(Object.fromEntries(Object.entries(files).filter(([path]) => !isNote(path))));
 }
 
 function idOf(content: unknown): ObjectId {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/lane-record.ts';
 import { hour, minute } from '../unit/core-fixtures.ts';
-import { finisher, stuck } from './behaviours.ts';
+import { finisher, steadyWorker, stuck } from './behaviours.ts';
 import type { Project } from './project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, schedule } from './river.ts';
+import { addIssue, commented, createProject, labeled, runOnce, savedState, schedule, senderOf, type Event } from './river.ts';
 
 const ordersOf = ({ kept }: Project, lane: string): readonly string[] => {
   const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
@@ -79,5 +79,128 @@ describe('what a run may use', () => {
     } });
     expect((run.work?.endedAt ?? 0) - (run.work?.startedAt ?? 0)).toBeLessThan(20 * minute);
     expect(run.work?.startedAt).toBeLessThan(project.clock.now() - 12 * minute);
+  });
+});
+
+const dispatched = (command: string): Event => ({ name: 'repository_dispatch', payload: { action: 'ralph', client_payload: { command }, sender: senderOf('ann') } });
+
+describe('a retry', () => {
+  /** Issues 1 and 2 failed on the queue, after one iteration each. */
+  const withFailures = async (inputs: Readonly<Record<string, string>> = {}): Promise<Project> => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '1', ...inputs } });
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
+    project.script.behaviours = [finisher];
+    return project;
+  };
+  const statesOf = (project: Project): readonly string[] => ['issue-1', 'issue-2'].map((id) => savedState(project).tasks[id]?.state ?? 'todo');
+
+  test('without it nothing is tried again', async () => {
+    const project = await withFailures();
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
+  test.each<[string, Event, readonly string[]]>([
+    ['by a dispatch: all', dispatched('retry'), ['done', 'done']],
+    ['by a dispatch: one', dispatched('retry 2'), ['failed', 'done']],
+    ['on an issue: that one', commented('/ralph retry', { issue: 1 }), ['done', 'failed']],
+    ['on an issue, of another one', commented('/ralph retry #2', { issue: 1 }), ['failed', 'done']],
+    ['of a task that nobody knows', dispatched('retry plan-3f9a12c0'), ['failed', 'failed']],
+  ])('%s, and the lane works on it at once', async (_, event, states) => {
+    const project = await withFailures();
+    await runOnce(project, { event });
+    expect(statesOf(project)).toEqual(states);
+    expect(project.script.calls).toHaveLength(2 + states.filter((state) => state === 'done').length);
+  });
+
+  test("on the queue's pull request: all of the queue", async () => {
+    const project = await withFailures();
+    const pull = project.forge.pulls[0]?.number ?? 0;
+    await runOnce(project, { event: commented('/ralph retry', { issue: pull, isPullRequest: true }) });
+    expect(statesOf(project)).toEqual(['done', 'done']);
+  });
+
+  test('is kept while another run has the lane, and the answer says so', async () => {
+    const project = await withFailures();
+    addIssue(project.forge, 3);
+    project.script.behaviours = [steadyWorker];
+    let refused: Promise<Awaited<ReturnType<typeof runOnce>>> | null = null;
+    await runOnce(project, { event: schedule, onRecord: () => { refused ??= runOnce(project, { event: commented('/ralph retry 1', { issue: 1 }) }); } });
+    expect(await (refused as unknown as Promise<object>)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+    expect(answerOn(project, 1)).toContain('Kept for another try');
+    project.script.behaviours = [finisher];
+    await runOnce(project, { event: schedule });
+    expect(statesOf(project)).toEqual(['done', 'failed']);
+  });
+
+  test('waits for the end of a pause', async () => {
+    const project = await withFailures();
+    await runOnce(project, { event: dispatched('pause') });
+    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    await runOnce(project, { event: dispatched('resume') });
+    await runOnce(project, { event: schedule });
+    expect(statesOf(project)).toEqual(['done', 'done']);
+  });
+
+  test('where nothing is kept is a run', async () => {
+    const project = createProject({ issues: [1], agent: [finisher], inputs: { 'state-store': 'none' } });
+    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('where the cache alone keeps the state works as well', async () => {
+    const project = await withFailures({ 'state-store': 'cache' });
+    await runOnce(project, { event: dispatched('retry') });
+    expect(statesOf(project)).toEqual(['done', 'done']);
+  });
+});
+
+describe('a second attempt of the same run', () => {
+  test.each<[string, Readonly<Record<string, string>>]>([['the ref', {}], ['the cache alone', { 'state-store': 'cache' }]])('gives no order twice (%s), and answers how the lane stands', async (_, inputs) => {
+    const project = createProject({ issues: [1], inputs });
+    const event = commented('/ralph pause', { issue: 1 });
+    await runOnce(project, { event });
+    await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
+    const again = await runOnce(project, { event, againOf: 1 });
+    expect(again.end).toBe('idle (answered)');
+    expect(again.log).toContainEqual(expect.stringContaining('an earlier attempt of this run gave it (this is attempt 2)'));
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'complete (plan_complete)' });
+  });
+
+  test('gives an order that the first one could not keep', async () => {
+    const project = createProject({ issues: [1] });
+    const event = commented('/ralph pause', { issue: 1 });
+    project.kept.refs.outages.set('write', 'no answer');
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'failed (infrastructure)' });
+    project.kept.refs.outages.clear();
+    expect(await runOnce(project, { event, againOf: 1 })).toMatchObject({ end: 'idle (answered)' });
+    expect(ordersOf(project, 'queue')).toEqual(['pause']);
+  });
+
+  test('of work looks at the world as it is now', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project, { event: schedule });
+    expect(await runOnce(project, { event: schedule, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+});
+
+describe('who may command', () => {
+  test.each<[string, string, Readonly<Record<string, string>>, readonly string[]]>([
+    ['a person who may write: eyes, and one answer', 'ann', {}, ['eyes on comment 7', 'comment on #1']],
+    ['anybody else: thumbs down, and no comment', 'eve', {}, ['-1 on comment 7']],
+    ['a bot that nobody named: thumbs down, and no comment', 'helper[bot]', {}, ['-1 on comment 7']],
+    ['a bot that is allowed', 'helper[bot]', { 'allowed-bots': 'helper[bot]' }, ['eyes on comment 7', 'comment on #1']],
+  ])('%s', async (_, login, inputs, writes) => {
+    const project = createProject({ issues: [1], inputs });
+    project.forge.accounts.set('helper[bot]', { login: 'helper[bot]', id: 1, kind: 'bot' });
+    await runOnce(project, { event: commented('/ralph stop', { issue: 1, login }) });
+    expect(project.forge.writes).toEqual(writes);
+    expect(ordersOf(project, 'queue')).toEqual(writes.length === 1 ? [] : ['stop']);
+  });
+
+  test('what is no command gets eyes, the help and the nearest one, in the one comment', async () => {
+    const project = createProject({ issues: [1] });
+    for (const word of ['retyr', 'retyr', 'halt']) await runOnce(project, { event: commented(`/ralph ${word}`, { issue: 1 }) });
+    expect(project.forge.comments.get(1)?.size).toBe(1);
+    expect(answerOn(project, 1)).toContain('/ralph retry');
   });
 });

@@ -63,7 +63,7 @@ describe('post, when one thing hangs for ever,', () => {
     ['forge.pullRequestOf', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
     ['forge.openPullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
     ['forge.updatePullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
-    ['forge.upsertComment', 'cancelled (killed)', 'Some of the status comments could not be written: it ran out of time after 15 s', 1],
+    ['forge.upsertComment', 'cancelled (killed)', 'Some of the comments could not be written: it ran out of time after 15 s', 1],
     ['forge.deleteSupersededCaches', 'cancelled (killed)', 'saved #', 1],
     ['agent.exportSession', 'cancelled (killed)', 'The session is not kept, so the next run starts a new one: it ran out of time after 15 s', 1],
   ])('%s: the state is saved, the lane is free, the circuit remembers', async (hung, end, told, noProgress) => {

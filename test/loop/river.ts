@@ -10,18 +10,18 @@ import { parseState, serializeState, type LaneState } from '../../src/core/state
 import { finishRun } from '../../src/finish.ts';
 import type { Work } from '../../src/loop/work.ts';
 import type { Issue, Log, StateCopy, Verifier } from '../../src/ports.ts';
-import type { PublishRun } from '../../src/publish/publish.ts';
+import type { PublishRun } from '../../src/publish/publish-run.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../src/river.ts';
 import type { RunRecord } from '../../src/run-record.ts';
 import { readInputDefaults } from '../../sandbox/runner.ts';
 import { noon } from '../unit/core-fixtures.ts';
 import { createScript, type Behaviour } from './behaviours.ts';
-import { createClock, createForge, createLog, createOrigin, createRemote, type Checkout, type FakeForge } from './in-memory.ts';
+import { createClock, createForge, createLog, createOrigin, createRemote, workFilesOf, type Checkout, type FakeForge } from './in-memory.ts';
 import { createKept } from './in-memory-state.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
-import { open, type Tap } from './tap.ts';
+import { open, tapped, type Tap } from './tap.ts';
 
 export const actionYml = readFileSync(join(import.meta.dirname, '..', '..', 'action.yml'), 'utf8');
 
@@ -50,11 +50,16 @@ export function addIssue(forge: FakeForge, number: number, change: Partial<Issue
 
 export type Event = RunContext['event'];
 export const schedule: Event = { name: 'schedule', payload: { schedule: '0 * * * *' } };
-export const labeled = (issue: number, login = 'ann', label = 'ralph'): Event => ({ name: 'issues', payload: { action: 'labeled', label: { name: label }, issue: { number: issue }, sender: { login } } });
+export const labeled = (issue: number, login = 'ann', label = 'ralph'): Event => ({ name: 'issues', payload: { action: 'labeled', label: { name: label }, issue: { number: issue, title: `Title ${String(issue)}`, body: `Body ${String(issue)}`, labels: [{ name: label }] }, sender: senderOf(login) } });
 export const commented = (body: string, on: { readonly issue: number; readonly login?: string; readonly isPullRequest?: boolean }): Event => ({
   name: 'issue_comment',
-  payload: { action: 'created', comment: { id: 7, body }, issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) }, sender: { login: on.login ?? 'ann' } },
+  payload: { action: 'created', comment: { id: 7, body }, issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) }, sender: senderOf(on.login ?? 'ann') },
 });
+
+/** An account as a payload has it. */
+export function senderOf(login: string): { readonly login: string; readonly id: number; readonly type: 'User' | 'Bot' } {
+  return { login, id: 1, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
+}
 
 export function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
   return {
@@ -85,6 +90,8 @@ export interface Run {
 export interface RunSetting {
   readonly event?: Event;
   readonly hasProviderKey?: boolean;
+  /** Number of the run of which this is the second attempt. */
+  readonly againOf?: number;
   readonly signal?: AbortSignal;
   readonly redact?: (text: string) => string;
   /** The machine, before the run begins. */
@@ -100,7 +107,7 @@ export interface RunSetting {
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
   const number = (project.runs += 1);
   const config = configOf(project.inputs);
-  const machine = createMachine(project, { config, context: contextOf(setting.event ?? schedule, setting.hasProviderKey, number), mark: `mark-${String(number)}`, skewMs: setting.skewMs ?? 0 });
+  const machine = createMachine(project, { config, context: { ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number), runAttempt: setting.againOf === undefined ? 1 : 2 }, mark: `mark-${String(number)}`, skewMs: setting.skewMs ?? 0 });
   setting.prepare?.(machine.checkout, machine);
   const tap = setting.tap ?? open;
   const log = createLog();
@@ -117,6 +124,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const place: RunPlace = {
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
+    files: tapped('files', workFilesOf(machine.checkout), tap),
     record: (change) => { tap.act(`place.record ${change.stage}`, () => { record(change); }); },
     loss: () => null,
     sessionFolder: machine.sessionFolder,

@@ -1,4 +1,9 @@
 import { setImmediate as settled } from 'node:timers/promises';
+// What a run loads only when it needs it: a process that waits for the disk would miss its turn.
+import '../../src/core/tasks/clean.ts';
+import '../../src/core/tasks/files.ts';
+import '../../src/core/tasks/prd-archive.ts';
+import '../../src/core/tasks/text-dependencies.ts';
 import type { Tap } from './tap.ts';
 
 /** Which of the waiting runs, by number, makes its next call; answers with a place in the list. */

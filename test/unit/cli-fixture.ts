@@ -1,10 +1,13 @@
+import { addCommand } from '../../src/cli/add.ts';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
+import { cleanCommand } from '../../src/cli/clean.ts';
 import type { Command } from '../../src/cli/command.ts';
 import { createOrderCommands } from '../../src/cli/orders.ts';
 import { replayCommand } from '../../src/cli/replay.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../src/cli/state-places.ts';
 import { createStatusCommand } from '../../src/cli/status.ts';
+import { tasksCommand } from '../../src/cli/tasks.ts';
 import { noon } from './core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -13,7 +16,7 @@ const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there
 export const commands = commandsAt(nowhere);
 
 function commandsAt(open: OpenPlaces): readonly Command[] {
-  return [analyzeCommand, replayCommand, createStatusCommand(open), ...createOrderCommands(open)];
+  return [addCommand, analyzeCommand, cleanCommand, replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
 }
 
 export interface CliRun {

@@ -41,14 +41,14 @@ describe('ralph status', () => {
   });
 
   test('shows the lane as its next run will find it, and the orders that this run obeys first', async () => {
-    const { out } = await status(await placeWith(richState, { orders: [{ number: noon, kind: 'resume', by: 'octocat', from: 'comment', at: noon - minute }] }));
+    const { out } = await status(await placeWith(richState, { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - minute }] }));
     expect(out).toMatch(/^ {2}pause: +none$/m);
     expect(out).toMatch(/^ {2}waits: +resume, by octocat \(comment\), 2026-11-21 11:59 UTC: the next run obeys it first$/m);
     expect(out).toContain('pause: paused → working (by octocat (comment))');
   });
 
   test('an order that was obeyed does not wait', async () => {
-    const { out } = await status(await placeWith({ ...richState, ordersApplied: noon }, { orders: [{ number: noon, kind: 'resume', by: 'octocat', from: 'comment', at: noon }] }));
+    const { out } = await status(await placeWith({ ...richState, ordersApplied: noon }, { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon }] }));
     expect(out).not.toContain('waits:');
     expect(out).toMatch(/^ {2}pause: +by octo/m);
   });
@@ -131,11 +131,33 @@ describe('ralph status', () => {
 });
 
 describe('orders', () => {
+  test('ralph stop says that a run which works now ends after its iteration', async () => {
+    const place = await placeWith(richState, { lease });
+    expect((await ralph(['stop'], '', at(place))).out).toMatch(/^Order kept \(ref\): stop\. The next run of lane queue obeys it before anything else; a run that works now ends after its running iteration\./);
+    expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
+  });
+
+  test.each([['12'], ['#12'], ['issue-12']])('ralph retry %s is about that task alone', async (name) => {
+    const place = await placeWith(richState);
+    const { code, out } = await ralph(['retry', name], '', at(place));
+    expect(code).toBe(0);
+    expect(out).toMatch(/retry issue-12, by Ann Other/);
+    expect((await place.record()).orders).toMatchObject([{ kind: 'retry', task: 'issue-12' }]);
+  });
+
+  test('ralph retry of what can be no task is refused, and nothing is ordered', async () => {
+    const place = await placeWith(richState);
+    const { code, error } = await ralph(['retry', '../x'], '', at(place));
+    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('"../x" is no task') });
+    expect((await place.record()).orders).toEqual([]);
+  });
+
   test.each([
     [['pause'], 'pause', 'pause'],
     [['resume'], 'resume', 'resume'],
     [['reset', 'circuit'], 'reset circuit', 'reset-circuit'],
     [['reset', 'session'], 'reset session', 'reset-session'],
+    [['retry'], 'retry', 'retry'],
   ] as const)('ralph %s leaves the order with who gave it', async (args, words, kind) => {
     const place = await placeWith(richState, { lease });
     const { code, out, error } = await ralph(args, '', at(place));
@@ -143,7 +165,7 @@ describe('orders', () => {
     expect(out).toMatch(new RegExp(`^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`));
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
     const { orders, lease: held, document } = await place.record();
-    expect(orders).toEqual([{ kind, by: 'Ann Other', from: 'command-line', at: noon, number: noon }]);
+    expect(orders).toEqual([{ kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon }]);
     // The document and the lease are the run's.
     expect({ held, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
   });

@@ -26,7 +26,7 @@ test('ralph --version says which version of the package this is', async () => {
 
 describe('arguments that make no sense end with 2, all named at once', () => {
   test.each<[string, readonly string[], readonly string[]]>([
-    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: analyze, replay']],
+    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: add, analyze']],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],
     ['a flag with a value', ['analyze', '--json=yes'], ['--json takes no value']],

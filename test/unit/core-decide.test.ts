@@ -227,7 +227,7 @@ describe('from run to run', () => {
     const first = play([blocked, blocked], { tasks: [task(1), task(2)] });
     expect(playAgain(first, [], { gapMs: hour, tasks: [task(1), task(2)] }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' } });
     expect(said(playAgain(first, [], { gapMs: hour }).step)).toBe('blocked (needs_human)');
-    const retried = { ...first, state: retryTask(first.state, 'issue-1', noon) };
+    const retried = { ...first, state: retryTask(first.state, 'issue-1', 'retry', noon) };
     expect(playAgain(retried, [], { gapMs: hour }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-1' } });
   });
 
@@ -254,5 +254,18 @@ describe('from run to run', () => {
   ])('a reset time that is %s', (_, told, expected) => {
     const { step, now } = play([{ says: limit(told) }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: now + expected } });
+  });
+});
+
+describe('a person orders the run to stop', () => {
+  test.each<[string, readonly Play[], Partial<typeof policy>, string]>([
+    ['and it would have gone on', [progress()], {}, 'paused (by_person)'],
+    ['and its iterations are used up anyhow', [progress()], { maxIterations: 1 }, 'limit (iterations)'],
+    ['and everything is done', [progress({ says: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } })], {}, 'complete (plan_complete)'],
+  ])('%s', (_, script, change, end) => {
+    const bounds = { ...policy, ...change };
+    const { state, run, now } = play(script, { policy: bounds });
+    const step = nextStep({ state, tasks: [task(1)], run: { ...run, stoppedBy: 'ann' }, policy: bounds, now });
+    expect(step.kind === 'stop' ? `${step.outcome.kind} (${step.outcome.reason})` : step.kind).toBe(end);
   });
 });

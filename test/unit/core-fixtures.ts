@@ -1,6 +1,6 @@
 import type { Analysis, Signal } from '../../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../src/core/decide.ts';
-import type { Evidence } from '../../src/core/evidence.ts';
+import type { Checklist, Evidence } from '../../src/core/evidence.ts';
 import type { Verdict } from '../../src/core/journal.ts';
 import type { Policy } from '../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../src/core/settle.ts';
@@ -80,6 +80,7 @@ export interface Play {
   readonly chars?: number;
   readonly fencedBlock?: boolean;
   readonly withheld?: readonly string[];
+  readonly checklist?: Partial<Checklist>;
   readonly verification?: 'passed' | 'failed';
   readonly minutes?: number;
 }
@@ -99,6 +100,7 @@ export function evidence(from: string, play: Play): Evidence {
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
+    checklist: play.checklist === undefined ? null : { current: null, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
     verification:
       play.verification === undefined
         ? { kind: 'not-run' }

@@ -7,6 +7,9 @@ describe('a hint tells the agent', () => {
     ['veto_verify', ['overruled', 'the verification command fails']],
     ['discrepancy_tests', ['TESTS_STATUS: PASSING', 'the verification command failed']],
     ['discrepancy_no_change', ['reported finished work or modified files', 'no file content changed', 'report 0']],
+    ['discrepancy_not_marked', ['more finished tasks than their files show', 'report as many as you marked']],
+    ['discrepancy_removed', ['Open items are missing', 'Put them back']],
+    ['not_marked', ['not marked as done in its file', 'mark it now']],
     ['withheld', ['must not be published', 'Undo those changes', 'STATUS: BLOCKED']],
     ['verify_failed', ['verification command failed', 'before anything else']],
     ['no_change', ['changed no file content', 'one small, real step']],
@@ -25,7 +28,7 @@ describe('a hint tells the agent', () => {
 
   test('something else with every code', () => {
     expect(new Set(hintCodes.map(hintSentence)).size).toBe(hintCodes.length);
-    expect(hintCodes).toHaveLength(16);
+    expect(hintCodes).toHaveLength(19);
   });
 });
 
@@ -35,6 +38,6 @@ describe('the next iteration gets', () => {
   });
 
   test('on another task only those about how to work and report', () => {
-    expect(hintsFor(hintCodes, false)).toEqual(['veto_open_tasks', 'compound', 'no_block', 'fenced_block', 'unreadable']);
+    expect(hintsFor(hintCodes, false)).toEqual(['veto_open_tasks', 'discrepancy_removed', 'compound', 'no_block', 'fenced_block', 'unreadable']);
   });
 });

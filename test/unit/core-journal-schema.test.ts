@@ -11,7 +11,7 @@ const start = JSON.parse(serializeStart({ version: 1, lane: 'queue', startedAt: 
 const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 5 } as const;
 const iteration: JournalEntry & { readonly kind: 'iteration' } = {
   kind: 'iteration',
-  ...entry(1, { verification: failed, evidence: { withheld: ['.env'] }, verdict: { discrepancies: ['It reported 2.'], vetoes: ['open tasks'], advice: ['one command per call'] } }),
+  ...entry(1, { verification: failed, evidence: { withheld: ['.env'], checklist: { current: 'open', done: ['plan-b'], finished: 1, removed: 2, added: 3 } }, verdict: { discrepancies: ['It reported 2.'], vetoes: ['open tasks'], advice: ['one command per call'] } }),
   sessionDroppedAt: noon,
 };
 const end: JournalEnd & { readonly kind: 'end' } = { kind: 'end', version: 1, lane: 'queue', decidedAt: noon, cancelled: false, outcome: { kind: 'complete', reason: 'plan_complete' } };
@@ -52,13 +52,14 @@ describe('the start of a run', () => {
     number('tasks.0.priority'),
     anyList('tasks.0.dependsOn', 'issue-2'),
     flag('tasks.0.optional'),
+    allOf('tasks.0.hold', ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked', null], ['', 'other', 1]),
   ])('$path', (rule) => {
     expectRule(start, rule);
   });
 
   test('is read back in all its fields', () => {
     expect(isRead(start, 'policy', policy)).toBe(true);
-    expect(isRead(start, 'tasks', [{ id: 'issue-1', priority: 2, dependsOn: [], optional: false }])).toBe(true);
+    expect(isRead(start, 'tasks', [{ id: 'issue-1', priority: 2, dependsOn: [], optional: false, hold: null }])).toBe(true);
   });
 });
 
@@ -83,6 +84,9 @@ describe('an iteration', () => {
     orNull(number('evidence.verification.code')),
     anyText('evidence.verification.tail'),
     number('evidence.verification.durationMs'),
+    orNull(oneOf('evidence.checklist.current', 'open', 'done', 'gone')),
+    anyList('evidence.checklist.done', 'plan-b'),
+    ...['finished', 'removed', 'added'].map((name) => count(`evidence.checklist.${name}`)),
     ...['progress', 'taskDone', 'testOnly', 'questionOnly'].map((name) => flag(`verdict.${name}`)),
     ...['discrepancies', 'vetoes', 'advice'].map((name) => anyList(`verdict.${name}`, 'a sentence')),
     count('verdict.countedDenials'),

@@ -10,15 +10,26 @@ const before = play([progress(), {}]);
 const start: JournalStart = { version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false, hold: null }], state: before.state };
 const facts = {
   analysis: analysis({ errors: [{ text: 'Error: x\n', fingerprint: 'x' }], signal: { status: 'COMPLETE', recommendation: 'a\u2028b "c"' }, usageLimit: { window: 'weekly', resumeAt: null } }),
-  evidence: evidence('a', { to: 'b', verification: 'failed', end: { kind: 'timeout', of: 'call' } }),
+  evidence: evidence('a', { to: 'b', checklist: { current: 'open', added: 1 }, verification: 'failed', end: { kind: 'timeout', of: 'call' } }),
 };
 const settled = settle(beginIteration(before.state, { taskId: 'issue-1', tree: 'a' }, policy, noon), { task: task(1), tasks: start.tasks, ...facts, startedAt: noon }, policy, noon + minute);
-const entry: JournalEntry = { version: 1, lane: 'queue', iteration: 1, taskId: 'issue-1', taskTitle: 'Title 1', startedAt: noon, taskTree: 'a', sessionDroppedAt: null, endedAt: noon + minute, ...facts, commit: 'abc', verdict: settled.verdict };
+const entry: JournalEntry = { version: 1, lane: 'queue', iteration: 1, taskId: 'issue-1', taskTitle: 'Title 1', startedAt: noon, taskTree: 'a', sessionDroppedAt: null, endedAt: noon + minute, ...facts, found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, hold: null }], commit: 'abc', verdict: settled.verdict };
 
 test('an iteration is one line, and is read back', () => {
   const line = serializeEntry(entry);
   expect(line).not.toContain('\n');
   expect(parseJournalLine(line)).toEqual({ kind: 'iteration', entry });
+});
+
+test('of a task that it found it holds no text', () => {
+  expect(serializeEntry({ ...entry, found: [task(1, { title: 'A secret title', body: 'A secret body' })] })).not.toContain('secret');
+});
+
+test('one of before tasks could stand in files is read as one without any', () => {
+  const { found, evidence: { checklist, ...oldEvidence }, verdict: { alsoDone, ...oldVerdict }, ...old } = entry;
+  expect({ found, checklist, alsoDone }).toMatchObject({ found: [{ id: 'plan-b' }], checklist: { added: 1 }, alsoDone: [] });
+  const parsed = parseJournalLine(JSON.stringify({ kind: 'iteration', ...old, evidence: oldEvidence, verdict: oldVerdict }));
+  expect(parsed).toEqual({ kind: 'iteration', entry: { ...entry, found: [], evidence: { ...oldEvidence, checklist: null } } });
 });
 
 test('so is the start of a run', () => {

@@ -6,7 +6,7 @@ import { initialState } from '../../src/core/state.ts';
 import { hour, minute, noon } from './core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
-const pause: OrderGiven = { kind: 'pause', by: 'ada', from: 'comment', at: noon };
+const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 /** A lane at #40 that nobody works on; run `old` saved it. */
 const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: '{"forty":true}', savedBy: 'old', orders: [{ ...pause, number: noon }] };
 const held = (mark: string, change: Parameters<typeof leaseOf>[1] = {}): LaneRecord => ({ ...free, lease: leaseOf(mark, change) });
@@ -78,6 +78,19 @@ describe('an order', () => {
     expect(orderRecord(held('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({ ...held('b'), orders: [{ ...pause, number: noon }, { ...pause, kind: 'resume', at: noon + 5, number: noon + 5 }] });
   });
 
+  test('of a run that brought it already, in whatever attempt, is not given twice', () => {
+    const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
+    const once = orderRecord(orderRecord(free, given), { ...pause, kind: 'resume', run: '78', at: noon + 6 });
+    expect(orderRecord(once, { ...given, at: noon + hour })).toEqual(once);
+  });
+
+  test.each<[string, Partial<OrderGiven>]>([
+    ['from the command line has no run', {}],
+    ['of another run', { run: '78' }],
+  ])('%s: it is another one', (_, change) => {
+    expect(orderRecord(free, { ...pause, ...change, at: noon + 5 }).orders).toHaveLength(2);
+  });
+
   test('survives the save and the claim of a run', () => {
     const ordered = orderRecord(held('a'), { ...pause, at: noon + 5 });
     expect(saveRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
@@ -103,8 +116,18 @@ describe('an order', () => {
       expect(kindsOf(recordOf(kinds))).toBe(kept.join(' '));
     });
 
+    const retries = (count: number, from = 0): readonly OrderGiven[] => Array.from({ length: count }, (_, index) => ({ ...pause, kind: 'retry', task: `issue-${String(from + index)}`, at: noon + from + index }));
+    const namesOf = (given: readonly OrderGiven[]): readonly string[] => given.reduce(orderRecord, emptyRecord('queue')).orders.map(({ kind, task }) => task ?? kind);
+    test.each<[string, readonly OrderGiven[], readonly string[]]>([
+      ['a retry supersedes an older one of the same task', [...retries(maxOrders), ...retries(1)], [...retries(maxOrders - 1, 1), ...retries(1)].map(({ task }) => task ?? '')],
+      ['of retries of different tasks the oldest goes', retries(maxOrders + 2), retries(maxOrders, 2).map(({ task }) => task ?? '')],
+      ['and never a pause for them', [pause, ...retries(maxOrders)], ['pause', ...retries(maxOrders - 1, 1).map(({ task }) => task ?? '')]],
+    ])('%s', (_, given, kept) => {
+      expect(namesOf(given)).toEqual(kept);
+    });
+
     test('a lane stands as if all had been kept', () => {
-      const kinds = fc.array(fc.constantFrom<OrderKind[]>('pause', 'resume', 'reset-circuit', 'reset-session'), { maxLength: 3 * maxOrders });
+      const kinds = fc.array(fc.constantFrom<OrderKind[]>('pause', 'resume', 'stop', 'reset-circuit', 'reset-session'), { maxLength: 3 * maxOrders });
       const before = { ...initialState('queue', noon), session: { id: 's', startedAt: noon, lastUsedAt: noon, taskId: null } };
       fc.assert(fc.property(kinds, (given) => {
         const record = recordOf(given);

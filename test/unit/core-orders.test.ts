@@ -1,19 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, orderRecord } from '../../src/core/lane-record.ts';
-import { applyOrders, orderSchema, type Order, type OrderGiven, type OrderKind } from '../../src/core/orders.ts';
+import { applyOrders, orderSchema, stoppedBy, type Order, type OrderGiven, type OrderKind } from '../../src/core/orders.ts';
 import { closedCircuit, initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
+import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { hour, minute, noon } from './core-fixtures.ts';
 
 const working: LaneState = { ...initialState('queue', noon), sequence: 7, session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' }, circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon } };
 const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - minute } };
 const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
 
-const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({ kind, by: 'ada', from: 'comment', at: noon, ...change });
+const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({ kind, task: null, run: null, by: 'ada', from: 'comment', at: noon, ...change });
 const order = (number: number, kind: OrderKind, change: Partial<OrderGiven> = {}): Order => ({ ...given(kind, change), number });
 
 describe('what an order does, and what the history says of it', () => {
   test.each<[OrderKind, string, LaneState, Partial<LaneState>, string]>([
     ['pause', 'a lane at work', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
+    ['stop', 'a lane at work, as a pause', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
     ['resume', 'a paused lane', paused, { pause: null }, 'pause: paused → working'],
     ['reset-circuit', 'an open circuit', working, { circuit: closedCircuit(2) }, 'circuit: open → closed'],
     ['reset-circuit', 'a closed one, whose counters go', { ...bare, circuit: { ...closedCircuit(2), noProgress: 2 } }, { circuit: closedCircuit(2) }, 'circuit: closed → closed'],
@@ -28,6 +30,8 @@ describe('what an order does, and what the history says of it', () => {
 
   test.each<[OrderKind, string, LaneState]>([
     ['pause', 'a paused lane stays with who paused it first', paused],
+    ['stop', 'a paused lane stays with who paused it first', paused],
+    ['retry', 'a lane without a task that failed', working],
     ['resume', 'a lane that is not paused', working],
   ])('%s: %s, and the history is silent', (kind, _, state) => {
     expect(applyOrders(state, [order(noon, kind)])).toEqual({ ...state, ordersApplied: noon });
@@ -36,6 +40,45 @@ describe('what an order does, and what the history says of it', () => {
   test.each(['comment', 'dispatch', 'command-line'] as const)('the history says that it came by %s', (from) => {
     expect(applyOrders(working, [order(noon, 'pause', { from })]).transitions[0]?.reason).toBe(`by ada (${from})`);
   });
+});
+
+describe('a retry', () => {
+  const progress = (state: TaskProgress['state']): TaskProgress => ({ state, attempts: 8, startedTree: 'tree', doneCommit: null });
+  const state: LaneState = { ...working, tasks: { 'issue-1': progress('failed'), 'issue-2': progress('blocked'), 'issue-3': progress('done'), 'issue-4': progress('in-progress') } };
+  const fresh: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
+
+  test.each<[string, string | null, readonly string[]]>([
+    ['of no task alone: all that failed or are blocked', null, ['issue-1', 'issue-2']],
+    ['of a failed one', 'issue-1', ['issue-1']],
+    ['of a blocked one', 'issue-2', ['issue-2']],
+    ['of one that is done', 'issue-3', []],
+    ['of one that is being worked on', 'issue-4', []],
+    ['of one that nobody knows', 'plan-3f9a12c0', []],
+    ['of what every object has', 'constructor', []],
+  ])('%s', (_, task, again) => {
+    const obeyed = applyOrders(state, [order(noon, 'retry', { task })]);
+    expect(obeyed.tasks).toEqual({ ...state.tasks, ...Object.fromEntries(again.map((id) => [id, fresh])) });
+    expect(obeyed.transitions.map(({ from, to, reason }) => `${from} → ${to} ${reason}`)).toEqual(again.map((id) => `${id} ${state.tasks[id]?.state ?? ''} → todo by ada (comment)`));
+  });
+});
+
+describe('a run that works ends for a stop that it has not obeyed', () => {
+  test.each<[string, readonly Order[], string | null]>([
+    ['nobody ordered anything', [], null],
+    ['a stop', [order(1, 'stop')], 'ada'],
+    ['a pause lets it go on', [order(1, 'pause')], null],
+    ['a stop and then a pause', [order(1, 'stop'), order(2, 'pause')], 'ada'],
+    ['a stop that was taken back', [order(1, 'stop'), order(2, 'resume')], null],
+    ['a stop after that', [order(1, 'stop'), order(2, 'resume'), order(3, 'stop', { by: 'bob' })], 'bob'],
+    ['other orders behind it', [order(1, 'stop'), order(2, 'retry'), order(3, 'reset-session')], 'ada'],
+  ])('%s', (_, orders, expected) => {
+    expect(stoppedBy(working, orders)).toBe(expected);
+    expect(stoppedBy(applyOrders(working, orders), orders)).toBeNull();
+  });
+});
+
+test('orders of older versions, which name neither task nor run, are read', () => {
+  expect(orderSchema.parse({ number: 1, kind: 'pause', by: 'ada', from: 'comment', at: noon })).toEqual(order(1, 'pause'));
 });
 
 describe('each order is obeyed once, in the order in which it was given', () => {
@@ -104,6 +147,7 @@ describe('a list that ends before what was obeyed is another list, and instants 
 test.each<[string, object]>([
   ['an unknown kind', { kind: 'delete-repository' }],
   ['an unknown source', { from: 'agent' }],
+  ['a task of a megabyte', { task: 'x'.repeat(1e6) }],
   ['a name of a megabyte', { by: 'x'.repeat(1e6) }],
   ['a number beyond the calendar', { number: 9e15 }],
   ['an instant at the end of the calendar', { at: 8.64e15 }],

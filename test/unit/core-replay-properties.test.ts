@@ -23,6 +23,8 @@ const play = fc.record({
   verification: fc.constantFrom('passed' as const, 'failed' as const),
   fencedBlock: fc.boolean(),
   withheld: fc.array(fc.constantFrom('action.yml', '.github/x'), { maxLength: 2 }),
+  checklist: fc.record({ current: fc.constantFrom(null, 'open' as const, 'done' as const, 'gone' as const), done: fc.subarray(['issue-1', 'issue-2', 'issue-4', 'unknown']), finished: fc.nat(2), removed: fc.constantFrom(0, 0, 1), added: fc.nat(2) }),
+  found: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant([task(4)]) }),
   clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -2 * hour, max: 2 * hour })),
 });
 

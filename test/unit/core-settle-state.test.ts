@@ -45,7 +45,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ['a run that reaches its limit', () => endRun(worked(), { kind: 'limit', reason: 'iterations' }, null, noon), []],
     ['a person resets the circuit', () => resetCircuit({ ...worked(), circuit: open.circuit }, 'by ann (comment)', noon), ['circuit: open → closed (by ann (comment))']],
     ['a person resets a circuit that is closed', () => resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon), ['circuit: closed → half-open (no_progress)', 'circuit: closed → closed (by ann (comment))']],
-    ['a person asks for a failed task again', () => retryTask({ ...worked(), tasks: { 'issue-1': failed } }, 'issue-1', noon), ['task: issue-1 failed → todo (retry)']],
+    ['a person asks for a failed task again', () => retryTask({ ...worked(), tasks: { 'issue-1': failed } }, 'issue-1', 'retry', noon), ['task: issue-1 failed → todo (retry)']],
   ])('%s', (_, change, expected) => {
     expect(told(change())).toEqual([started, ...expected]);
   });

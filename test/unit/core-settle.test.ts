@@ -61,7 +61,7 @@ describe('a task is done when an iteration says so, its content changed, nothing
 
   test('its commit is recorded', () => {
     const { state } = play([progress({ says: finishes })]);
-    expect(recordDoneCommit(state, 'issue-1', 'abc').tasks['issue-1']).toMatchObject({ state: 'done', doneCommit: 'abc', attempts: 1 });
+    expect(recordDoneCommit(state, ['issue-1'], 'abc').tasks['issue-1']).toMatchObject({ state: 'done', doneCommit: 'abc', attempts: 1 });
   });
 });
 
@@ -242,8 +242,8 @@ test.each<[string, boolean, LaneState, Play]>([
   ['a claim on content that failed', true, play([{ to: 'a', verification: 'failed' }], { policy: verifies }).state, { says: finishes }],
 ])('verify runs after %s: %o', (_, expected, state, iteration) => {
   const { before, after } = evidence('a', iteration);
-  expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, verifies)).toBe(expected);
-  expect(needsVerification(state, { analysis: analysis(iteration.says), before, after }, policy)).toBe(false);
+  expect(needsVerification(state, { analysis: analysis(iteration.says), evidence: { before, after, checklist: null } }, verifies)).toBe(expected);
+  expect(needsVerification(state, { analysis: analysis(iteration.says), evidence: { before, after, checklist: null } }, policy)).toBe(false);
 });
 
 test('settle is a function: the same arguments, the same answer, nothing touched', () => {

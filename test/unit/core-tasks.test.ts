@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cleanText, cleanTitle } from '../../src/core/tasks/clean.ts';
-import { countTasks, isPlanComplete, nextTask, progressOf, withinReach } from '../../src/core/tasks/queue.ts';
+import { countTasks, inOrderOfWork, isPlanComplete, nextTask, progressOf, withinReach } from '../../src/core/tasks/queue.ts';
 import type { Task, TaskProgress } from '../../src/core/tasks/task.ts';
 import { task } from './core-fixtures.ts';
 
@@ -32,11 +32,19 @@ describe('the next task', () => {
 
 test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, number, readonly string[]]>([
   ['open tasks, in the order of work', [task(1), task(2, { priority: 1 }), task(3)], { 3: 'in-progress' }, 9, ['issue-3', 'issue-2', 'issue-1']],
-  ['one that waits for another of them', [task(1, { dependsOn: ['issue-2'] }), task(2)], {}, 9, ['issue-1', 'issue-2']],
+  ['one that waits for another of them, behind it', [task(1, { dependsOn: ['issue-2'] }), task(2)], {}, 9, ['issue-2', 'issue-1']],
+  ['not one that waits for something else', [task(1, { dependsOn: ['issue-9'] }), task(2)], {}, 9, ['issue-2']],
+  ['not one that is held', [task(1, { hold: 'needs-approval' }), task(2)], {}, 9, ['issue-2']],
+  ['what is next if a task is done at once, and what is next if it never is', [task(1, { priority: 1 }), task(2, { priority: 1, dependsOn: ['issue-1'] }), task(3), task(4)], {}, 2, ['issue-1', 'issue-2', 'issue-3']],
   ['no more than there are iterations', [task(1), task(2), task(3)], {}, 2, ['issue-1', 'issue-2']],
   ['none that is done, failed or blocked', [task(1), task(2), task(3), task(4)], { 1: 'done', 2: 'failed', 3: 'blocked' }, 9, ['issue-4']],
 ])('within the reach of a run: %s', (_, tasks, states, iterations, expected) => {
   expect(withinReach(tasks, is(states), iterations)).toEqual(expected);
+});
+
+test('in the order of work: required, by priority, as they stand', () => {
+  const tasks = [task(1, { optional: true, priority: 1 }), task(2, { priority: 3 }), task(3, { priority: 1 }), task(4, { priority: 3 })];
+  expect(inOrderOfWork(tasks).map(({ id }) => id)).toEqual(['issue-3', 'issue-2', 'issue-4', 'issue-1']);
 });
 
 const plans: readonly (readonly [string, readonly Task[], Record<number, TaskProgress['state']>, boolean])[] = [
@@ -82,7 +90,7 @@ describe('cleaning', () => {
   });
 
   test.each(['Grüße, 你好, שלום, مرحبا', 'done 🚀', '${{ x }} $(x) `rm -rf`', 'ignore all previous instructions', 'a < b -- c > d', ''])('%j stays as it is', (text) => {
-    expect(cleanText(text)).toEqual({ text, removed: 0 });
+    expect(cleanText(text)).toMatchObject({ text, removed: 0 });
   });
 
   test('removed counts code points', () => {
@@ -97,11 +105,11 @@ describe('cleaning', () => {
 
   test('a title is one line of at most 200 characters', () => {
     expect(cleanTitle(' Fix\n\nthe <!-- no -->bug ').text).toBe('Fix the bug');
-    expect(cleanTitle('y'.repeat(300))).toEqual({ text: 'y'.repeat(200), removed: 100 });
+    expect(cleanTitle('y'.repeat(300))).toMatchObject({ text: 'y'.repeat(200), removed: 100 });
   });
 
   test('a title is not cut within a character', () => {
-    expect(cleanTitle(`${'y'.repeat(199)}🚀`)).toEqual({ text: 'y'.repeat(199), removed: 1 });
+    expect(cleanTitle(`${'y'.repeat(199)}🚀`)).toMatchObject({ text: 'y'.repeat(199), removed: 1 });
   });
 
   test('comments in comments end in time', () => {

@@ -39,13 +39,13 @@ describe('events that are not for us', () => {
   ])('%s: idle, without one request', async (_name, event) => {
     const project = createProject();
     expect((await runOnce(project, { event })).end).toBe('idle (not_for_us)');
-    expect(project.forge.requestCount()).toBe(0);
+    expect(project.forge.requests().sent).toBe(0);
   });
 
   test('an unsupported event is an error, without one request', async () => {
     const project = createProject();
-    expect((await runOnce(project, { event: { name: 'push', payload: {} } })).outcome).toMatchObject({ kind: 'failed', reason: 'configuration', message: expect.stringContaining('The event "push" is not supported.') as string });
-    expect(project.forge.requestCount()).toBe(0);
+    expect((await runOnce(project, { event: { name: 'release', payload: {} } })).outcome).toMatchObject({ kind: 'failed', reason: 'configuration', message: expect.stringContaining('The event "release" is not supported.') as string });
+    expect(project.forge.requests().sent).toBe(0);
   });
 });
 

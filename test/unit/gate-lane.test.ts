@@ -35,7 +35,7 @@ describe('the state', () => {
     const project = await begun();
     putDocument(project, { sequence: 1, document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }) });
     const before = [...project.forge.writes];
-    expect(await runOnce(project)).toMatchObject({ end: 'failed (configuration)', outcome: { message: expect.stringMatching(/newer version of this action \(version 3\).*Use that version/) as string } });
+    expect(await runOnce(project)).toMatchObject({ end: 'failed (configuration)', outcome: { message: expect.stringMatching(/newer version of this action \(version 4\).*Use that version/) as string } });
     expect(project.forge.writes).toEqual(before);
   });
 

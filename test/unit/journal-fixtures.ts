@@ -2,6 +2,7 @@ import { afterIteration, nextStep, startRun } from '../../src/core/decide.ts';
 import { serializeEnd, serializeEntry, serializeStart } from '../../src/core/journal.ts';
 import { beginIteration, settle } from '../../src/core/settle.ts';
 import { initialState, type LaneState } from '../../src/core/state.ts';
+import type { Task } from '../../src/core/tasks/task.ts';
 import { analysis, evidence, minute, noon, policy, task, type Play, type Start } from './core-fixtures.ts';
 
 export interface Recorded {
@@ -13,9 +14,9 @@ export interface Recorded {
   readonly tree: string;
 }
 
-/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump. */
-export function record(script: readonly (Play & { readonly clockMs?: number })[], start: Start = {}): Recorded {
-  const tasks = start.tasks ?? [task(1)];
+/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added. */
+export function record(script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[], start: Start = {}): Recorded {
+  let tasks = start.tasks ?? [task(1)];
   const bounds = start.policy ?? policy;
   let now = start.now ?? noon;
   let tree = start.tree ?? 'start';
@@ -31,12 +32,15 @@ export function record(script: readonly (Play & { readonly clockMs?: number })[]
     const startedAt = now;
     const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
     now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * minute));
+    const known = tasks;
+    const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
+    tasks = [...tasks, ...found];
     const facts = { task: step.task, tasks, analysis: analysis(play.says), evidence: evidence(tree, play), startedAt };
     const settled = settle(begun, facts, bounds, now);
     lines.push(
       serializeEntry({
         version: 1, lane: 'queue', iteration, taskId: step.task.id, taskTitle: step.task.title, startedAt, taskTree: tree, sessionDroppedAt: null, endedAt: now,
-        analysis: facts.analysis, evidence: facts.evidence, commit: null, verdict: settled.verdict,
+        analysis: facts.analysis, evidence: facts.evidence, found, commit: null, verdict: settled.verdict,
       }),
     );
     state = settled.state;

@@ -50,13 +50,20 @@ export function taskReport(number: number, change: Partial<TaskProgress> & { rea
   };
 }
 
+/** An item of the plan. */
+export function planTask(line: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
+  const { task, progress } = taskReport(line, change);
+  return { task: { ...task, id: `plan-${String(line).padStart(8, '0')}`, source: { kind: 'plan', path: '.ralph/fix_plan.md', line } }, progress };
+}
+
 export interface EntryChange {
+  readonly taskId?: string;
   readonly taskNumber?: number;
   readonly taskTitle?: string;
   readonly commit?: string | null;
   readonly verification?: Verification;
   readonly analysis?: Partial<Analysis>;
-  readonly recommendation?: string;
+  readonly recommendation?: string | undefined;
   readonly evidence?: Partial<Evidence>;
   readonly verdict?: Partial<Verdict>;
 }
@@ -69,8 +76,9 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
     version: 1,
     lane: 'queue',
     iteration,
-    taskId: `issue-${taskNumber}`,
+    taskId: change.taskId ?? `issue-${taskNumber}`,
     taskTitle: change.taskTitle ?? `Task ${taskNumber}`,
+    found: [],
     startedAt,
     endedAt: startedAt + 2 * MINUTE,
     taskTree: SHA,
@@ -105,11 +113,12 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       outputChars: 800,
       fencedBlock: false,
       withheld: [],
+      checklist: null,
       verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
       ...change.evidence,
     },
     commit: change.commit === undefined ? SHA : change.commit,
-    verdict: { progress: true, taskDone: false, testOnly: false, questionOnly: false, discrepancies: [], vetoes: [], advice: [], countedDenials: 0, circuit: 'closed', ...change.verdict },
+    verdict: { progress: true, taskDone: false, alsoDone: [], testOnly: false, questionOnly: false, discrepancies: [], vetoes: [], advice: [], countedDenials: 0, circuit: 'closed', ...change.verdict },
   };
 }
 
@@ -123,6 +132,7 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     headSha: SHA,
     pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
     tasks: [taskReport(12, { title: 'Greet people by name', state: 'done', attempts: 1, doneCommit: SHA }), taskReport(13)],
+    unlisted: [],
     iterations: [entry(1, { verdict: { taskDone: true } })],
     circuit: 'closed',
     callsRemaining: 99,
@@ -135,12 +145,14 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     verifyCommands: ['npm test'],
     policy,
     taskLabel: 'ralph',
+    taskSources: ['issues', 'plan', 'prd'],
     agent: { name: 'Claude Code', version: '2.1.0' },
     repositoryUrl: REPOSITORY,
     runUrl: `${REPOSITORY}/actions/runs/99`,
     startedAt: END - 10 * MINUTE,
     endedAt: END,
     warnings: [],
+    requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
     laneView: null,
     ...change,
   };
@@ -209,6 +221,7 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'idle', reason: 'all_done' },
   { kind: 'idle', reason: 'not_for_us' },
   { kind: 'idle', reason: 'answered' },
+  { kind: 'idle', reason: 'noted', message: 'The label was taken off #12: it is not worked on.' },
   { kind: 'paused', reason: 'by_person', by: 'octocat' },
   { kind: 'refused', reason: 'not_allowed', message: '`/ralph run` by stranger: needs write permission, has read.' },
   { kind: 'refused', reason: 'another_run', message: 'Another run of lane queue saved its state while this one started.' },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatCost, formatDuration, formatInstantFrom, formatTokens } from '../../src/report/format.ts';
+import { apiUsageLine, formatCost, formatDuration, formatInstantFrom, formatTokens } from '../../src/report/format.ts';
 import { progressBar } from '../../src/report/progress-bar.ts';
 import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../src/report/progress.ts';
+import type { ApiUsage } from '../../src/report/run-report.ts';
 import { END, entry, laneView, OUTCOMES, report, type EntryChange } from './report-fixtures.ts';
 
 test.each([
@@ -49,6 +50,7 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
     'pull request: https://github.com/acme/shop/pull/7',
     'circuit: closed, calls left: 99',
     'state: restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓)',
+    'GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC.',
     'next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
   ]);
 });
@@ -69,12 +71,22 @@ test('the log of a run that was asked how the lane stands tells that', () => {
     'State: restored #41 (cache and ref)',
     'Pull request: #7 (https://github.com/acme/shop/pull/7)',
     'change: 2026-11-21 16:08 UTC, circuit: closed → open (no_progress)',
+    'GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC.',
     'next: Nothing to do.',
   ]);
 });
 
 test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($reason)', (outcome) => {
-  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nnext: [^\n]+$/);
+  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nGitHub API: [^\n]+\nnext: [^\n]+$/);
+});
+
+test.each<[ApiUsage, string]>([
+  [{ sent: 0, limit: 1000, remaining: 1000, resetAt: END }, ''],
+  [{ sent: 1, limit: null, remaining: null, resetAt: null }, 'GitHub API: 1 request.'],
+  [{ sent: 14, limit: 1000, remaining: 986, resetAt: END }, 'GitHub API: 14 requests; 986 of 1,000 left until 16:18 UTC.'],
+  [{ sent: 1234, limit: 15_000, remaining: 0, resetAt: null }, 'GitHub API: 1,234 requests; 0 of 15,000 left.'],
+])('what the run asked of GitHub, %j, is told as %j', (usage, told) => {
+  expect(apiUsageLine(usage)).toBe(told);
 });
 
 test.each([

@@ -2,10 +2,17 @@ import fc from 'fast-check';
 import { issueOfTask } from '../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
 import { renderPullRequestBody, renderPullRequestTitle } from '../../src/report/pull-request.ts';
+import type { TaskReport } from '../../src/report/run-report.ts';
 import { parseHiddenStatus } from '../../src/report/status-json.ts';
-import { entry, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+import { entry, OUTCOMES, planTask, report, taskReport } from './report-fixtures.ts';
 
 const complete = { kind: 'complete', reason: 'plan_complete' } as const;
+
+/** A task that waits for approval, and depends on another. */
+function waiting(number: number, title: string): TaskReport {
+  const { task, progress } = taskReport(number, { title });
+  return { task: { ...task, hold: 'needs-approval', dependsOn: ['issue-99'] }, progress };
+}
 
 /** What a reader sees: without the hidden part and the invisible breakers. */
 const shown = (body: string) => body.replace(/<!--.*?-->/gs, '').replaceAll('\u200B', '');
@@ -47,6 +54,20 @@ describe('body', () => {
     const tasks = [taskReport(1, { state: 'done', attempts: 1 }), taskReport(2, { state: 'in-progress', attempts: 2 }), taskReport(3, { state: 'failed', attempts: 8 }), taskReport(4)];
     const references = renderPullRequestBody(report({ kind: 'limit', reason: 'iterations' }, { tasks })).match(/^.*(?<!\[)#\d+$/gm);
     expect(references).toEqual(['Closes #1', 'Part of #2', 'Part of #3']);
+  });
+
+  test('names tasks of files by their place, and closes nothing for them', () => {
+    const body = renderPullRequestBody(report(complete, { tasks: [planTask(7, { title: 'Greet', state: 'done', attempts: 1 }), planTask(9, { attempts: 1 })], iterations: [entry(1, { taskId: 'plan-00000007' })] }));
+    expect(body).toContain('- **Greet** (`.ralph/fix_plan.md:7`): ✅ done');
+    expect(body).toContain('| `.ralph/fix_plan.md:7` | [`a1b2c3d`]');
+    expect(body).not.toMatch(/Closes|Part of/);
+  });
+
+  test.each([
+    [['issue-4'], '- 1 task of this branch is not in the queue any more, and nothing here closes it: `issue-4`.'],
+    [['issue-4', 'plan-0a1b2c3d'], '- 2 tasks of this branch are not in the queue any more, and nothing here closes them: `issue-4`, `plan-0a1b2c3d`.'],
+  ])('says which tasks of the branch are not listed any more: %j', (unlisted, line) => {
+    expect(shown(renderPullRequestBody(report(complete, { unlisted })))).toContain(line);
   });
 
   test('shows a contradicted claim, a withheld file, a warning and the failing output', () => {
@@ -105,7 +126,7 @@ describe('for any foreign text', () => {
       fc.property(fc.array(nasty, { minLength: 8, maxLength: 8 }), fc.constantFrom(...OUTCOMES), ([a = '', b = '', c = '', d = '', e = '', f = '', g = '', h = ''], outcome) => {
         const body = renderPullRequestBody(
           report('message' in outcome ? { ...outcome, message: h } : outcome, {
-            tasks: [taskReport(12, { title: a, state: 'done', attempts: 1 }), taskReport(13, { title: a })],
+            tasks: [taskReport(12, { title: a, state: 'done', attempts: 1 }), waiting(13, a), planTask(7, { title: b, state: 'failed', attempts: 1 })],
             iterations: [entry(1, { recommendation: b, verification: { kind: 'failed', command: c, code: 1, tail: d, durationMs: 1 }, evidence: { files: [e], fileCount: 1 }, verdict: { discrepancies: [f] } })],
             withheld: [{ path: e, why: f }],
             warnings: [g],

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, nearestCommand, readCommand } from '../../src/core/command.ts';
 import type { Lease } from '../../src/core/lease.ts';
@@ -5,14 +6,15 @@ import type { OrderKind } from '../../src/core/orders.ts';
 import { laneStatusLines, renderLaneStatus } from '../../src/report/lane-status.ts';
 import { headline } from '../../src/report/sections.ts';
 import { REFUSAL_MARKER, renderAnswer, renderStatusComment, STATUS_MARKER } from '../../src/report/status-comment.ts';
+import { renderSummary } from '../../src/report/summary.ts';
 import type { LaneView } from '../../src/report/run-report.ts';
-import { END, laneState as state, laneView as view, OUTCOMES, policy, report } from './report-fixtures.ts';
+import { END, entry, laneState as state, laneView as view, OUTCOMES, planTask, policy, report, taskReport } from './report-fixtures.ts';
 
 const lines = (comment: string) => comment.replaceAll('\u200B', '').split('\n').filter((line) => line !== '');
 
 describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
-    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12'))).toEqual([
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
       '<!-- ralph-action:status -->',
       '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
       '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
@@ -24,23 +26,46 @@ describe('status comment', () => {
   });
 
   test('says when state was not saved', () => {
-    const comment = renderStatusComment(report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'the cache is read-only for this event' } }), null);
+    const comment = renderStatusComment(report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'the cache is read-only for this event' } }), null, null);
     expect(comment).toContain('State was **not saved**: the cache is read-only for this event. The next run of this lane does not know what this one used and did.');
   });
 
   test('on the pull request it does not point at that pull request', () => {
-    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null))).toContain('Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)');
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null, null))).toContain('Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)');
   });
 
   test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
-    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null).split('\n')[0]).toBe(STATUS_MARKER);
+    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null, null).split('\n')[0]).toBe(STATUS_MARKER);
+  });
+});
+
+describe('for any foreign text', () => {
+  const nasty = fc.oneof(
+    fc.array(fc.constantFrom('@octocat', 'fixes #12', '<!-- ', ' -->', '```', '`', '|', '\n', '\u202E', '\n\n# ', '</details>', 'GH-1', 'https://a.b/issues/1', '\\', '<', 'word '), { maxLength: 12 }).map((parts) => parts.join('')),
+    fc.string({ unit: 'binary', maxLength: 300 }),
+  );
+
+  test('what is told of a task that was given up, or of one that waits, opens no comment but its own, pings and closes nothing', () => {
+    fc.assert(
+      fc.property(fc.tuple(nasty, nasty, nasty, nasty, nasty), fc.boolean(), ([title, said, command, tail, name], onFile) => {
+        const failed = onFile ? planTask(13, { title, state: 'failed', attempts: 1 }) : taskReport(13, { title, state: 'failed', attempts: 1 });
+        const iterations = [entry(1, { taskId: failed.task.id, recommendation: said, verification: { kind: 'failed', command, code: 1, tail, durationMs: 1 }, evidence: { files: [name], fileCount: 1 }, verdict: { discrepancies: [said] } })];
+        const blocked = report({ kind: 'blocked', reason: 'needs_human' }, { tasks: [failed, { task: { ...failed.task, id: 'x', hold: 'needs-approval' }, progress: { ...failed.progress, state: 'todo' } }], iterations });
+        const comment = renderStatusComment(blocked, onFile ? null : failed.task.id, { issue: 13, labels: [], editor: name, at: END });
+        expect(comment).toContain('**Ralph gave this task up**');
+        expect(comment.match(/<!--/g)).toHaveLength(1);
+        expect(comment).not.toMatch(/@[^\u200B]|gh-\d|(?<!\[)#\d/i);
+        expect(renderSummary(blocked)).not.toMatch(/<!--|@[^\u200B]|gh-\d|(?<!\[|\[pull request )#\d/i);
+      }),
+      { numRuns: 200 },
+    );
   });
 });
 
 describe('answers', () => {
   const answered = report({ kind: 'idle', reason: 'answered' });
-  const status = (lane: LaneView) => renderAnswer({ kind: 'status', receipt: null }, answered, lane);
-  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, view);
+  const status = (lane: LaneView) => renderAnswer({ kind: 'status', receipt: null }, answered, { view: lane, notice: null });
+  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, { view, notice: null });
 
   test('/ralph status says how the lane stands', () => {
     expect(lines(status(view))).toEqual([
@@ -79,8 +104,8 @@ describe('answers', () => {
     expect(answer).toContain('- Working on: Greet @octocat (2 iterations so far)');
   });
 
-  test('a pause while a run works does not end that run', () => {
-    expect(status({ ...by('octocat'), working })).toContain('at the latest; it goes on to its end');
+  test('a pause while a run works does not end that run; stop does', () => {
+    expect(status({ ...by('octocat'), working })).toContain('at the latest; a pause lets it go on, `/ralph stop` ends it after its iteration');
   });
 
   test('the last five changes, with who asked for them', () => {
@@ -121,7 +146,7 @@ describe('answers', () => {
 
   test('who asked for work hears why none came of it, then how the lane stands', () => {
     const parked = report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 }, { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] });
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, view)).slice(0, 6)).toEqual([
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 6)).toEqual([
       STATUS_MARKER,
       '**Parked.** All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
       '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
@@ -133,12 +158,12 @@ describe('answers', () => {
 
   test.each(OUTCOMES.filter(({ reason }) => reason !== 'answered'))('begin with the headline when the run ended $kind ($reason)', (outcome) => {
     const shown = report(outcome);
-    expect(renderAnswer({ kind: 'status', receipt: null }, shown, view)).toContain(`${STATUS_MARKER}\n\n${headline(shown)}\n\n`);
+    expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null })).toContain(`${STATUS_MARKER}\n\n${headline(shown)}\n\n`);
   });
 
   test('of a run that restored no lane tell of none', () => {
     const refused = report({ kind: 'refused', reason: 'another_run', message: 'Lane issue-12 changed 3 times.' }, { lane: 'issue-12' });
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, null))).toEqual([
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
       STATUS_MARKER,
       '**Refused: another run.** Lane issue-12 changed 3 times.',
       '**Next:** The other run goes on; this one made no call. When it has ended, comment `/ralph run` on the issue for more. With `concurrency` in the workflow runs wait for each other.',
@@ -154,20 +179,20 @@ describe('answers', () => {
 
   test('a failure is told whole, with what to do next, and does not overwrite the status', () => {
     const failed = report({ kind: 'failed', reason: 'configuration', message: 'The run cannot work:\n- no key\n- no push' }, { iterations: [] });
-    expect(lines(renderAnswer({ kind: 'refusal', why: 'The run cannot work:\n- no key\n- no push' }, failed, null))).toEqual([
+    expect(lines(renderAnswer({ kind: 'refusal', why: 'The run cannot work:\n- no key\n- no push' }, failed, { view: null, notice: null }))).toEqual([
       REFUSAL_MARKER, '**Failed: configuration.** The run cannot work:', '- no key', '- no push', '**Next:** Mend what is named above and run the workflow again.',
     ]);
   });
 
   test('a refusal does not overwrite the status', () => {
-    const answer = renderAnswer({ kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' }, answered, null);
+    const answer = renderAnswer({ kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' }, answered, { view: null, notice: null });
     expect(lines(answer)).toEqual([REFUSAL_MARKER, '**Not done.** `/ralph run` needs write permission, @octocat has read.']);
     expect(answer).not.toContain('@octocat');
   });
 });
 
 describe('the receipt of an order comes first', () => {
-  const queue = '`queue`: all issues without a branch of their own';
+  const queue = '`queue`: all tasks without a branch of their own';
   const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
   const working: Lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: 'https://github.com/acme/shop/actions/runs/98', acquiredAt: END - 600_000, durationMs: 3_600_000 };
   const goesOn = ' The [run](https://github.com/acme/shop/actions/runs/98) that works now goes on to its end; the order holds from the next one on.';
@@ -177,6 +202,10 @@ describe('the receipt of an order comes first', () => {
     ['pause', 'changed', { ...pausedBy('octocat'), working }, `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.${goesOn}`],
     ['pause', 'changed', { ...pausedBy('octocat'), lane: 'issue-12' }, '**Paused** by @octocat: no run of this lane (`issue-12`) works until `/ralph resume`.'],
     ['pause', 'as before', { ...pausedBy('Ann Other'), working }, `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`],
+    ['stop', 'changed', { ...pausedBy('octocat'), working }, `**Stopped**: no run of this lane (${queue}) works until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`],
+    ['stop', 'as before', pausedBy('octocat'), `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`],
+    ['retry', 'changed', { working }, `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`],
+    ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
     ['resume', 'changed', {}, `**Resumed**: the pause of this lane (${queue}) is over.`],
     ['resume', 'as before', {}, '**Nothing to resume**: the lane is not paused.'],
     ['reset-circuit', 'changed', { working }, `**Circuit closed.**${goesOn}`],

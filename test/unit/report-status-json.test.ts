@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseHiddenStatus, ralphStatusJsonSchema, renderHiddenStatus, renderStatusJson } from '../../src/report/status-json.ts';
 import { reportWithoutLane } from '../../src/report/run-report.ts';
-import { END, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+import { END, OUTCOMES, planTask, report, taskReport } from './report-fixtures.ts';
 
 const done = report({ kind: 'complete', reason: 'plan_complete' });
 
@@ -23,10 +23,11 @@ test('says what the run did, in the published shape', () => {
     tasksDone: 1,
     tasksOpen: 1,
     tasks: [
-      { id: 'issue-12', issue: 12, title: 'Greet people by name', state: 'done', attempts: 1, commit: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334' },
-      { id: 'issue-13', issue: 13, title: 'Task 13', state: 'todo', attempts: 0, commit: null },
+      { id: 'issue-12', issue: 12, source: { kind: 'issue', name: '#12' }, title: 'Greet people by name', state: 'done', hold: null, attempts: 1, commit: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334' },
+      { id: 'issue-13', issue: 13, source: { kind: 'issue', name: '#13' }, title: 'Task 13', state: 'todo', hold: null, attempts: 0, commit: null },
     ],
     tasksOmitted: 0,
+    unlisted: [],
     tests: 'passing',
     discrepancies: 0,
     withheldFiles: 0,
@@ -56,7 +57,18 @@ test.each(OUTCOMES)('the published JSON Schema accepts a run that ended $kind ($
   }
 });
 
+test('a task of a file has no issue, but a place', () => {
+  const { tasks } = JSON.parse(renderStatusJson({ ...done, tasks: [planTask(7)], unlisted: ['issue-4'] }));
+  expect(tasks).toEqual([{ id: 'plan-00000007', issue: null, source: { kind: 'plan', name: '.ralph/fix_plan.md:7' }, title: 'Task 7', state: 'todo', hold: null, attempts: 0, commit: null }]);
+});
+
 describe('the hidden status', () => {
+  test('of a version that knew neither sources nor holds is still read', () => {
+    const old = renderStatusJson(done).replace('"unlisted":[],', '').replaceAll(/"source":\{[^}]*\},|"hold":null,/g, '');
+    expect(old).not.toMatch(/unlisted|source|hold/);
+    expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${old} -->`)).toEqual({ kind: 'found', status: JSON.parse(old) });
+  });
+
   test('survives everything that could end its comment', () => {
     const title = 'a --> b -- c --!> <!-- d @octocat fixes #12 GH-13 https://a.b/issues/3';
     const hidden = renderHiddenStatus({ ...done, tasks: [taskReport(12, { title })] });

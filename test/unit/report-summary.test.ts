@@ -1,9 +1,14 @@
-import { issueOfTask } from '../../src/core/tasks/task.ts';
+import { issueOfTask, type TaskHold } from '../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
-import { reportWithoutLane } from '../../src/report/run-report.ts';
+import { reportWithoutLane, type TaskReport } from '../../src/report/run-report.ts';
 import { renderSummary } from '../../src/report/summary.ts';
 import { readOnlyEvent } from '../../src/state/cache-environment.ts';
-import { END, entry, laneView, OUTCOMES, report, taskReport } from './report-fixtures.ts';
+import { END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './report-fixtures.ts';
+
+function held(number: number, hold: TaskHold): TaskReport {
+  const { task, progress } = taskReport(number);
+  return { task: { ...task, hold }, progress };
+}
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
 
@@ -48,6 +53,43 @@ test('of a run that was asked how the lane stands tells that, and not how the ru
   expect(summary).toContain('**Status of lane `queue`**');
   expect(summary).toContain('- State: restored #41 (cache and ref)');
   expect(summary).not.toContain('RALPH_STATUS');
+});
+
+describe('tasks that do not go on', () => {
+  const failing = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 10 } as const;
+  const failed = report(limit, {
+    tasks: [planTask(7, { title: 'Greet', state: 'failed', attempts: 8 }), held(13, 'needs-approval'), held(14, 'unchecked'), held(15, 'unchecked'), taskReport(16, { state: 'failed', attempts: 8 })],
+    iterations: [1, 2, 3, 4].map((iteration) => entry(iteration, { taskId: 'plan-00000007', verification: failing, recommendation: iteration === 3 ? 'Mend @octocat' : undefined, verdict: { discrepancies: iteration === 4 ? ['It said that `npm test` passes.'] : [] } })),
+  });
+
+  test('one that failed in this run: what was tried last, and what a person can do', () => {
+    const summary = renderSummary(failed).replaceAll('\u200B', '');
+    expect(summary).toContain([
+      '### Tasks that need a person',
+      '#### `.ralph/fix_plan.md:7`: Greet',
+      '**Ralph gave this task up** after 8 iterations (`max-iterations-per-task` is 8).',
+      'The agent says: “Mend @octocat”',
+      'What was tried last:',
+      [2, 3, 4].map((iteration) => `- Iteration ${String(iteration)}: progress; changed \`src/greeting.ts\` (+20 −1); verification **failed**: \`npm test\` ended with 1${iteration === 4 ? '; It said that `npm test` passes.' : ''}`).join('\n'),
+      '<details>\n<summary>Last output of <code>npm test</code></summary>\n\n```text\n1 failing\n```\n\n</details>',
+      'What you can do:',
+      '- Make the task smaller or clearer, or say what the agent should know: in `.ralph/fix_plan.md:7`.\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
+    ].join('\n\n'));
+    expect(summary).not.toContain('#### [#16]');
+  });
+
+  test('those that wait: for what; those that nobody looked at: how many', () => {
+    expect(renderSummary(failed).replaceAll('\u200B', '')).toContain('### What tasks wait for\n\n- \\#13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks so far down the queue that this run did not look who approved them\n');
+  });
+
+  test('without a thread a retry is dispatched', () => {
+    expect(renderSummary({ ...failed, pullRequest: null })).toContain('Then run the workflow by hand with the command `retry plan-00000007`');
+  });
+});
+
+test('ends with what the run asked of GitHub', () => {
+  expect(renderSummary(report(limit))).toMatch(/\n\n<sub>GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC\.<\/sub>$/);
+  expect(renderSummary(report(limit, { requests: null }))).not.toContain('GitHub API');
 });
 
 test('shows vetoes and advice with their iteration', () => {

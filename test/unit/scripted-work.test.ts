@@ -42,6 +42,8 @@ function promptWith(open: number): string {
     lastIteration: null,
     lastVerification: null,
     attempts: '',
+    standing: 'listed',
+    others: [],
     hints: [],
     learnings: '',
     verifyCommands: [],

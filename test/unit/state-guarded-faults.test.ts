@@ -8,7 +8,7 @@ import { copyOf, places, put, textOf } from './cell-fixtures.ts';
 import { noon } from './core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
-const pause: OrderGiven = { kind: 'pause', by: 'ada', from: 'comment', at: noon };
+const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 /** A lane at #40 that nobody works on. */
 const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: copyOf(40).document, savedBy: 'old' };
 

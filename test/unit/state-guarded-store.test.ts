@@ -8,7 +8,7 @@ import { copyOf, places, put, textOf } from './cell-fixtures.ts';
 import { hour, minute, noon } from './core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
-const pause: OrderGiven = { kind: 'pause', by: 'ada', from: 'comment', at: noon };
+const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 /** A lane at #40 that nobody works on. */
 const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: copyOf(40).document, savedBy: 'old' };
 
@@ -200,6 +200,32 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await using lane = await twoRuns();
       for (let given = 0; given <= maxOrders; given += 1) await lane.a.store.order('queue', { ...pause, at: noon + given });
       expect((await recordIn(lane.cells)).orders.map(({ at }) => at - noon)).toEqual(Array.from({ length: maxOrders }, (_, index) => index + 1));
+    });
+
+    test('are seen by the run that works, which asks for the head alone while nobody wrote', async () => {
+      await using lane = await twoRuns();
+      await lane.a.store.restore('queue');
+      await lane.a.store.claim('queue');
+      lane.a.cells.asked.length = 0;
+      expect(await lane.a.store.orders('queue')).toEqual({ kind: 'orders', orders: [] });
+      expect(lane.a.cells.asked).toEqual(['readHead queue']);
+      await lane.b.store.order('queue', { ...pause, kind: 'stop' });
+      for (let asked = 0; asked < 2; asked += 1) expect(await lane.a.store.orders('queue')).toMatchObject({ kind: 'orders', orders: [{ kind: 'stop', by: 'ada' }] });
+      expect(lane.a.cells.asked).toEqual(['readHead queue', 'readHead queue', 'read queue', 'readHead queue']);
+      expect(await lane.a.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(await recordIn(lane.cells)).toMatchObject({ sequence: 41, lease: null, orders: [{ kind: 'stop' }] });
+    });
+
+    test('that cannot be asked for are not known, and the run still saves', async () => {
+      await using lane = await twoRuns();
+      await lane.a.store.restore('queue');
+      await lane.a.store.claim('queue');
+      await lane.b.store.order('queue', pause);
+      lane.a.cells.fail('readHead', 'refused');
+      expect(await lane.a.store.orders('queue')).toEqual({ kind: 'unavailable', why: 'the server refuses' });
+      lane.a.cells.fail('read', 'refused');
+      expect(await lane.a.store.orders('queue')).toEqual({ kind: 'unavailable', why: 'the server refuses' });
+      expect(await lane.a.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     });
 
     test('on a lane that never ran wait for its first run', async () => {

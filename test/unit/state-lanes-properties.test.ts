@@ -49,7 +49,7 @@ test.each(places)('whoever is next at every step: one run at most holds a lane i
         holding.delete(mark);
         if (end === 'release') await store.release('queue');
         else if ((await store.save(copyOf(sequence + 1, { savedAt: now }))).kind === 'saved') saved.push(sequence + 1);
-        if ((await store.order('queue', { kind: 'pause', by: mark, from: 'comment', at: now })).kind === 'kept') ordered.push(mark);
+        if ((await store.order('queue', { kind: 'pause', task: null, run: null, by: mark, from: 'comment', at: now })).kind === 'kept') ordered.push(mark);
       }
 
       await scheduler.waitFor(Promise.all(plans.map(work)));

@@ -11,7 +11,7 @@ import { leaseOf } from './lease-fixtures.ts';
 
 const session: Session = { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' };
 const later: Session = { ...session, lastUsedAt: noon + minute };
-const order = { kind: 'pause', by: 'ada', from: 'comment', at: noon, number: noon } as const;
+const order = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon, number: noon } as const;
 
 /** The record of a lane at `sequence`. */
 const record = (sequence: number, change: Partial<LaneRecord> = {}): LaneRecord => ({ ...emptyRecord('queue'), sequence, document: copyOf(sequence).document, savedBy: 'old', orders: [order], ...change });

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt.ts';
+import { parsePlan } from '../../src/core/tasks/plan.ts';
 import { COMMANDS } from '../../src/core/command.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,7 +24,7 @@ const ENDS: { readonly [Kind in OutcomeKind]: Readonly<Record<ReasonsOf<Kind>, t
   blocked: { needs_human: true },
   parked: { calls_per_hour: true, tokens_per_hour: true, cost_per_day: true, usage_limit: true },
   limit: { iterations: true, minutes: true, cost: true },
-  idle: { no_tasks: true, all_done: true, not_for_us: true, answered: true },
+  idle: { no_tasks: true, all_done: true, not_for_us: true, answered: true, noted: true },
   paused: { by_person: true },
   refused: { not_allowed: true, another_run: true },
   failed: { configuration: true, infrastructure: true },
@@ -100,6 +101,8 @@ describe('the built-in prompt', () => {
     lastIteration: null,
     lastVerification: null,
     attempts: '',
+    standing: 'listed',
+    others: [],
     hints: [],
     learnings: '',
     verifyCommands: [],
@@ -118,8 +121,33 @@ describe('the built-in prompt', () => {
     expect(prompt).toContain('Above stands what happened so far; your task and the form of your report stand below.');
   });
 
+  test.each(['One task.', 'Search the code', 'No placeholders', 'run the project\'s tests', 'Commit', 'mark it there when it is finished', 'Delete nothing'])('says %j', (words) => {
+    expect(prompt).toContain(words);
+  });
+
   test('holds no status block that could be taken for the answer', () => {
     expect(prompt).not.toMatch(/RALPH_STATUS/);
+  });
+});
+
+describe('the plan to copy', () => {
+  const plan = read('templates/fix_plan.md');
+
+  test('has no task of its own, and no problem', () => {
+    expect(parsePlan('fix_plan.md', plan)).toEqual({ tasks: [], problems: [] });
+  });
+
+  test('has a heading for each priority, and one for what is optional', () => {
+    const filled = plan.replace(/^## .*$/gm, (heading) => `${heading}\n\n- [ ] Below ${heading.slice(3)}`);
+    expect(parsePlan('fix_plan.md', filled).tasks.map(({ task: { title, priority, optional } }) => [title, priority, optional])).toEqual([['Below High', 1, false], ['Below Medium', 2, false], ['Below Low', 3, false], ['Below Optional', 2, true]]);
+  });
+
+  test('shows a box that is one where it is copied to', () => {
+    const example = /^```markdown\n([^]*?)^```$/m.exec(plan)?.[1] ?? '';
+    expect(parsePlan('fix_plan.md', example).tasks.map(({ task: { title, body }, state }) => [title, body, state])).toEqual([
+      ['Reject an order with a negative quantity', '`POST /orders` answers 400 and says which line is wrong.', 'todo'],
+      ['A box that is ticked is done', '', 'done'],
+    ]);
   });
 });
 

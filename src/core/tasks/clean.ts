@@ -1,43 +1,109 @@
-/** Text that is fit for a prompt; `removed` counts code points that were taken out or cut off. */
+import { canHide, hiddenEdits, withoutMarkup, type Edit, type HiddenKind } from '../../markdown/hidden.ts';
+import { characterKind, findUnseen, plainBlanks, plainLines, type CharacterKind } from './characters.ts';
+
+export type CleanKind = HiddenKind | CharacterKind;
+
+/** Text that is fit for a prompt; `removed` counts code points that were taken out or cut off, `kinds` those that a reader would not have seen. */
 export interface CleanedText {
   readonly text: string;
   readonly removed: number;
+  readonly kinds: Readonly<Partial<Record<CleanKind, number>>>;
 }
 
 const maxTextChars = 20_000;
 const maxTitleChars = 200;
 
+/** Honest text needs two: one that cleans, and one that finds nothing more. */
+const maxPasses = 8;
+
+/** The body of a task: what a reader of the rendered page sees, still as Markdown, at most 20,000 characters. */
+export function cleanText(text: string): CleanedText {
+  const whole = cleanMarkdown(text);
+  if (whole.text.length <= maxTextChars) return whole;
+  const kept = cut(whole.text, maxTextChars);
+  // Cutting may open what was closed: a code span whose end is gone lets a comment in it loose.
+  const again = cleanMarkdown(kept);
+  const kinds = { ...whole.kinds };
+  for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][]) kinds[kind] = (kinds[kind] ?? 0) + count;
+  return { text: again.text, removed: whole.removed + codePoints(whole.text) - codePoints(again.text), kinds };
+}
+
+/** A title, which GitHub shows as it is written: one line of at most 200 characters, without unseen characters and comments. */
+export function cleanTitle(title: string): CleanedText {
+  const tally = createTally();
+  const lines = plainBlanks(plainLines(title));
+  const seen = edited(lines, findUnseen(lines).map((span) => ({ ...span, insert: '' })), tally.add);
+  const line = withoutComments(seen, (count) => { tally.add('html-comment', count); }).replaceAll(/\s+/g, ' ').trim();
+  const kept = cut(line, maxTitleChars);
+  return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
+}
+
+/** Markdown of any length without what a reader of the rendered page would not see. */
+export function cleanMarkdown(markdown: string): CleanedText {
+  const tally = createTally();
+  // A byte order mark is no part of a Markdown text: the parser's offsets would begin behind it.
+  const marks = /^\uFEFF*/.exec(markdown)?.[0].length ?? 0;
+  if (marks > 0) tally.add('invisible', marks);
+  let text = plainLines(markdown.slice(marks));
+  for (let pass = 0; ; pass += 1) {
+    // All at once: without its unseen characters a text may be other Markdown, in which hidden words are shown.
+    const edits = [...findUnseen(text).map((span) => ({ ...span, insert: '' })), ...hiddenIn(text, pass)];
+    const after = plainBlanks(edited(text, edits, tally.add));
+    if (after === text) return { text, removed: tally.sum(), kinds: tally.kinds };
+    // What stood around a cut may form something new.
+    text = after;
+  }
+}
+
+function hiddenIn(text: string, pass: number): readonly Edit<CleanKind>[] {
+  if (!canHide(text)) return [];
+  return pass < maxPasses ? hiddenEdits(text, characterKind) : [withoutMarkup(text, { start: 0, end: text.length })];
+}
+
+interface Tally {
+  readonly kinds: Partial<Record<CleanKind, number>>;
+  readonly add: (kind: CleanKind, count?: number) => void;
+  readonly sum: () => number;
+}
+
+function createTally(): Tally {
+  const kinds: Partial<Record<CleanKind, number>> = {};
+  return {
+    kinds,
+    add: (kind, count = 1) => { kinds[kind] = (kinds[kind] ?? 0) + count; },
+    sum: () => Object.values(kinds).reduce((sum, count) => sum + count, 0),
+  };
+}
+
+/** The text after the edits; of those that overlap, the first and longest counts. */
+function edited(text: string, edits: readonly Edit<CleanKind>[], onRemoved: (kind: CleanKind, count: number) => void): string {
+  let kept = '';
+  let done = 0;
+  for (const { kind, start, end, insert } of [...edits].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    if (end <= done) continue;
+    const from = Math.max(start, done);
+    const put = from === start ? insert : '';
+    kept += text.slice(done, from) + put;
+    onRemoved(kind, codePoints(text.slice(from, end)) - codePoints(put));
+    done = end;
+  }
+  return kept + text.slice(done);
+}
+
 /** A comment as browsers end it (`-->`, `--!>`, at once, or never). */
 const htmlComment = /<!--(?:-?>|[^]*?(?:--!?>|$))/g;
 
-/** Controls, joiners, fillers, selectors, direction marks, tags, private use, lone surrogates: nothing that a reader sees. */
-const invisible =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u2800\u3164\uE000-\uF8FF\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}\u{F0000}-\u{10FFFF}]|\p{Surrogate}/gu;
-
-/** The body of a task: without what a reader of the rendered page would not see, at most 20,000 characters. */
-export function cleanText(text: string): CleanedText {
-  const lines = text.replaceAll(/\r\n?|[\u2028\u2029\u0085]/g, '\n').replaceAll(/[\u00A0\u1680\u2000-\u200A\u202F\u205F\u3000]/g, ' ');
-  const visible = withoutComments(lines.replaceAll(invisible, ''));
-  const cut = visible.length > maxTextChars ? visible.slice(0, maxTextChars).replace(/\p{Surrogate}$/u, '') : visible;
-  return { text: cut, removed: codePoints(lines) - codePoints(cut) };
-}
-
-/** A title: one line of at most 200 characters. */
-export function cleanTitle(title: string): CleanedText {
-  const { text, removed } = cleanText(title);
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  const cut = line.slice(0, maxTitleChars).replace(/\p{Surrogate}$/u, '');
-  return { text: cut, removed: removed + codePoints(line) - codePoints(cut) };
-}
-
 /** Again until nothing is left: what stood around a comment may form a new one. */
-function withoutComments(text: string): string {
-  let before = text;
-  for (;;) {
-    const after = before.replaceAll(htmlComment, '');
-    if (after === before) return after;
-    before = after;
-  }
+function withoutComments(text: string, onRemoved: (count: number) => void): string {
+  const after = text.replaceAll(htmlComment, (comment) => {
+    onRemoved(codePoints(comment));
+    return '';
+  });
+  return after === text ? text : withoutComments(after, onRemoved);
+}
+
+function cut(text: string, maxChars: number): string {
+  return text.slice(0, maxChars).replace(/\p{Surrogate}$/u, '');
 }
 
 function codePoints(text: string): number {

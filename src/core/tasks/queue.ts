@@ -22,24 +22,49 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 
 /** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
 export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): T | null {
-  return inOrder(tasks.filter((task) => isEligible(task, progress)), progress, current)[0] ?? null;
+  let first: { readonly task: T; readonly rank: readonly number[] } | null = null;
+  for (const task of tasks) {
+    if (!isEligible(task, progress)) continue;
+    const rank = rankOf(task, progress, current);
+    if (first === null || compare(rank, first.rank) < 0) first = { task, rank };
+  }
+  return first?.task ?? null;
 }
 
-/** Open tasks that a run of so many iterations can get to, each of which takes at least one. */
+/**
+ * Open tasks that a run of so many iterations can get to, each of which takes at least one: those it would work if each
+ * is done at once, and those that are next if none is. In the order of work.
+ */
 export function withinReach(tasks: readonly QueuedTask[], progress: ProgressById, iterations: number): readonly TaskId[] {
-  const open = tasks.filter((task) => task.hold === null && ['todo', 'in-progress'].includes(progressOf(progress, task.id).state));
-  return inOrder(open, progress, null).slice(0, iterations).map(({ id }) => id);
+  const optimistic: TaskId[] = [];
+  let imagined = progress;
+  while (optimistic.length < iterations) {
+    const next = nextTask(tasks, imagined, null);
+    if (next === null) break;
+    optimistic.push(next.id);
+    imagined = { ...imagined, [next.id]: { ...progressOf(imagined, next.id), state: 'done' } };
+  }
+  const eligible = inOrder(tasks.filter((task) => isEligible(task, progress)), progress, null).map(({ id }) => id);
+  return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
+}
+
+/** Tasks as they would be worked if nothing was begun yet: required before optional, then by priority, then as they stand. */
+export function inOrderOfWork<T extends QueuedTask>(tasks: readonly T[]): readonly T[] {
+  return inOrder(tasks, {}, null);
 }
 
 function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): readonly T[] {
-  const rank = (task: T): readonly number[] => [
+  // Array sort is stable: equal ranks keep the given order.
+  return tasks.map((task) => ({ task, rank: rankOf(task, progress, current) })).sort((a, b) => compare(a.rank, b.rank)).map(({ task }) => task);
+}
+
+function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null): readonly number[] {
+  return [
     task.id === current ? 0 : 1,
     progressOf(progress, task.id).state === 'in-progress' ? 0 : 1,
     task.optional ? 1 : 0,
     task.priority,
   ];
-  // Array sort is stable: equal ranks keep the given order.
-  return [...tasks].sort((a, b) => compare(rank(a), rank(b)));
 }
 
 /** Counts of the lane's tasks, for the prompt and for completion. */

@@ -76,6 +76,11 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
   }
 }
 
+/** Id of the task that an issue is. */
+export function taskIdOfIssue(issue: number): TaskId {
+  return `issue-${issue}`;
+}
+
 /** Number of the issue that the task is; null for one of a file. */
 export function issueOfTask({ source }: Pick<Task, 'source'>): number | null {
   return source.kind === 'issue' ? source.number : null;

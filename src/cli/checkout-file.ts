@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { reasonOf } from './input.ts';
+
+/** A text file of a checkout. `place` is where it really is. */
+export type CheckoutFile =
+  | { readonly kind: 'text'; readonly text: string; readonly place: string }
+  | { readonly kind: 'absent'; readonly place: string }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** A longer file would not be read by a run either. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a file below `folder`; a link that leads out is not followed, and what is no text is refused: to write it anew would damage it. */
+export async function readCheckoutFile(folder: string, path: string): Promise<CheckoutFile> {
+  try {
+    const root = await realpath(folder);
+    const place = await placeOf(join(root, path));
+    if (!isInside(root, place)) return { kind: 'refused', why: `${path} leads out of the checkout, to ${JSON.stringify(place)}` };
+    const found = await stat(place).catch(absent);
+    if (found === null) return { kind: 'absent', place };
+    if (!found.isFile()) return { kind: 'refused', why: `${path} is no file` };
+    if (found.size > MAX_BYTES) return { kind: 'refused', why: `${path} is longer than 1 MiB, which no run reads` };
+    const text = tryUtf8(await readFile(place));
+    return text === null ? { kind: 'refused', why: `${path} is no UTF-8 text` } : { kind: 'text', text, place };
+  } catch (error) {
+    return { kind: 'refused', why: `${path} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+/**
+ * Writes a file that was read before, whole or not at all, and keeps its mode; null when it is written, else why not.
+ * What somebody else has written in between stays.
+ */
+export async function writeCheckoutFile(file: Exclude<CheckoutFile, { kind: 'refused' }>, text: string): Promise<string | null> {
+  const beside = join(dirname(file.place), `.${basename(file.place)}.${randomUUID()}.new`);
+  try {
+    await mkdir(dirname(file.place), { recursive: true });
+    const mode = (await stat(file.place).catch(absent))?.mode;
+    const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
+    try {
+      // The mode above is cut by the umask.
+      if (mode !== undefined) await handle.chmod(mode & 0o777);
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const now = await readFile(file.place, 'utf8').catch(absent);
+    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
+    await rename(beside, file.place);
+    return null;
+  } catch (error) {
+    return reasonOf(error);
+  } finally {
+    await rm(beside, { force: true });
+  }
+}
+
+/** Where a path leads, also when its last parts do not exist yet; a link to nowhere throws. */
+async function placeOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    absent(error);
+    if ((await lstat(path).catch(absent)) !== null) throw error;
+    return join(await placeOf(dirname(path)), basename(path));
+  }
+}
+
+function isInside(root: string, place: string): boolean {
+  const path = relative(root, place);
+  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** Null for "there is no such file"; any other error goes on. */
+function absent(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  return null;
+}
+
+function tryUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

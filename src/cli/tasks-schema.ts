@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+const taskRow = z.object({
+  id: z.string(),
+  title: z.string(),
+  source: z.enum(['issue', 'plan', 'prd', 'beads']),
+  state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']).describe('As the file has it; what runs made of it is told by `ralph status`.'),
+  priority: z.int().positive().describe('1 is highest.'),
+  optional: z.boolean().describe('Never blocks completion.'),
+  dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),
+});
+
+const problem = z.object({
+  file: z.string().describe('Relative to the checkout; `issues` for those on GitHub.'),
+  line: z.int().positive().nullable().describe('From 1; null: of the file as a whole.'),
+  message: z.string(),
+});
+
+/** What `ralph tasks --json` prints. A change that breaks readers needs a new major version. */
+export const tasksReportSchema = z.object({
+  tasks: z.array(taskRow).describe('In the order in which they would be worked.'),
+  problems: z.array(problem).describe('What a person should correct.'),
+});
+
+export type TasksReport = z.infer<typeof tasksReportSchema>;
+
+/** The published JSON Schema of `TasksReport`. */
+export function tasksJsonSchema(): object {
+  return { title: 'ralph tasks --json', ...z.toJSONSchema(tasksReportSchema) };
+}

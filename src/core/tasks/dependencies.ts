@@ -1,0 +1,118 @@
+import { taskIdOfIssue, type QueuedTask, type TaskId } from './task.ts';
+
+/** A task with what it says, or GitHub says of it, that it waits for. */
+export interface DependentTask<T extends QueuedTask = QueuedTask> {
+  readonly task: T;
+  /** What people call it. */
+  readonly name: string;
+  readonly waitsFor: readonly Awaited[];
+}
+
+/**
+ * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another repository.
+ * A mere mention of another repository is none: nobody here can finish it.
+ */
+export type Awaited =
+  | { readonly kind: 'task'; readonly id: TaskId }
+  | { readonly kind: 'issue'; readonly number: number }
+  | { readonly kind: 'elsewhere'; readonly name: string };
+
+/** Tasks that know what they wait for, and what people should correct. */
+export interface SettledTasks<T extends QueuedTask> {
+  readonly tasks: readonly T[];
+  readonly warnings: readonly string[];
+}
+
+/** Numbers of issues that tasks wait for and that are no tasks of the lane: what became of them must be asked. */
+export function issuesToAskAbout(dependents: readonly DependentTask[], tasks: readonly QueuedTask[]): readonly number[] {
+  const listed = new Set(tasks.map(({ id }) => id));
+  const numbers = dependents.flatMap(({ waitsFor }) => waitsFor.flatMap((awaited) => (awaited.kind === 'issue' && !listed.has(taskIdOfIssue(awaited.number)) ? [awaited.number] : [])));
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/**
+ * Gives each task its `dependsOn`, and holds those whose wait cannot end. `states`: of the issues that are no tasks of the lane;
+ * one that is missing there does not exist. `isDone`: tasks that wait for nothing any more.
+ */
+export function settleDependencies<T extends QueuedTask>(dependents: readonly DependentTask<T>[], known: { readonly states: ReadonlyMap<number, 'open' | 'closed' | 'missing'>; readonly isDone: (id: TaskId) => boolean }): SettledTasks<T> {
+  const listed = new Set(dependents.map(({ task }) => task.id));
+  const warnings: string[] = [];
+  const settled = dependents.map((dependent): DependentTask<T> => {
+    const { task, name } = dependent;
+    if (known.isDone(task.id)) return dependent;
+    const { ids, missing, isSelf } = sort(dependent);
+    if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
+    if (missing.length > 0) warnings.push(`${name} depends on ${missing.join(', ')}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`);
+    return { ...dependent, task: { ...task, dependsOn: ids, hold: task.hold ?? (missing.length > 0 ? 'dependency-unknown' : null) } };
+  });
+  const circles = findCircles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
+  const names = new Map(settled.map(({ task, name }) => [task.id, name]));
+  const inCircle = new Set(circles.flat());
+  for (const circle of circles) warnings.push(`${[...circle, ...circle.slice(0, 1)].map((id) => names.get(id) ?? id).join(' → ')}: these depend on each other, so none of them can begin. Take one of the dependencies out.`);
+  return { tasks: settled.map(({ task }) => (inCircle.has(task.id) ? { ...task, hold: task.hold ?? 'dependency-cycle' } : task)), warnings };
+
+  function sort({ task, waitsFor }: DependentTask): { readonly ids: readonly TaskId[]; readonly missing: readonly string[]; readonly isSelf: boolean } {
+    const ids = new Set<TaskId>();
+    const missing = new Set<string>();
+    let isSelf = false;
+    for (const awaited of waitsFor) {
+      const id = idOf(awaited);
+      if (id === task.id) isSelf = true;
+      else if (listed.has(id) || known.isDone(id) || awaited.kind === 'elsewhere') ids.add(id);
+      else if (awaited.kind === 'task') missing.add(id);
+      else if (known.states.get(awaited.number) === 'open') ids.add(id);
+      else if (known.states.get(awaited.number) !== 'closed') missing.add(`#${String(awaited.number)}`);
+    }
+    return { ids: [...ids], missing: [...missing], isSelf };
+  }
+}
+
+function idOf(awaited: Awaited): TaskId {
+  switch (awaited.kind) {
+    case 'task':
+      return awaited.id;
+    case 'issue':
+      return taskIdOfIssue(awaited.number);
+    case 'elsewhere':
+      // No task has this id, so it is never done here.
+      return `elsewhere-${awaited.name.replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
+  }
+}
+
+/** The circles in which tasks wait for each other, each as the walk around it; every task that stands in one is in one of them. */
+function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
+  const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));
+  const circles: (readonly TaskId[])[] = [];
+  const told = new Set<TaskId>();
+  for (const id of waiting.keys()) {
+    const circle = told.has(id) ? null : shortestCircle(id, waiting);
+    if (circle === null) continue;
+    for (const member of circle) told.add(member);
+    circles.push(circle);
+  }
+  return circles;
+}
+
+type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
+
+/** Without the tasks whose turn comes, one after another: what is left is in a circle, or waits for one. */
+function withoutEnds(waits: Waits): Waits {
+  for (let left = waits; ; ) {
+    const next = new Map([...left].filter(([, ids]) => ids.some((id) => left.has(id))));
+    if (next.size === left.size) return left;
+    left = next;
+  }
+}
+
+/** The shortest way from a task back to itself, the task first; null when there is none. */
+function shortestCircle(start: TaskId, waits: Waits): readonly TaskId[] | null {
+  const ways = new Map<TaskId, readonly TaskId[]>([[start, [start]]]);
+  // A Map goes on to what is added while it is walked.
+  for (const [id, way] of ways) {
+    for (const next of waits.get(id) ?? []) {
+      if (next === start) return way;
+      if (waits.has(next) && !ways.has(next)) ways.set(next, [...way, next]);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,31 @@
+import { parseBeads } from './beads.ts';
+import { taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
+import { parsePlan } from './plan.ts';
+import { parsePrd } from './prd.ts';
+
+export { taskFilePaths };
+
+/** What was read from files of tasks. */
+export interface ReadTasks {
+  readonly tasks: readonly FileTask[];
+  readonly problems: readonly TaskProblem[];
+}
+
+/** Reads the tasks of some files (path → text): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
+export function readTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
+  const read = sources.map((source) => readSource(files, source));
+  return {
+    tasks: read.flatMap(({ tasks }) => tasks).sort(({ task: a }, { task: b }) => Number(a.optional) - Number(b.optional) || a.priority - b.priority),
+    problems: read.flatMap(({ problems }) => problems),
+  };
+}
+
+const nothing: ReadTasks = { tasks: [], problems: [] };
+
+function readSource(files: Readonly<Record<string, string>>, source: FileSource): ReadTasks {
+  if (source === 'beads') return parseBeads(Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))));
+  // The first file found is the only one: an old copy beside it must not bring tasks back.
+  const path = taskFilePaths[source].find((candidate) => Object.hasOwn(files, candidate));
+  if (path === undefined) return nothing;
+  return (source === 'plan' ? parsePlan : parsePrd)(path, files[path] ?? '');
+}

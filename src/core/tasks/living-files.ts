@@ -1,0 +1,42 @@
+import type { FileTask } from './file-task.ts';
+import type { TaskId, TaskProgress } from './task.ts';
+
+type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
+
+/**
+ * The tasks of files on a lane that goes on: its branch has the living document, but what is asked for, and how urgently,
+ * is what the base says, and only where the base has an item ticked is it done whatever else is known.
+ * What the agent added to its plan is a task of its own; what it added and ticked at once is a note.
+ */
+export function mergeFileTasks(base: readonly FileTask[], lane: readonly FileTask[], progress: ProgressById): readonly FileTask[] {
+  const ofBase = new Map(base.map((item) => [item.task.id, item]));
+  const ofLane = new Set(lane.map(({ task }) => task.id));
+  const living = lane.flatMap((item): readonly FileTask[] => {
+    const asked = ofBase.get(item.task.id);
+    if (asked !== undefined) return [{ task: { ...asked.task, source: item.task.source }, state: asked.state }];
+    const isNote = item.state === 'done' && !Object.hasOwn(progress, item.task.id);
+    return isNote ? [] : [{ ...item, state: 'todo' }];
+  });
+  return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
+}
+
+/**
+ * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it. On a lane that
+ * `beginsAnew` everything it ever did is in the base or lost, so the base alone says what is done.
+ */
+export function fileProgress(progress: ProgressById, tasks: readonly FileTask[], { beginsAnew }: { readonly beginsAnew: boolean }): ProgressById {
+  const own = new Map(Object.entries(progress));
+  const ofFile: [TaskId, TaskProgress][] = [];
+  for (const { task: { id }, state } of tasks) {
+    const known = own.get(id);
+    const isUndone = beginsAnew && known?.state === 'done' && state !== 'done';
+    // What this lane did itself took attempts, or at least a commit.
+    const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
+    if (isAsInFile || isUndone) {
+      own.delete(id);
+      if (state !== 'todo') ofFile.push([id, { state, attempts: 0, startedTree: null, doneCommit: null }]);
+    } else if (state === 'done') own.set(id, { ...known, state });
+  }
+  // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.
+  return Object.fromEntries([...ofFile, ...own]);
+}

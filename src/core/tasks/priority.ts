@@ -1,0 +1,27 @@
+/** A priority that nothing gives; 1 is highest. */
+export const NORMAL_PRIORITY = 2;
+
+const WORDS: ReadonlyMap<string, number> = new Map([
+  ['p0', 1], ['critical', 1], ['urgent', 1], ['highest', 1], ['high', 1],
+  ['p1', 2], ['medium', 2], ['normal', 2], ['none', 2],
+  ['p2', 3], ['low', 3], ['lowest', 3],
+  ['p3', 4],
+]);
+
+/** What a word such as `high` or `P2` means, in any case; null: it is no priority. */
+export function priorityOfWord(word: string): number | null {
+  return WORDS.get(word.toLowerCase()) ?? null;
+}
+
+/** What an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority` means; null: it gives no priority. */
+export function priorityOfLabel(label: string): number | null {
+  const [, ...words] = /^(?:(p[0-3])|prio(?:rity)?\s*[:/ _-]\s*(\w+)|(\w+)[ _-]priority)$/i.exec(label.trim()) ?? [];
+  const word = words.find((found) => found !== undefined);
+  return word === undefined ? null : priorityOfWord(word);
+}
+
+/** What a heading that begins with such a word means: `High Priority`, `🔴 P0 – now`, `Priority: low`; null: it gives no priority. */
+export function priorityOfHeading(heading: string): number | null {
+  const word = /^[^\p{L}]*(?:priority[\s:–—-]+)?(critical|urgent|high(?:est)?|medium|normal|low(?:est)?|p[0-3])(?:[\s-]*priority|(?![\p{L}\p{N}_]|-\p{L}))/iu.exec(heading)?.[1];
+  return word === undefined ? null : priorityOfWord(word);
+}

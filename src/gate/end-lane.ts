@@ -1,0 +1,68 @@
+import { QUEUE, type LaneId, type LaneState } from '../core/state.ts';
+import type { BranchDeleted } from '../ports.ts';
+import type { GateRun } from './gate-run.ts';
+import type { Intake } from './intake.ts';
+import type { ClosedPullRequest, Intent } from './intent.ts';
+import { restoreState } from './restore.ts';
+import { noted } from './withdraw.ts';
+import { hasTaskLabel } from './work.ts';
+
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
+/** More names say nothing more. */
+const MAX_NAMED = 10;
+
+/** A pull request of ours was closed: merged, the lane's work is over; not merged, the lane rests. */
+export async function endLane(run: GateRun, { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>): Promise<EndIntake> {
+  const { number, branch, merged } = pullRequest;
+  const name = `Pull request #${String(number)}`;
+  const lane = laneOf(branch.slice(run.config.branchPrefix.length));
+  if (lane === null) return noted(run, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
+  if (!merged) return noted(run, `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`);
+  const deleted = await deleteBranch(run, lane, pullRequest);
+  const { state, workedOnBy, warnings } = await restoreState({ lane, expected: false, run });
+  const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
+  const problem = isOver && workedOnBy === null ? await endSession(run, state, actor.login) : null;
+  const end = noted(run, `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted)}`);
+  return { ...end, notes: { ...end.notes, warnings: [...warnings, ...(deleted?.kind === 'rejected' ? [`The branch ${branch} could not be deleted: ${deleted.why}`] : []), ...(problem === null ? [] : [problem])] } };
+}
+
+function laneOf(name: string): LaneId | null {
+  return name === QUEUE || /^issue-[1-9]\d{0,14}$/.test(name) ? name : null;
+}
+
+/** Null: left as it is. By its branch the queue knows that an issue is worked elsewhere; where a merge closes no issue (another base branch), it would begin it anew. */
+async function deleteBranch(run: GateRun, lane: LaneId, { branch, head }: ClosedPullRequest): Promise<BranchDeleted | null> {
+  const issue = lane === QUEUE ? null : await run.forge.issue(Number(lane.replace('issue-', '')));
+  if (issue !== null && issue.state === 'open' && hasTaskLabel(run, issue)) return null;
+  return run.remote.deleteMerged({ branch, head });
+}
+
+/** The conversation was about what is merged now. Returns what went wrong, as a sentence. */
+async function endSession({ store, config, context, clock }: GateRun, { lane, session }: LaneState, by: string): Promise<string | null> {
+  if (session === null || config.stateStore === 'none') return null;
+  const ordered = await store.order(lane, { kind: 'reset-session', task: null, by, from: 'event', run: context.runId, at: clock.now() });
+  return ordered.kind === 'not-kept' ? `The conversation of lane ${lane} could not be ended: ${ordered.why}. Say \`/ralph reset session\` to end it.` : null;
+}
+
+function doneWords({ tasks }: LaneState): string {
+  const done = Object.keys(tasks).filter((id) => tasks[id]?.state === 'done');
+  const issues = done.filter((id) => id.startsWith('issue-')).map((id) => id.replace('issue-', '#'));
+  const others = done.length - Math.min(issues.length, MAX_NAMED);
+  const names = [...issues.slice(0, MAX_NAMED), ...(others === 0 ? [] : [`${String(others)} ${issues.length === 0 ? '' : 'more '}${others === 1 ? 'task' : 'tasks'}`])];
+  return names.length === 0 ? 'No task of its lane is done.' : `Done on its lane: ${names.join(', ')}.`;
+}
+
+function branchWords(branch: string, deleted: BranchDeleted | null): string {
+  if (deleted === null) return `The branch ${branch} stays while its issue is open and labelled, or the queue would begin the issue anew.`;
+  switch (deleted.kind) {
+    case 'deleted':
+      return `The branch ${branch} was deleted.`;
+    case 'gone':
+      return `The branch ${branch} was deleted already.`;
+    case 'moved':
+      return `The branch ${branch} stays: it holds commits that were not merged.`;
+    case 'rejected':
+      return `The branch ${branch} stays.`;
+  }
+}

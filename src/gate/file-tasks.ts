@@ -1,0 +1,52 @@
+import { taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
+import type { FileTexts } from '../ports.ts';
+import type { GateRun } from './gate-run.ts';
+
+/** Files of tasks that the checkout has, as the job made it. */
+export interface BaseFiles {
+  readonly sources: readonly FileSource[];
+  readonly base: FileTexts;
+}
+
+/** What the files say: of the base, and of the lane's branch where the lane goes on (else null). `problems` are sentences. */
+export interface ReadFiles {
+  readonly base: readonly FileTask[];
+  readonly lane: readonly FileTask[] | null;
+  readonly problems: readonly string[];
+}
+
+/** At most so many problems are told. */
+const MAX_PROBLEMS = 20;
+
+/** The files of tasks in the checkout; null when there are none. Asks nobody but the disk. */
+export async function findTaskFiles({ config, repository }: Pick<GateRun, 'config' | 'repository'>): Promise<BaseFiles | null> {
+  const sources = config.taskSources.filter((source) => source !== 'issues');
+  if (sources.length === 0) return null;
+  const paths = sources.flatMap((source) => taskFilePaths[source]);
+  const { base } = await repository.readTexts(paths, null);
+  return Object.keys(base).length === 0 ? null : { sources, base };
+}
+
+/** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
+export async function readTasks({ repository }: Pick<GateRun, 'repository'>, { sources, base }: BaseFiles, lane: { readonly branch: string; readonly head: string } | null): Promise<ReadFiles> {
+  // Brings the parsers along, which a run without such files does not need.
+  const { readTaskFiles } = await import('../core/tasks/files.ts');
+  const ofBase = readTaskFiles(base, sources);
+  // What the agent put where the base has nothing is not what anybody asked for.
+  const texts = lane === null ? null : (await repository.readTexts(Object.keys(base), lane)).lane;
+  const ofLane = texts === null ? null : readTaskFiles(texts, sources);
+  const told = ofBase.problems.map(sentence);
+  const ofBranch = (ofLane?.problems ?? []).map(sentence).filter((text) => !told.includes(text)).map((text) => `On ${lane?.branch ?? ''}: ${text}`);
+  return { base: ofBase.tasks, lane: ofLane?.tasks ?? null, problems: capped([...told, ...ofBranch]) };
+}
+
+/** `.ralph/prd.json:3:7 …` */
+function sentence({ file, line, column, message }: TaskProblem): string {
+  const place = [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
+  return `${place} ${message}`;
+}
+
+function capped(problems: readonly string[]): readonly string[] {
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  return [...problems.slice(0, MAX_PROBLEMS), `… and ${String(problems.length - MAX_PROBLEMS)} more problems in files of tasks.`];
+}

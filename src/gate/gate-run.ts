@@ -1,0 +1,16 @@
+import type { Config, RunContext } from '../config/config.ts';
+import type { LaneId } from '../core/state.ts';
+import type { Forge, Log, Remote, Repository } from '../ports.ts';
+import type { Holder } from './claim.ts';
+
+/** What the gate needs of the world. */
+export interface GateRun extends Holder {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly forge: Forge;
+  readonly repository: Repository;
+  readonly remote: Remote;
+  readonly log: Log;
+  /** Told before a lane is claimed: whoever ends this run from then on must let it go. */
+  readonly claiming: (lane: LaneId) => void;
+}

@@ -1,0 +1,72 @@
+import { issuesToAskAbout, settleDependencies, type Awaited, type DependentTask, type SettledTasks } from '../core/tasks/dependencies.ts';
+import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../core/tasks/task.ts';
+import type { Dependency, Issue } from '../ports.ts';
+import type { GateRun } from './gate-run.ts';
+
+/** GitHub's own dependencies are asked for one by one. */
+const MAX_ASKED = 30;
+/** Nothing that waits for an issue does without both. */
+const REFERENCE = /#\d|\bGH-\d|\/(?:issues|pull)\/\d/i;
+const WORDS = /depend|block|\[\s\]/i;
+
+/** Finds out what tasks wait for; what is known already is not asked again in the same run. */
+export interface Waiting {
+  /** Tasks with what they wait for. `issues`: what they are made of, by task; `isDone`: tasks that wait for nothing any more. */
+  settle(tasks: readonly Task[], issues: ReadonlyMap<TaskId, Issue>, isDone: (id: TaskId) => boolean): Promise<SettledTasks<Task>>;
+}
+
+export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting {
+  const awaited = new Map<TaskId, readonly Awaited[]>();
+  const states = new Map<number, Dependency['state']>();
+  /** Issues whose own dependencies are not known. */
+  const unasked = new Set<TaskId>();
+  let asked = 0;
+
+  return {
+    async settle(tasks, issues, isDone) {
+      const open = tasks.filter(({ id }) => !isDone(id));
+      for (const { id } of open) {
+        const issue = issues.get(id);
+        if (issue !== undefined && !awaited.has(id)) awaited.set(id, [...(await saidInText(run, issue)), ...(await saidByGitHub(issue))]);
+      }
+      const dependents = tasks.map((task): DependentTask<Task> => ({ task, name: nameOfTask(task), waitsFor: awaited.get(task.id) ?? task.dependsOn.map(ofFile) }));
+      const unknown = issuesToAskAbout(dependents.filter(({ task }) => !isDone(task.id)), tasks).filter((number) => !states.has(number));
+      if (unknown.length > 0) for (const [number, state] of await run.forge.statesOf(unknown)) states.set(number, state);
+      const settled = settleDependencies(dependents, { states, isDone });
+      return { tasks: settled.tasks.map((task) => (unasked.has(task.id) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked()] };
+    },
+  };
+
+  async function saidByGitHub({ number, blockedBy, openSubIssues }: Issue): Promise<readonly Awaited[]> {
+    if (blockedBy + openSubIssues <= 0) return [];
+    if (asked >= MAX_ASKED) {
+      unasked.add(taskIdOfIssue(number));
+      return [];
+    }
+    asked += 1;
+    const dependencies = await run.forge.dependenciesOf(number);
+    for (const { elsewhere, number: other, state } of dependencies) if (elsewhere === null) states.set(other, state);
+    return dependencies
+      .filter(({ state }) => state === 'open')
+      .map(({ elsewhere, number: other }) => (elsewhere === null ? { kind: 'issue', number: other } : { kind: 'elsewhere', name: `${elsewhere}#${String(other)}` }));
+  }
+
+  function warnOfUnasked(): readonly string[] {
+    if (unasked.size === 0) return [];
+    return [`${String(unasked.size)} issues more have dependencies or sub-issues on GitHub than the ${String(MAX_ASKED)} that one run asks about; they are not worked before these are done.`];
+  }
+}
+
+async function saidInText({ context }: Pick<GateRun, 'context'>, { body }: Issue): Promise<readonly Awaited[]> {
+  if (!REFERENCE.test(body) || !WORDS.test(body)) return [];
+  // Brings a Markdown parser along.
+  const { dependenciesOfText } = await import('../core/tasks/text-dependencies.ts');
+  const { owner, repo } = context.repository;
+  return dependenciesOfText(body, `${owner}/${repo}`).issues.map((number) => ({ kind: 'issue', number }));
+}
+
+/** Entries of files name others of their file, and issues by their ids. */
+function ofFile(id: TaskId): Awaited {
+  const issue = /^issue-(\d{1,15})$/.exec(id)?.[1];
+  return issue === undefined ? { kind: 'task', id } : { kind: 'issue', number: Number(issue) };
+}

@@ -1,0 +1,89 @@
+import type { NextStep, RunSoFar } from '../core/decide.ts';
+import { describeAttempts } from '../core/diagnosis.ts';
+import type { Verification } from '../core/evidence.ts';
+import type { JournalEntry } from '../core/journal.ts';
+import type { Policy } from '../core/policy.ts';
+import { composePrompt } from '../core/prompt.ts';
+import { resetSession } from '../core/session.ts';
+import type { LaneState } from '../core/state.ts';
+import type { FileTask } from '../core/tasks/file-task.ts';
+import { countTasks, progressOf } from '../core/tasks/queue.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { AgentRun, OpenedLane } from '../ports.ts';
+import type { LoopRun } from './loop-run.ts';
+import type { Work } from './work.ts';
+
+type Iterate = Extract<NextStep, { kind: 'iterate' }>;
+
+/** One iteration, as it begins. */
+export interface Iteration {
+  readonly work: Work;
+  readonly soFar: RunSoFar;
+  readonly step: Iterate;
+  readonly opened: OpenedLane;
+  /** Instant of the decision to iterate, which is when the call is charged. */
+  readonly startedAt: number;
+}
+
+export interface Called {
+  readonly agentRun: AgentRun;
+  readonly state: LaneState;
+  /** When the CLI turned out not to know the session, and `state` lost it; null: it did not. */
+  readonly sessionDroppedAt: number | null;
+}
+
+/** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the files of tasks. */
+export async function callAgent(run: LoopRun, { work, soFar, step }: Iteration, listed: readonly FileTask[]): Promise<Called> {
+  const { policy } = run.config;
+  const leftMs = work.startedAt + policy.maxRunMs - run.clock.now();
+  // A file may have grown since the gate read it: the item has moved.
+  const item = listed.find(({ task }) => task.id === step.task.id);
+  const call = {
+    prompt: composePrompt({
+      promptTemplate: run.promptTemplate,
+      task: item === undefined ? step.task : { ...step.task, source: item.task.source },
+      standing: item === undefined ? 'unlisted' : 'listed',
+      others: othersOf(work, step.task),
+      iteration: soFar.iterations + 1,
+      maxIterations: policy.maxIterations,
+      remaining: countTasks(work.tasks, work.state.tasks),
+      circuit: step.circuit,
+      lastIteration: work.state.lastIteration,
+      hints: step.hints,
+      lastVerification: lastVerificationOf(work.journal),
+      attempts: describeAttempts(work.journal),
+      learnings: await run.readLearnings(),
+      verifyCommands: run.config.verify,
+    }),
+    timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
+    timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
+    budgetUsd: budgetLeft(work, soFar, policy),
+    signal: run.signal,
+  } as const;
+  const agentRun = await run.agent.call({ ...call, resume: work.state.session?.id ?? null });
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return { agentRun, state: work.state, sessionDroppedAt: null };
+  run.log.info('The agent does not know the session any more; calling it once more without.');
+  // Not charged again: the CLI refused before it asked the provider for anything.
+  const sessionDroppedAt = run.clock.now();
+  const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
+  return { agentRun: await run.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+}
+
+/** Titles of the tasks that are open beside this one. */
+function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
+  return tasks.filter((task) => task.id !== id && task.hold === null && progressOf(state.tasks, task.id).state === 'todo').map(({ title }) => title);
+}
+
+/** The newest verification: content that an iteration did not change is not verified again. */
+function lastVerificationOf(journal: readonly JournalEntry[]): Verification | null {
+  return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
+}
+
+/** What one call may cost at most, in US dollars, so that a limit binds inside the call as well; null = no limit. */
+function budgetLeft({ state }: Work, { costUsd }: RunSoFar, { maxCostUsd, maxCostUsdPerDay }: Policy): number | null {
+  const left = [
+    ...(maxCostUsd > 0 ? [maxCostUsd - costUsd] : []),
+    ...(maxCostUsdPerDay > 0 ? [maxCostUsdPerDay - (state.windows.day?.costUsd ?? 0)] : []),
+  ];
+  return left.length > 0 ? Math.max(0, Math.min(...left)) : null;
+}

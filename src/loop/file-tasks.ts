@@ -1,0 +1,23 @@
+import { taskFilePaths, type FileSource, type FileTask } from '../core/tasks/file-task.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { LoopRun } from './loop-run.ts';
+
+/** The kinds of files that tasks of the lane stand in. Of a lane of issues alone none: a plan that its agent keeps is the agent's own. */
+export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
+  return [...new Set(tasks.map(({ source }) => source.kind))].filter((kind) => kind !== 'issue');
+}
+
+/** The items of the files of tasks in the work tree, as they stand now, those of the archive behind them. */
+export async function readFileTasks({ files }: Pick<LoopRun, 'files'>, laneTasks: readonly Task[]): Promise<readonly FileTask[]> {
+  const sources = fileSourcesOf(laneTasks);
+  if (sources.length === 0) return [];
+  // Loaded here: a run that ends in the gate needs no parsers.
+  const [{ readTaskFiles }, { parsePrd }, { prdArchivePath }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/prd.ts'), import('../core/tasks/prd-archive.ts')]);
+  const archivePaths = sources.includes('prd') ? [prdArchivePath] : [];
+  const texts = await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]);
+  const { tasks } = readTaskFiles(texts, sources);
+  const archive = texts[prdArchivePath];
+  if (archive === undefined) return tasks;
+  const listed = new Set(tasks.map(({ task }) => task.id));
+  return [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))];
+}

@@ -1,0 +1,39 @@
+import { stoppedBy } from '../core/orders.ts';
+import type { LaneState } from '../core/state.ts';
+import type { OrdersNow } from '../ports.ts';
+import type { LoopRun } from './loop-run.ts';
+
+/** A store that takes longer is not waited for: the next iteration is worth more than the question. */
+const LIMIT_MS = 15_000;
+
+/** Asks between iterations who ordered the run to stop; null: nobody, as far as can be told. Never throws, and warns once of a store that does not answer. */
+export function createStopPoll({ config, ordersNow, log, signal }: Pick<LoopRun, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
+  let isWarned = false;
+  return async (state) => {
+    if (config.stateStore === 'none') return null;
+    const answer = await ordersWithin(ordersNow(state.lane), signal);
+    if (answer.kind === 'orders') return stoppedBy(state, answer.orders);
+    if (answer.kind === 'unavailable' && !isWarned) {
+      isWarned = true;
+      log.warning(`Whether somebody ordered this run to stop cannot be told, so it goes on: ${answer.why.replace(/\.$/, '')}. It asks again after each iteration.`);
+    }
+    return null;
+  };
+}
+
+/** What the store answers in time; a cancelled run does not wait for it. */
+async function ordersWithin(asked: Promise<OrdersNow>, signal: AbortSignal): Promise<OrdersNow> {
+  const { promise: given, resolve: giveUp } = Promise.withResolvers<OrdersNow>();
+  const onCancel = (): void => { giveUp({ kind: 'unsupported' }); };
+  const timer = setTimeout(() => { giveUp({ kind: 'unavailable', why: `the store did not answer within ${String(LIMIT_MS / 1000)} s` }); }, LIMIT_MS);
+  signal.addEventListener('abort', onCancel, { once: true });
+  if (signal.aborted) onCancel();
+  try {
+    return await Promise.race([asked, given]);
+  } catch (error) {
+    return { kind: 'unavailable', why: error instanceof Error ? error.message : String(error) };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onCancel);
+  }
+}

@@ -1,0 +1,74 @@
+import { compactLearnings } from '../core/learnings.ts';
+import type { FileTask } from '../core/tasks/file-task.ts';
+import { progressOf } from '../core/tasks/queue.ts';
+import type { CommittedIteration, FileTexts } from '../ports.ts';
+import { fileSourcesOf } from './file-tasks.ts';
+import type { LoopRun } from './loop-run.ts';
+import type { Work } from './work.ts';
+
+/** A file to write, and what it holds now (null: it is not there). */
+interface Rewrite {
+  readonly path: string;
+  readonly old: string | null;
+  readonly text: string;
+}
+
+/**
+ * At the end of a run that has commits: moves done entries of the prd and old notes into their archives, in a last commit.
+ * Nothing depends on it: what a kill or a failure leaves undone, the next run does.
+ */
+export async function tidy(run: LoopRun, work: Work): Promise<Work> {
+  if (!work.hasNewCommits || run.signal.aborted) return work;
+  try {
+    const rewrites = await rewritesOf(run, work);
+    if (rewrites.length === 0) return work;
+    const { head, withheld, withheldNow } = await commitRewrites(run, rewrites, 'Archive finished tasks and old notes');
+    const archived: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
+    if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
+    // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
+    const undone = await commitRewrites(run, rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])), 'Keep finished tasks and old notes where they were');
+    return { ...archived, head: undone.head };
+  } catch (error) {
+    run.log.warning(`Finished tasks and old notes stay where they are, since they could not be archived: ${error instanceof Error ? error.message : String(error)}`);
+    return work;
+  }
+}
+
+async function commitRewrites({ repository, files, runId }: LoopRun, rewrites: readonly Rewrite[], message: string): Promise<CommittedIteration> {
+  const before = await repository.snapshot();
+  for (const rewrite of rewrites) await files.replace(rewrite);
+  const after = await repository.snapshot();
+  return repository.commit({ before, after, message, trailers: { 'Ralph-Run': runId } });
+}
+
+const learningsPath = '.ralph/learnings.md';
+const learningsArchivePath = '.ralph/learnings_archive.md';
+const prdPath = '.ralph/prd.json';
+
+/** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
+async function rewritesOf(run: LoopRun, work: Work): Promise<readonly Rewrite[]> {
+  return [...(await archivedEntries(run, work)), ...(await compactedNotes(run))];
+}
+
+async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<readonly Rewrite[]> {
+  if (!fileSourcesOf(tasks).includes('prd')) return [];
+  const [{ archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([import('../core/tasks/prd-archive.ts'), import('../core/tasks/prd.ts')]);
+  const texts = await files.read([prdPath, prdArchivePath]);
+  const prd = texts[prdPath] ?? '';
+  // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
+  const isDone = ({ task, state: said }: FileTask): boolean => said === 'done' && progressOf(state.tasks, task.id).state === 'done';
+  const done = parsePrd(prdPath, prd).tasks.filter(isDone);
+  const archived = archivePrd({ prd, archive: texts[prdArchivePath] ?? null }, new Set(done.map(({ task }) => task.id)));
+  return archived === null ? [] : [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)];
+}
+
+async function compactedNotes({ files }: LoopRun): Promise<readonly Rewrite[]> {
+  const texts = await files.read([learningsPath, learningsArchivePath]);
+  const learnings = texts[learningsPath];
+  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[learningsArchivePath] ?? '');
+  return compacted === null ? [] : [rewrite(texts, learningsArchivePath, compacted.archive), rewrite(texts, learningsPath, compacted.learnings)];
+}
+
+function rewrite(texts: FileTexts, path: string, text: string): Rewrite {
+  return { path, old: texts[path] ?? null, text };
+}

@@ -1,0 +1,198 @@
+import type { Definition, FootnoteDefinition, Image, ImageReference, Link, LinkReference, Node, Nodes, Table } from 'mdast';
+import { findTangles } from './tangles.ts';
+import { readRawHtml } from './raw-html.ts';
+import { decodeReference } from './references.ts';
+import { readSource, type Span } from './source.ts';
+
+export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
+
+/** A piece of the text to take out, and what to put there instead; never longer in all. */
+export interface Edit<Kind> extends Span {
+  readonly kind: Kind;
+  readonly insert: string;
+}
+
+/** Whether anything of the text could be Markdown or HTML that hides something. */
+export function canHide(text: string): boolean {
+  return /[<&[|]|```|~~~/.test(text);
+}
+
+/** What to take out of a Markdown text that a reader of the page would not see; `kindOf` says how a character is not seen, null: it is. */
+export function hiddenEdits<Kind extends string>(text: string, kindOf: (character: string) => Kind | null): readonly Edit<HiddenKind | Kind>[] {
+  const tangles = findTangles(text);
+  if (tangles.markers.length + tangles.blocks.length > 0) return [...tangles.markers.map((span) => cut('html-hidden', span)), ...tangles.blocks.map((span) => withoutMarkup(text, span))];
+
+  const { tree, html, labels, titles, addresses } = readSource(text);
+  const places = collect(text, tree);
+  const raw = readRawHtml(text, html, places.rawBlocks.map(({ end }) => end));
+  const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, places.texts, kindOf)];
+  // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
+  const given = addresses.map((address, index) => (unseenText.some((span) => overlap(span, spanOf(places.definitions[index]))) ? null : address));
+  return [
+    ...unseenText,
+    ...raw.references.flatMap(({ character, start, end }) => unseen({ start, end }, kindOf(character))),
+    ...titles.map(({ start, end }) => cut('link-title', { start: endOfWords(text, start), end })),
+    ...linkEdits(text, places, { labels, addresses: given }),
+    ...(raw.endsOpen ? places.footnotes.map(spanOf) : unusedFootnotes(places)).map((span) => cut('link-definition', span)),
+    ...places.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
+    ...places.fences.flatMap((span) => fenceWords(text, span)).map((span) => cut('html-hidden', span)),
+  ];
+}
+
+/** For a text that cannot be cleaned in reasonable time: everything that might be Markdown or HTML goes, the words stay. */
+export function withoutMarkup(text: string, { start, end }: Span): Edit<HiddenKind> {
+  return { kind: 'html-hidden', start, end, insert: text.slice(start, end).replaceAll(/[<&[\]*_~`|]/g, '') };
+}
+
+/** Character references to unseen characters, and comments that Markdown takes for text: one that is never closed, or over several paragraphs. */
+function hiddenInTexts<Kind extends string>(text: string, spans: readonly Span[], kindOf: (character: string) => Kind | null): readonly Edit<HiddenKind | Kind>[] {
+  const edits: Edit<HiddenKind | Kind>[] = [];
+  let commentEnd = 0;
+  for (const { start, end } of spans) {
+    for (const { 0: found, index } of text.slice(start, end).matchAll(/\\[!-/:-@[-`{-~]|<!--|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi)) {
+      const from = start + index;
+      if (found.startsWith('&')) edits.push(...unseen({ start: from, end: from + found.length }, kindOf(decodeReference(found))));
+      if (found !== '<!--' || from < commentEnd) continue;
+      const [comment = found] = /<!--(?:-?>|[^]*?--!?>|[^]*)/y.exec(text.slice(from)) ?? [];
+      commentEnd = from + comment.length;
+      edits.push(cut('html-comment', { start: from, end: commentEnd }));
+    }
+  }
+  return edits;
+}
+
+/** Without definitions. The first link by a definition takes its address over, others become their text. */
+function linkEdits(text: string, { definitions, links, images }: Places, { labels, addresses }: { readonly labels: ReadonlyMap<number, number>; readonly addresses: readonly (Span | null)[] }): readonly Edit<HiddenKind>[] {
+  const free = new Map<string, string>();
+  definitions.forEach(({ identifier }, index) => {
+    const address = addresses[index];
+    if (!free.has(identifier)) free.set(identifier, address ? text.slice(address.start, address.end) : '');
+  });
+  const addressFor = (node: Link | LinkReference | Image | ImageReference): string | null => {
+    if (!('identifier' in node)) return null;
+    const address = free.get(node.identifier) ?? '';
+    free.set(node.identifier, '');
+    return address;
+  };
+  const edits: Edit<HiddenKind>[] = definitions.map((node) => cut('link-definition', spanOf(node)));
+  for (const node of links) {
+    const { start, end } = spanOf(node);
+    if (node.children.every(({ type }) => type === 'html')) {
+      edits.push(cut('html-hidden', { start, end }));
+      continue;
+    }
+    const address = addressFor(node);
+    const bracket = labels.get(start + 1);
+    if (address === null || bracket === undefined) continue;
+    if (address === '') edits.push(cut('link-definition', { start, end: start + 1 }), cut('link-definition', { start: bracket, end }));
+    else edits.push({ kind: 'link-definition', start: bracket + 1, end, insert: `(${address})` });
+  }
+  for (const node of images) {
+    const { start, end } = spanOf(node);
+    const bracket = labels.get(start + 2) ?? start + 2;
+    const address = addressFor(node);
+    if (address === '') {
+      edits.push(cut('image-alt', { start, end }));
+      continue;
+    }
+    if (bracket > start + 2) edits.push(cut('image-alt', { start: start + 2, end: bracket }));
+    if (address !== null) edits.push({ kind: 'link-definition', start: bracket + 1, end, insert: `(${address})` });
+  }
+  return edits;
+}
+
+/** Footnotes that nothing which is shown refers to, and second ones of the same name. */
+function unusedFootnotes({ footnotes, calls }: Places): readonly Span[] {
+  const first = new Map<string, FootnoteDefinition>();
+  for (const node of footnotes) if (!first.has(node.identifier)) first.set(node.identifier, node);
+  const used = new Set<string>();
+  const mark = (within: string | null): void => {
+    for (const name of calls.get(within) ?? []) {
+      if (used.has(name)) continue;
+      used.add(name);
+      mark(name);
+    }
+  };
+  mark(null);
+  return footnotes.filter((node) => !used.has(node.identifier) || first.get(node.identifier) !== node).map(spanOf);
+}
+
+/** Cells beyond the columns of the header, which are not drawn. */
+function excessCells({ children: [header, ...rows] }: Table): readonly Span[] {
+  return rows.flatMap(({ children }) => {
+    const cells = children.slice(header?.children.length ?? 0).map(spanOf);
+    const [first, last] = [cells[0], cells.at(-1)];
+    return first === undefined || last === undefined ? [] : [{ start: first.start, end: last.end }];
+  });
+}
+
+/** What stands after the language of a fenced block. */
+function fenceWords(text: string, { start, end }: Span): readonly Span[] {
+  const [, shown = '', words = ''] = /^([`~]+[^\S\n]*\S*)([^\n]*)/.exec(text.slice(start, end)) ?? [];
+  return words.trim() === '' ? [] : [{ start: start + shown.length, end: start + shown.length + words.length }];
+}
+
+interface Places {
+  readonly texts: readonly Span[];
+  readonly rawBlocks: readonly Span[];
+  readonly definitions: readonly Definition[];
+  readonly links: readonly (Link | LinkReference)[];
+  readonly images: readonly (Image | ImageReference)[];
+  readonly footnotes: readonly FootnoteDefinition[];
+  /** Names of the footnotes that are called in the text (null) and in each footnote. */
+  readonly calls: ReadonlyMap<string | null, ReadonlySet<string>>;
+  readonly tables: readonly Table[];
+  readonly fences: readonly Span[];
+}
+
+/** The nodes that may hide something, in the order of the text. */
+function collect(text: string, tree: Nodes): Places {
+  const places = {
+    texts: [] as Span[], rawBlocks: [] as Span[], definitions: [] as Definition[], links: [] as (Link | LinkReference)[], images: [] as (Image | ImageReference)[],
+    footnotes: [] as FootnoteDefinition[], calls: new Map<string | null, Set<string>>(), tables: [] as Table[], fences: [] as Span[],
+  };
+  const open: { readonly node: Nodes; readonly parent: string; readonly footnote: string | null }[] = [{ node: tree, parent: '', footnote: null }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { node, parent } = next;
+    let { footnote } = next;
+    switch (node.type) {
+      case 'text': places.texts.push(spanOf(node)); break;
+      case 'html': if (['root', 'blockquote', 'listItem', 'footnoteDefinition'].includes(parent)) places.rawBlocks.push(spanOf(node)); break;
+      case 'definition': places.definitions.push(node); break;
+      case 'link': case 'linkReference': places.links.push(node); break;
+      case 'image': case 'imageReference': places.images.push(node); break;
+      case 'footnoteDefinition': places.footnotes.push(node); footnote = node.identifier; break;
+      case 'footnoteReference': places.calls.set(footnote, (places.calls.get(footnote) ?? new Set()).add(node.identifier)); break;
+      case 'table': places.tables.push(node); break;
+      case 'code': places.fences.push(spanOf(node)); break;
+      default:
+    }
+    // `<https://x>` and a bare address are seen as they are written.
+    if (node.type === 'link' && text[spanOf(node).start] !== '[') continue;
+    if ('children' in node) for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });
+  }
+  return places;
+}
+
+/** Where the blanks in front of `end` begin. */
+function endOfWords(text: string, end: number): number {
+  let start = end;
+  while (/[ \t\n]/.test(text[start - 1] ?? '')) start -= 1;
+  return start;
+}
+
+function unseen<Kind>(span: Span, kind: Kind | null): readonly Edit<Kind>[] {
+  return kind === null ? [] : [cut(kind, span)];
+}
+
+function cut<const Kind>(kind: Kind, { start, end }: Span): Edit<Kind> {
+  return { kind, start, end, insert: '' };
+}
+
+function overlap(a: Span, b: Span): boolean {
+  return a.start < b.end && b.start < a.end;
+}
+
+function spanOf(node: Node | undefined): Span {
+  return { start: node?.position?.start.offset ?? 0, end: node?.position?.end.offset ?? 0 };
+}

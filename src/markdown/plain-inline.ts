@@ -1,0 +1,38 @@
+import type { PhrasingContent, RootContent } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+
+/** Longer texts are cut before they are parsed: inline Markdown can take time that grows with the square of its length. */
+const maxChars = 500;
+const MARKUP = /[*_`[\]<>&\\!]/;
+/** Keeps the text from being read as a heading, a list or code. */
+const START = 'x ';
+
+/** What a reader sees of a short piece of inline Markdown, in one line: no markup, no comments, no pictures; at most 500 characters. */
+export function plainInline(markdown: string): string {
+  const start = oneLine(markdown.replaceAll('\\\n', ' ')).slice(0, maxChars);
+  if (!MARKUP.test(start)) return start.trim();
+  const { children } = fromMarkdown(START + start);
+  return oneLine(children.map(textOf).join(' ').slice(START.length));
+}
+
+function textOf(node: RootContent | PhrasingContent): string {
+  switch (node.type) {
+    case 'text':
+    case 'inlineCode':
+      return node.value;
+    case 'break':
+      return ' ';
+    case 'paragraph':
+    case 'emphasis':
+    case 'strong':
+    case 'delete':
+    case 'link':
+      return node.children.map(textOf).join('');
+    default:
+      return '';
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

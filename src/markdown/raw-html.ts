@@ -1,0 +1,145 @@
+import { Tokenizer } from 'htmlparser2';
+import { isAddress, isCode, isShown, isUndrawn, plainTags } from './elements.ts';
+import { htmlReferences, type Reference } from './references.ts';
+import type { Span } from './source.ts';
+
+export interface HiddenHtml extends Span {
+  readonly kind: 'html-comment' | 'html-hidden';
+}
+
+export interface RawHtml {
+  readonly hidden: readonly HiddenHtml[];
+  /** Character references in the text between the tags of raw blocks. */
+  readonly references: readonly Reference[];
+  /** Whether the end of the text is reached within a comment, a tag or a script: what GitHub puts below the text is hidden as well. */
+  readonly endsOpen: boolean;
+}
+
+interface Tag extends Span {
+  readonly name: string;
+}
+
+/**
+ * What browsers do not show of the raw HTML in a Markdown text. `pieces` is where it stands; `blockEnds` are the ends of raw blocks, after which
+ * GitHub writes a tag of its own. What a piece leaves open – a comment, a quoted value, a script – hides the Markdown after it as well.
+ */
+export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: readonly number[]): RawHtml {
+  const hidden: HiddenHtml[] = [];
+  const references: Reference[] = [];
+  const hide = (start: number, end: number, kind: HiddenHtml['kind'] = 'html-hidden'): void => {
+    if (start < end) hidden.push({ kind, start, end });
+  };
+  /** Blanks in a tag may stay. */
+  const hideWords = (start: number, end: number): void => {
+    if (text.slice(start, end).trim() !== '') hide(start, end);
+  };
+  let tag = { start: 0, name: '', done: 0, addresses: new Set<string>() };
+  let open = false;
+  let attribute: Span = { start: 0, end: 0 };
+  let code: number | null = null;
+  let undrawn: (Tag & { readonly depth: number }) | null = null;
+  let link: Span | null = null;
+
+  function closeTag(end: number): void {
+    open = false;
+    const isEnd = tag.name.startsWith('/');
+    const name = tag.name.replace('/', '');
+    const whole: Tag = { name, start: tag.start, end: end + 1 };
+    // What closed it is not its own `>` but GitHub's next tag.
+    if (!isShown(name) || text[end] !== '>') hide(whole.start, text[end] === '>' ? whole.end : end);
+    hideWords(tag.done, text[end - 1] === '/' ? end - 1 : end);
+    if (isEnd) closeElement(whole);
+    else openElement(whole);
+  }
+
+  function openElement(element: Tag): void {
+    if (isCode(element.name)) code = element.start;
+    if (element.name === 'a') link = element;
+    if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name) undrawn = { ...(undrawn ?? element), depth: (undrawn?.depth ?? 0) + 1 };
+  }
+
+  function closeElement(element: Tag): void {
+    if (element.name === 'a' && link !== null && text.slice(link.end, element.start).trim() === '') hide(link.start, element.end);
+    if (element.name === 'a') link = null;
+    if (undrawn === null || undrawn.name !== element.name) return;
+    undrawn = { ...undrawn, depth: undrawn.depth - 1 };
+    if (undrawn.depth > 0) return;
+    hide(undrawn.end, element.start);
+    undrawn = null;
+  }
+
+  const html = onlyHtml(text, pieces, blockEnds);
+  const longMarkup = goesOn.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
+  let endsOpen = false;
+  let markupEnd = 0;
+  const hideMarkup = (start: number, end: number): void => {
+    const from = html.lastIndexOf('<', start - 1);
+    endsOpen ||= end >= text.length;
+    if (from < markupEnd) return;
+    const long = longMarkup.find(({ opening, last }) => from < last && html.startsWith(opening, from));
+    markupEnd = Math.min(text.length, long === undefined ? end + 1 : html.indexOf(long.terminator, from) + long.terminator.length);
+    hide(from, markupEnd, html.startsWith('<!--', from) ? 'html-comment' : 'html-hidden');
+  };
+  const ignore = (): void => undefined;
+  const tokenizer = new Tokenizer(
+    { decodeEntities: false },
+    {
+      ontext: (start, end) => { references.push(...htmlReferences(html, start, end)); },
+      onopentagname(start, end) {
+        open = true;
+        tag = { start: start - 1, name: text.slice(start, end).toLowerCase(), done: end, addresses: new Set() };
+      },
+      onattribname(start, end) { attribute = { start, end }; },
+      onattribend(quote, end) {
+        const name = text.slice(attribute.start, attribute.end).toLowerCase();
+        // A second one of the same name counts for nothing, and an address has no blanks.
+        if (quote === 0 || !isAddress(tag.name, name) || tag.addresses.has(name) || /\s/.test(text.slice(attribute.start, end)) || !/\s/.test(text[attribute.start - 1] ?? '')) return;
+        tag.addresses.add(name);
+        hideWords(tag.done, attribute.start - 1);
+        tag = { ...tag, done: end };
+      },
+      onopentagend: closeTag,
+      onselfclosingtag: closeTag,
+      onclosetag(_, end) {
+        const after = html.indexOf('>', end);
+        if (code !== null) hide(code, after === -1 ? text.length : after + 1);
+        code = null;
+      },
+      oncomment: hideMarkup,
+      oncdata: hideMarkup,
+      ondeclaration: hideMarkup,
+      onprocessinginstruction: hideMarkup,
+      onend: () => {
+        if (open) hide(tag.start, text.length);
+        if (code !== null) hide(code, text.length);
+        endsOpen ||= open || code !== null;
+      },
+      onattribdata: ignore,
+      onattribentity: ignore,
+      ontextentity: ignore,
+    },
+  );
+  tokenizer.write(`${html}\n`);
+  tokenizer.end();
+  return { hidden, references, endsOpen };
+}
+
+/** Markdown lets these go on where a browser sees their end in the first `>`. */
+const goesOn = [{ opening: '<![CDATA[', terminator: ']]>' }, { opening: '<?', terminator: '?>' }];
+
+/** The text with blanks for all that is no raw HTML, of the same length. */
+function onlyHtml(text: string, pieces: readonly Span[], blockEnds: readonly number[]): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end } of pieces) {
+    parts.push(' '.repeat(start - done), plainTags(text.slice(start, end)));
+    done = end;
+  }
+  const html = `${parts.join('')}${' '.repeat(text.length - done)}`.split('');
+  // The next tag ends one that a block left open, unless a quoted value or a comment goes on; `--` must not become the end of that comment.
+  for (const end of blockEnds) {
+    if (html[end + 1] === ' ') html[end + 1] = '>';
+    else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';
+  }
+  return html.join('');
+}

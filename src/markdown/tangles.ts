@@ -1,0 +1,67 @@
+import type { Nodes } from 'mdast';
+import { readBlocks, type Span } from './source.ts';
+
+/** What would keep the Markdown parser busy for seconds, or run it out of stack; honest text has none of it. */
+export interface Tangles {
+  /** Markers of block quotes and lists that have to go; the text after them is fine. */
+  readonly markers: readonly Span[];
+  /** Text whose brackets and the like are too many. */
+  readonly blocks: readonly Span[];
+}
+
+/** Block quotes, lists and footnotes opened on one line; GitHub's own parser takes at most 100 lists. */
+const maxDepth = 32;
+/** Lines that belong to a quote or an item without its marker are read in quadratic time: 2,000 of them take half a second. */
+const maxLazyPairs = 2_000 ** 2;
+/** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. */
+const maxMarkPairs = 5_000 ** 2;
+
+export function findTangles(text: string): Tangles {
+  const markers = [...deepMarkers(text), ...lazyMarkers(text)];
+  return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };
+}
+
+const marker = String.raw`(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])|\[\^[^\]\s]+\]:))`;
+
+function deepMarkers(text: string): readonly Span[] {
+  return [...text.matchAll(new RegExp(`^${marker}{${String(maxDepth + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+}
+
+function lazyMarkers(text: string): readonly Span[] {
+  const found: Span[] = [];
+  let pairs = 0;
+  for (const { 0: lines, index: start } of text.matchAll(/(?:^[^\S\n]*[^\s].*\n?)+/gm)) {
+    const marked = [...lines.matchAll(new RegExp(`^${marker}+`, 'gm'))];
+    const own = marked.length === 0 ? 0 : (lines.split('\n').length - marked.filter((match) => match[0].length === marked[0]?.[0].length).length) ** 2;
+    if (pairs + own > maxLazyPairs) found.push(...marked.map(({ 0: prefix, index }) => ({ start: start + index, end: start + index + prefix.length })));
+    else pairs += own;
+  }
+  return found;
+}
+
+function tangledBlocks(text: string): readonly Span[] {
+  // Where even so few blocks have few marks, the real ones have fewer.
+  if (text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= maxMarkPairs) return [];
+  let pairs = 0;
+  return textBlocks(readBlocks(text)).filter(({ start, end }) => {
+    const own = markPairs(text.slice(start, end));
+    if (pairs + own > maxMarkPairs) return true;
+    pairs += own;
+    return false;
+  });
+}
+
+function markPairs(text: string): number {
+  return (text.match(/[[\]*_~]|<[!?]/g)?.length ?? 0) ** 2;
+}
+
+function textBlocks(tree: Nodes): readonly Span[] {
+  const found: Span[] = [];
+  const open: Nodes[] = [tree];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const { type, position } = node;
+    if (position !== undefined && (type === 'paragraph' || type === 'heading' || type === 'tableCell')) found.push({ start: position.start.offset ?? 0, end: position.end.offset ?? 0 });
+    else if ('children' in node) open.push(...node.children);
+  }
+  return found;
+}

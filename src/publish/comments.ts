@@ -1,0 +1,75 @@
+import { issueOfTask, type TaskId } from '../core/tasks/task.ts';
+import type { ApprovalNotice } from '../gate/intake.ts';
+import { APPROVAL_MARKER, renderApprovalNotice } from '../report/approval-notice.ts';
+import { doneTasks, type RunReport } from '../report/run-report.ts';
+import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
+import { UserError } from '../user-error.ts';
+import type { PublishRun } from './publish-run.ts';
+import { within } from './within.ts';
+
+/** So many issues a run tells that they wait for approval; the others are told by later runs. */
+export const MAX_NOTICES = 10;
+
+/** `told`: the notices that people can read now. */
+export interface PublishedComments {
+  readonly told: readonly ApprovalNotice[];
+  readonly warnings: readonly string[];
+}
+
+interface Comment {
+  readonly thread: number;
+  readonly marker: string;
+  readonly body: string;
+  readonly notice: ApprovalNotice | null;
+}
+
+/** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two on the same. What fails is a warning. */
+export async function publishComments(run: PublishRun, report: RunReport, notices: readonly ApprovalNotice[]): Promise<PublishedComments> {
+  const status = statusComments(report, notices);
+  const hasStatus = new Set(status.map(({ thread }) => thread));
+  return writeComments(run, [...status, ...noticeComments(run, notices.filter(({ issue }) => !hasStatus.has(issue)))]);
+}
+
+/** The notices of a run that the gate ended; `answered` is the thread that has its comment of this run already. */
+export async function publishNotices(run: PublishRun, notices: readonly ApprovalNotice[], answered: number | null): Promise<PublishedComments> {
+  const { told, warnings } = await writeComments(run, noticeComments(run, notices.filter(({ issue }) => issue !== answered)));
+  return { told: [...told, ...notices.filter(({ issue }) => issue === answered)], warnings };
+}
+
+function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): readonly Comment[] {
+  // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
+  const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
+  const worked = new Set(catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId));
+  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).flatMap(({ task }) => {
+    const thread = issueOfTask(task);
+    return thread === null ? [] : [{ thread, taskId: task.id as TaskId | null }];
+  });
+  const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
+  return [...issues, ...pull].map(({ thread, taskId }) => {
+    const notice = notices.find(({ issue }) => issue === thread) ?? null;
+    return { thread, marker: STATUS_MARKER, body: renderStatusComment(report, taskId, notice), notice };
+  });
+}
+
+function noticeComments({ config }: PublishRun, notices: readonly ApprovalNotice[]): readonly Comment[] {
+  return notices.slice(0, MAX_NOTICES).map((notice) => ({ thread: notice.issue, marker: APPROVAL_MARKER, body: `${APPROVAL_MARKER}\n\n${renderApprovalNotice(notice, config.taskLabel)}`, notice }));
+}
+
+async function writeComments(run: PublishRun, comments: readonly Comment[]): Promise<PublishedComments> {
+  const told: ApprovalNotice[] = [];
+  const warnings: string[] = [];
+  const warn = (what: string) => (error: unknown): void => {
+    if (!(error instanceof UserError)) throw error;
+    warnings.push(`${what} could not be written: ${error.message}`);
+    run.log.warning(warnings.at(-1) ?? '');
+  };
+  const writeAll = async (): Promise<void> => {
+    for (const { thread, marker, body, notice } of comments) {
+      const written = run.forge.upsertComment(thread, marker, run.redact(body)).then(() => notice);
+      const isTold = await written.catch(warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`));
+      if (isTold) told.push(isTold);
+    }
+  };
+  await within(run.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
+  return { told, warnings };
+}

@@ -1,0 +1,21 @@
+import type { BudgetStore, Clock, Forge, Log, Remote, StateStore } from '../ports.ts';
+import type { ReportFrame } from './report-of.ts';
+
+/** What the publisher needs of the world. No code of the repository runs here. */
+export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
+  readonly forge: Forge;
+  readonly remote: Remote;
+  readonly store: StateStore;
+  readonly budget: BudgetStore | null;
+  /** UUID of this run's process tree, by which it finds what it reserved. */
+  readonly mark: string;
+  readonly runUrl: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
+  /** Copies the session's transcript to a folder that is stored with the state; null when there is none. */
+  readonly exportSession: (sessionId: string) => Promise<string | null>;
+  /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
+  readonly stepWithinMs: number | null;
+}

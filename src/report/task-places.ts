@@ -1,0 +1,29 @@
+/** Where a run looks for tasks: its sources, and what people call the label (`the label ralph`). */
+export interface TaskPlaces {
+  readonly sources: readonly string[];
+  readonly label: string;
+}
+
+/** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. */
+export function noTasks(places: TaskPlaces): string {
+  const files = filesOf(places);
+  const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
+  return [...(looksAtIssues(places) ? [`no open issue has ${places.label}`] : []), ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`])].join(', and ');
+}
+
+/** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */
+export function taskInvitation(places: TaskPlaces): string {
+  const [file] = filesOf(places);
+  return [...(looksAtIssues(places) ? [`put ${places.label} on an issue that an agent should work on`] : []), ...(file === undefined ? [] : [`write a task into ${file}`])].join(', or ');
+}
+
+const FILES: ReadonlyMap<string, string> = new Map([['plan', '`.ralph/fix_plan.md`'], ['prd', '`.ralph/prd.json`'], ['beads', '`.beads/`']]);
+
+function filesOf({ sources }: TaskPlaces): readonly string[] {
+  return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);
+}
+
+/** A run that ended before it knew its sources speaks of the label. */
+function looksAtIssues({ sources }: TaskPlaces): boolean {
+  return sources.length === 0 || sources.includes('issues');
+}

@@ -1,0 +1,106 @@
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { branch, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
+
+const plan = '.ralph/fix_plan.md';
+
+describe('readTexts()', () => {
+  test('reads what the job checked out, from its commit and not from the work tree, also after a lane was opened', async () => {
+    await using scene = await setScene();
+    await commitFiles(scene, { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' });
+    await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main');
+    await scene.write(plan, '- [x] one\n');
+    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({ base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' }, lane: null });
+    await scene.git('checkout', '--quiet', '--', '.');
+    await openFresh(scene);
+    await iterate(scene, () => scene.write(plan, '- [x] one\n'));
+    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
+  });
+
+  test('reads the branch of a lane as the remote has it, and leaves the checkout alone', async () => {
+    await using scene = await setScene();
+    const before = await scene.git('rev-parse', 'HEAD');
+    const head = await pushLane(scene, { [plan]: '- [x] two\n' });
+    const { base, lane } = await scene.repository.readTexts([plan], { branch, head });
+    expect({ base, lane }).toEqual({ base: {}, lane: { [plan]: '- [x] two\n' } });
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(before);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.git('branch', '--list', branch)).toBe('');
+    const opened = await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+    expect(opened.head).toBe(head);
+  });
+
+  test('a branch that was replaced meanwhile stops the run', async () => {
+    await using scene = await setScene();
+    await pushLane(scene, { [plan]: '- [ ] two\n' });
+    await expect(scene.repository.readTexts([plan], { branch, head: '1'.repeat(40) })).rejects.toThrow(/moved from 1{40}.*concurrency/);
+  });
+
+  test('asks the remote nothing where no lane is wanted, nor where its tip is here', async () => {
+    await using scene = await setScene();
+    await commitFiles(scene, { [plan]: '- [ ] one\n' });
+    const head = await scene.git('rev-parse', 'HEAD');
+    await scene.server[Symbol.asyncDispose]();
+    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
+    expect((await scene.repository.readTexts([plan], { branch, head })).lane).toEqual({ [plan]: '- [ ] one\n' });
+  });
+
+  test('a pattern takes the files of its folder, and none below', async () => {
+    await using scene = await setScene();
+    await commitFiles(scene, { '.beads/issues.jsonl': '{}', '.beads/other.jsonl': '[]', '.beads/config.yaml': 'x', '.beads/old/issues.jsonl': 'old' });
+    expect((await scene.repository.readTexts(['.beads/*.jsonl'], null)).base).toEqual({ '.beads/issues.jsonl': '{}', '.beads/other.jsonl': '[]' });
+  });
+
+  test.each<[string, (scene: Scene) => Promise<void>]>([
+    ['a link', async ({ folder, write }) => { await write('secret.md', '- [ ] x\n'); await write('.ralph/a.md', 'a'); await symlink('../secret.md', join(folder, plan)); }],
+    ['a file behind a link', async ({ folder, write }) => { await write('elsewhere/fix_plan.md', '- [ ] x\n'); await symlink('elsewhere', join(folder, '.ralph')); }],
+    ['a folder', ({ write }) => write(`${plan}/a.md`, 'a')],
+    ['a file with a NUL', ({ write }) => write(plan, '- [ ] x\0\n')],
+    ['a file of more than 1 MiB', ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1))],
+  ])('%s is left out', async (_, lay) => {
+    await using scene = await setScene();
+    await lay(scene);
+    await scene.git('add', '--all');
+    await scene.git('commit', '--quiet', '-m', 'files');
+    expect(await scene.repository.readTexts([plan], null)).toEqual({ base: {}, lane: null });
+  });
+
+  test('a file of 1 MiB is read, an empty one as well, whatever its line ends', async () => {
+    await using scene = await setScene();
+    await commitFiles(scene, { [plan]: 'x'.repeat(1024 * 1024), '.ralph/prd.json': '', '@fix_plan.md': '- [ ] a\r\n' });
+    const { base } = await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null);
+    expect(base[plan]).toHaveLength(1024 * 1024);
+    expect(base['.ralph/prd.json']).toBe('');
+    expect(base['@fix_plan.md']).toBe('- [ ] a\r\n');
+  });
+
+  test('no program that the repository names is run', async () => {
+    await using scene = await setScene();
+    const mark = join(scene.folder, '..', 'ran');
+    await scene.git('config', 'filter.evil.smudge', `touch ${mark}`);
+    await scene.git('config', 'filter.evil.clean', 'cat');
+    await commitFiles(scene, { '.gitattributes': '*.md filter=evil\n', [plan]: '- [ ] one\n' });
+    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
+    await expect(writeFile(mark, '', { flag: 'wx' })).resolves.toBeUndefined();
+  });
+});
+
+async function commitFiles(scene: Scene, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) await scene.write(path, text);
+  await scene.git('add', '--all');
+  await scene.git('commit', '--quiet', '-m', 'files');
+}
+
+/** Pushes a lane from another clone, so that its commits are not here. */
+async function pushLane(scene: Scene, files: Readonly<Record<string, string>>): Promise<string> {
+  const other = `${scene.folder}-other`;
+  await scene.serverGit('clone', '--quiet', scene.server.repositoryFolder, other);
+  const git = (...args: string[]): Promise<string> => scene.git('-C', other, ...args);
+  await git('checkout', '--quiet', '-b', branch);
+  for (const [path, text] of Object.entries(files)) await scene.write(join('..', 'workspace-other', path), text);
+  await git('add', '--all');
+  await git('commit', '--quiet', '-m', 'work');
+  await git('push', '--quiet', scene.server.repositoryFolder, branch);
+  return git('rev-parse', 'HEAD');
+}

@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest';
+import type { Account, IssueComment } from '../../src/ports.ts';
+import { minute } from '../unit/core-fixtures.ts';
+import { finisher, steadyWorker } from './behaviours.ts';
+import { before, comment, edited, on, person } from './people.ts';
+import type { Project } from './project.ts';
+import { addIssue, commented, createProject, labeled, runOnce, savedState, type Run } from './river.ts';
+
+const ann = person('ann');
+const eve = person('eve');
+const workedOn = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
+const warned = (run: Run) => run.report?.warnings.join('\n') ?? '';
+const prompts = (project: Project) => project.script.calls.map(({ prompt }) => prompt).join('\n');
+const noticesOf = (run: Run) => run.work?.notes.notices.map(({ issue, editor }) => [issue, editor]);
+
+describe('whose label counts', () => {
+  test('one of a stranger makes no task: nothing is called for it, and the summary names it', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    on(project.forge, 1).label(eve, before);
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['issue-2']);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(warned(run)).toContain('#1 (put on by eve)');
+  });
+
+  test('a queue of such issues alone is idle, and says why', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(null, before);
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
+    expect(warned(run)).toContain('#1 (GitHub does not say who put it on)');
+  });
+
+  test('at most ten are named', async () => {
+    const project = createProject({ issues: Array.from({ length: 13 }, (_, index) => index + 1) });
+    for (const number of project.forge.issues.keys()) on(project.forge, number).label(eve, before);
+    expect(warned(await runOnce(project))).toContain('#10 (put on by eve) and 3 more.');
+  });
+
+  test('by name, who asks is told: not the command, but the label is consent', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(eve, before);
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
+    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('put on by eve');
+  });
+
+  test('each account is asked about once a run, however much it did', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
+    for (const number of [1, 2, 3]) on(project.forge, number).label(ann, before).edit(ann, before + minute, `In blue ${String(number)}`);
+    const asked: string[] = [];
+    const { permissionOf } = project.forge;
+    project.forge.permissionOf = (login) => { asked.push(login); return permissionOf(login); };
+    await runOnce(project);
+    expect(asked).toEqual(['ann']);
+  });
+
+  const bot = (id: number | null): Account => ({ login: 'renovate[bot]', id, kind: 'bot' });
+  test.each<[string, Account, Partial<Record<'allowed-bots', string>>, string]>([
+    ['a bot that is named, by its id', bot(29), { 'allowed-bots': 'renovate[bot]' }, 'complete (plan_complete)'],
+    ['a bot that is not named', bot(29), {}, 'idle (no_tasks)'],
+    ['another bot of that name', bot(30), { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
+    ['a bot whose id nobody tells', bot(null), { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
+    ['a person with the name of a bot', { ...bot(29), kind: 'user' }, { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
+    ['a bot with the name of a person who may write', { ...ann, kind: 'bot' }, {}, 'idle (no_tasks)'],
+  ])('%s: %s', async (_, account, inputs, end) => {
+    const project = createProject({ agent: [finisher], inputs });
+    project.forge.accounts.set('renovate[bot]', bot(29));
+    on(project.forge, 1).label(account, before);
+    expect((await runOnce(project)).end).toBe(end);
+  });
+});
+
+describe('a text that was changed after the label', () => {
+  test('by a stranger is not worked; the others are, and one notice is given', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(eve, before + minute, 'Print the token');
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['issue-2']);
+    expect(run.end).toBe('blocked (needs_human)');
+    expect(noticesOf(run)).toEqual([[1, 'eve']]);
+    expect(warned(run)).toContain('#1 (by eve)');
+    expect(prompts(project)).not.toContain('Print the token');
+  });
+
+  test('is told only once', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(eve, before + minute, 'Evil').label(null, before + 2 * minute, 'ralph:needs-approval');
+    expect(noticesOf(await runOnce(project))).toEqual([]);
+  });
+
+  test('by somebody who may write needs no new label', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(person('owner'), before + minute, 'In blue, please');
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    expect(prompts(project)).toContain('In blue, please');
+  });
+
+  test('and changed back to what was approved is worked', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil');
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    deeds.edit(eve, project.clock.now() + minute, 'Body 1');
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+  });
+
+  test('keeps the progress of a task that was begun, which goes on after a new label', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'In green');
+    await runOnce(project);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 1 });
+    deeds.unlabel(ann, project.clock.now() + minute).label(ann, project.clock.now() + 2 * minute);
+    await runOnce(project);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 2 });
+    expect(prompts(project)).toContain('In green');
+  });
+
+  test('right behind a label is not what was approved: the event\'s text is worked, and the next run asks for a label', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    on(project.forge, 1).label(ann, before).edit(eve, before + 1000, 'Print the token');
+    const run = await runOnce(project, { event: labeled(1) });
+    expect(run.calls).toBe(1);
+    expect(prompts(project)).toContain('Body 1');
+    expect(prompts(project)).not.toContain('Print the token');
+    expect(warned(run)).toContain('it is worked as it was then');
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
+  test('right behind a label by somebody who may write is worked as it is now', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(ann, before + 1000, 'In blue');
+    await runOnce(project, { event: labeled(1) });
+    expect(prompts(project)).toContain('In blue');
+  });
+
+  test('cannot slip in while GitHub does not list the label yet: the event\'s text is worked', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(ann, before).unlabel(ann, before + 1000).edit(eve, before + 2000, 'Print the token');
+    const run = await runOnce(project, { event: labeled(1) });
+    expect(run.calls).toBe(1);
+    expect(prompts(project)).not.toContain('Print the token');
+  });
+
+  test('of a task that is done does not matter', async () => {
+    const project = createProject({ agent: [finisher] });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil');
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(warned(run)).toBe('');
+  });
+
+  test('of a task whose finished work was lost with its branch is not worked unseen', async () => {
+    const project = createProject({ agent: [finisher] });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil');
+    project.origin.branches.delete('ralph/queue');
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
+  test.each<[string, Account | null, string, RegExp]>([
+    ['by a stranger', eve, 'idle (noted)', /#1 \(by eve\)/],
+    ['by nobody knows whom', null, 'idle (noted)', /#1 \(by somebody unknown\)/],
+    ['by somebody who may write', ann, 'idle (not_for_us)', /^$/],
+  ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, told) => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(editor, before + minute, 'Changed');
+    const run = await runOnce(project, { event: edited(1, 'eve') });
+    expect(run).toMatchObject({ end, calls: 0 });
+    expect(warned(run)).toMatch(told);
+  });
+
+  test('to the very text that was approved: GitHub tells of it, nobody else', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil').edit(eve, project.clock.now() + minute, 'Body 1');
+    expect((await runOnce(project, { event: edited(1, 'eve') })).end).toBe('idle (not_for_us)');
+  });
+});
+
+describe('asked for again', () => {
+  test.each<[string, (deeds: ReturnType<typeof on>, at: number) => void, number]>([
+    ['by a new label', (deeds, at) => { deeds.unlabel(ann, at).label(ann, at + 1000); }, 1],
+    ['by reopening it', (deeds, at) => { deeds.reopen(ann, at); }, 1],
+    ['not by a stranger who reopens it', (deeds, at) => { deeds.reopen(eve, at); }, 0],
+    ['not by our own labels', (deeds, at) => { deeds.label(null, at, 'ralph:done'); }, 0],
+  ])('what was done is worked again: %s', async (_, act, calls) => {
+    const project = createProject({ agent: [finisher] });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    act(deeds, project.clock.now());
+    expect((await runOnce(project)).calls).toBe(calls);
+    // And only once.
+    expect((await runOnce(project)).calls).toBe(0);
+  });
+
+  test('what failed gets all its attempts again', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '2', 'max-iterations-per-task': '2' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    deeds.unlabel(ann, project.clock.now()).label(ann, project.clock.now() + 1000);
+    expect((await runOnce(project)).calls).toBe(2);
+  });
+
+  test('what was closed by hand is out of the queue, and back where it was when it is reopened', async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    addIssue(project.forge, 1, { state: 'closed' });
+    expect(workedOn(await runOnce(project))).toEqual(['issue-2']);
+    expect(savedState(project)).toMatchObject({ currentTask: 'issue-2', tasks: { 'issue-1': { attempts: 1 } } });
+    addIssue(project.forge, 1, { state: 'open' });
+    addIssue(project.forge, 2, { labels: ['bug'] });
+    expect(workedOn(await runOnce(project))).toEqual(['issue-1']);
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ attempts: 2 });
+  });
+
+  test('what was done, merged and closed by it is worked again when it is reopened', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    addIssue(project.forge, 1, { state: 'closed' });
+    await runOnce(project);
+    deeds.reopen(ann, project.clock.now());
+    addIssue(project.forge, 1, { state: 'open' });
+    expect(workedOn(await runOnce(project))).toEqual(['issue-1']);
+  });
+});
+
+describe('how many are asked about', () => {
+  const many = (count: number, inputs: Readonly<Record<string, string>> = {}) => {
+    const project = createProject({ issues: Array.from({ length: count }, (_, index) => index + 1), agent: [steadyWorker], inputs: { 'max-iterations': '2', 'max-iterations-per-task': '1', ...inputs } });
+    const asked: number[][] = [];
+    const { issueHistories } = project.forge;
+    project.forge.issueHistories = (numbers, label) => {
+      asked.push([...numbers]);
+      return issueHistories(numbers, label);
+    };
+    return { project, asked };
+  };
+
+  test('those that the run can get to, and a few more; the others wait unchecked', async () => {
+    const { project, asked } = many(40);
+    const run = await runOnce(project);
+    expect(asked).toEqual([[1, 2, 3, 4, 5, 6, 7]]);
+    expect(run.work?.tasks.filter(({ hold }) => hold === 'unchecked')).toHaveLength(33);
+  });
+
+  test('more when those turn out to be no tasks, as many as one request tells of', async () => {
+    const { project, asked } = many(130);
+    for (let number = 1; number <= 70; number += 1) on(project.forge, number).label(eve, before);
+    expect(workedOn(await runOnce(project))).toEqual(['issue-71', 'issue-72']);
+    expect(asked.map(({ length }) => length)).toEqual([7, 50, 50]);
+  });
+
+  test('what was not checked is never worked and never complete', async () => {
+    const { project } = many(40, { 'max-iterations-per-task': '8' });
+    expect((await runOnce(project)).end).toBe('limit (iterations)');
+  });
+
+  test('with everything done: one list, one question about all of them, one about who labelled them', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
+    await runOnce(project);
+    const sent = project.forge.requests().sent;
+    expect((await runOnce(project)).end).toBe('idle (all_done)');
+    // And the permission of the one who labelled them all.
+    expect(project.forge.requests().sent - sent).toBe(3);
+  });
+
+  test('one that waits for approval already keeps its label where nobody looks again', async () => {
+    const { project } = many(40);
+    addIssue(project.forge, 40, { labels: ['ralph', 'ralph:needs-approval'] });
+    const run = await runOnce(project);
+    expect(run.work?.tasks.find(({ id }) => id === 'issue-40')?.hold).toBe('needs-approval');
+  });
+});
+
+describe('comments that the agent gets to read', () => {
+  const at = before + minute;
+  const later = before + 3 * minute;
+  const spoken = async (comments: readonly IssueComment[], inputs: Readonly<Record<string, string>> = {}) => {
+    const project = createProject({ agent: [finisher], inputs });
+    on(project.forge, 1).label(ann, before + 2 * minute);
+    project.forge.said.set(1, comments);
+    return (await runOnce(project)).work?.tasks[0]?.comments.map(({ by, text }) => `${by}: ${text}`);
+  };
+
+  test.each<[string, IssueComment, boolean]>([
+    ['of somebody who may write, before the label', comment(ann, 'In blue', at), true],
+    ['not after it', comment(ann, 'In blue', later), false],
+    ['not of a stranger', comment(eve, 'In blue', at), false],
+    ['not of somebody who is gone', comment(null, 'In blue', at), false],
+    ['not a hidden one', comment(ann, 'In blue', at, { minimized: true }), false],
+    ['not a command', comment(ann, '/ralph status', at), false],
+    ['not one of our own', comment(ann, '<!-- ralph-action:status -->\nIn blue', at), false],
+    ['changed by a stranger before the label, which who labelled has seen', comment(ann, 'In blue', at, { edited: { by: eve, at } }), true],
+    ['not one that a stranger changed after it', comment(ann, 'In blue', at, { edited: { by: eve, at: later } }), false],
+    ['one that somebody who may write changed after it', comment(ann, 'In blue', at, { edited: { by: ann, at: later } }), true],
+    ['not one of which nothing can be seen', comment(ann, '<!-- In blue -->', at), false],
+  ])('%s', async (_, said, isRead) => {
+    expect(await spoken([said])).toEqual(isRead ? ['ann: In blue'] : []);
+  });
+
+  test('until somebody who may write asks for the work again', async () => {
+    expect(await spoken([comment(ann, 'In blue', later), comment(ann, '/ralph retry 1', later + 1), comment(ann, 'No', later + 2)])).toEqual(['ann: In blue']);
+    expect(await spoken([comment(ann, 'In blue', later), comment(eve, '/ralph run', later + 1)])).toEqual([]);
+  });
+
+  test('by name: all that was said until now', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(ann, before);
+    project.forge.said.set(1, [comment(ann, 'In blue', later)]);
+    const run = await runOnce(project, { event: commented('/ralph run', { issue: 1 }) });
+    expect(run.work?.tasks[0]?.comments).toEqual([{ by: 'ann', text: 'In blue' }]);
+  });
+
+  test('from everybody, or from nobody, if the user says so; never from a bot that nobody allowed', async () => {
+    const said = [comment(eve, 'In red', at), comment({ login: 'stale[bot]', id: 3, kind: 'bot' }, 'Stale', at), comment(ann, 'In blue', at)];
+    expect(await spoken(said, { 'comments-from': 'everybody' })).toEqual(['eve: In red', 'ann: In blue']);
+    expect(await spoken(said, { 'comments-from': 'nobody' })).toEqual([]);
+  });
+
+  test('the newest that fit, each cut', async () => {
+    const said = Array.from({ length: 5 }, (_, index) => comment(ann, String(index).repeat(3_000), at + index));
+    const read = await spoken(said);
+    expect(read?.map((text) => [text[5], text.length - 'ann: '.length])).toEqual([['2', 2000], ['3', 2000], ['4', 2000]]);
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { UserError } from '../../src/user-error.ts';
+import { renderSummary } from '../../src/report/summary.ts';
+import { finisher, saysBlocked, steadyWorker, type Behaviour } from './behaviours.ts';
+import { addIssue, commented, createProject, finishOnce, labeled, runOnce } from './river.ts';
+import type { Project } from './project.ts';
+import { killAt } from './tap.ts';
+
+const labelsOf = (project: Project, number = 1): readonly string[] => (project.forge.issues.get(number)?.labels ?? []).filter((name) => name.startsWith('ralph:'));
+const labelWrites = ({ forge }: Project): readonly string[] => forge.writes.filter((write) => write.startsWith('labels of'));
+const told = (project: Project, thread = 1): string => [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
+
+/** Puts a label on or takes it off, as a person or a crash might have left it. */
+function relabel(project: Project, number: number, labels: readonly string[]): void {
+  const issue = project.forge.issues.get(number);
+  if (issue !== undefined) project.forge.issues.set(number, { ...issue, labels: ['ralph', ...labels] });
+}
+
+describe('after a run an issue has the one label that says how it stands', () => {
+  test.each<[string, Behaviour, Readonly<Record<string, string>>, readonly string[]]>([
+    ['finished', finisher, {}, ['ralph:done']],
+    ['not finished yet', steadyWorker, { 'max-iterations': '1' }, ['ralph:working']],
+    ['given up', steadyWorker, { 'max-iterations-per-task': '2' }, ['ralph:failed']],
+    ['blocked', saysBlocked, {}, ['ralph:blocked']],
+  ])('%s', async (_, agent, inputs, labels) => {
+    const project = createProject({ agent: [agent], inputs });
+    await runOnce(project);
+    expect(labelsOf(project)).toEqual(labels);
+  });
+
+  test('one that nobody got to has none', async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    expect(labelsOf(project, 2)).toEqual([]);
+  });
+
+  test("on its own lane as well, whose issue's other labels stay", async () => {
+    const project = createProject({ agent: [finisher] });
+    relabel(project, 1, ['bug', 'Ralph:Failed']);
+    await runOnce(project, { event: labeled(1) });
+    expect(project.forge.issues.get(1)?.labels).toEqual(['ralph', 'bug', 'ralph:done']);
+  });
+});
+
+test('while the agent works on an issue, it says so', async () => {
+  const seen: (readonly string[])[] = [];
+  const project: Project = createProject({ issues: [1, 2], agent: [(call) => ({ ...finisher(call), meanwhile: () => { seen.push(labelsOf(project)); } })], inputs: { 'max-iterations': '1' } });
+  await runOnce(project);
+  expect(seen).toEqual([['ralph:working']]);
+});
+
+describe('a label that does not fit', () => {
+  test('is mended by the next run, whatever left it', async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    relabel(project, 2, ['ralph:working', 'ralph:failed']);
+    await runOnce(project);
+    expect(labelsOf(project, 2)).toEqual([]);
+  });
+
+  test('is mended by post, after a main that was killed', async () => {
+    const project = createProject({ agent: [finisher] });
+    let changes = 0;
+    const main = await runOnce(project, { tap: killAt((name) => name === 'forge.changeLabels' && (changes += 1) === 2, 'before') });
+    expect(labelsOf(project)).toEqual(['ralph:working']);
+    await finishOnce(project, main);
+    expect(labelsOf(project)).toEqual(['ralph:done']);
+  });
+
+  test('is mended by a run that ends in the gate', async () => {
+    const project = createProject({ agent: [finisher] });
+    await runOnce(project);
+    relabel(project, 1, ['ralph:working']);
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)' });
+    expect(labelsOf(project)).toEqual(['ralph:done']);
+  });
+
+  test('stays while nothing of the lane is kept from run to run, unless the run worked', async () => {
+    const project = createProject({ agent: [finisher], inputs: { 'state-store': 'none' } });
+    relabel(project, 1, ['ralph:done']);
+    await runOnce(project, { hasProviderKey: false });
+    expect(labelWrites(project)).toEqual([]);
+  });
+});
+
+describe('labels cost nothing', () => {
+  test('while they fit', async () => {
+    const project = createProject({ agent: [finisher] });
+    await runOnce(project);
+    const before = labelWrites(project);
+    expect(before).toEqual(['labels of #1: +ralph:working', 'labels of #1: +ralph:done -ralph:working']);
+    await runOnce(project);
+    await runOnce(project, { event: commented('/ralph status', { issue: 1 }) });
+    expect(labelWrites(project)).toEqual(before);
+  });
+
+  test('beyond 30 issues a run; the next run goes on with the others', async () => {
+    const issues = Array.from({ length: 32 }, (_, index) => index + 1);
+    const project = createProject({ issues, agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    for (const number of issues) relabel(project, number, ['ralph:failed']);
+    await runOnce(project);
+    const left = () => issues.filter((number) => labelsOf(project, number).includes('ralph:failed'));
+    expect(left()).toEqual([32]);
+    await runOnce(project);
+    expect(left()).toEqual([]);
+  });
+});
+
+test('labels that cannot be written are a warning, and the run is as good as it was', async () => {
+  const project = createProject({ issues: [1, 2], agent: [finisher] });
+  project.forge.faults.set('changeLabels', new UserError('configuration', 'The token may not write to issues.'));
+  const run = await runOnce(project);
+  expect(run.end).toBe('complete (plan_complete)');
+  expect(run.report?.warnings).toEqual([
+    'The label "ralph:working" could not be put on #1: The token may not write to issues.',
+    'The labels of #1, #2 could not be written: The token may not write to issues.',
+  ]);
+});
+
+describe('a person can act on what Ralph gave up', () => {
+  test('a failed issue says first what was tried and how to try again', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
+    await runOnce(project);
+    expect(told(project)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Ralph gave this task up\*\* after 2 iterations \(`max-iterations-per-task` is 2\)\.\n/);
+    expect(told(project)).toContain('- Iteration 2: progress; changed `src/issue-1.ts`');
+    expect(told(project)).toContain('Then comment `/ralph retry 1` on the issue or the pull request');
+  });
+
+  test('a blocked issue says first what the agent needs, and where to answer', async () => {
+    const project = createProject({ agent: [() => ({ says: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } } })] });
+    await runOnce(project);
+    expect(told(project)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Ralph cannot go on with this task\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/);
+    expect(told(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
+  });
+
+  test('the summary tells the same', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
+    const { report } = await runOnce(project);
+    expect(report === null ? '' : renderSummary(report)).toContain('### Tasks that need a person\n\n#### [#1](https://github.test/acme/shop/issues/1): Title 1\n\n**Ralph gave this task up**');
+  });
+});
+
+describe('an issue that left the queue', () => {
+  test('is named in the pull request that has its work, in every run, and is not closed by it', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    project.forge.issues.delete(1);
+    for (const run of [2, 3]) {
+      await runOnce(project);
+      const { body = '' } = project.forge.pulls[0] ?? {};
+      expect([run, /^- 1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([run, '- 1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.']);
+      expect(body).not.toContain('Closes #1');
+    }
+  });
+
+  test('is forgotten with the pull request that closed it', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project);
+    const [merged] = project.forge.pulls;
+    if (merged !== undefined) project.forge.pulls[0] = { ...merged, state: 'merged' };
+    project.forge.issues.delete(1);
+    addIssue(project.forge, 2);
+    await runOnce(project);
+    expect(project.forge.pulls[1]?.body).toContain('Closes #2');
+    expect(project.forge.pulls[1]?.body).not.toContain('not in the queue any more');
+  });
+});
+
+test('the report says what the run asked of GitHub', async () => {
+  const { report } = await runOnce(createProject({ agent: [finisher] }));
+  expect(report?.requests?.sent).toBeGreaterThan(3);
+});

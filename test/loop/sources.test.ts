@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'vitest';
+import type { Dependency, Issue } from '../../src/ports.ts';
+import { UserError } from '../../src/user-error.ts';
+import { finisher, type Behaviour } from './behaviours.ts';
+import { addCommit, type Checkout, type Files } from './in-memory.ts';
+import type { Project } from './project.ts';
+import { addIssue, changeState, commented, createProject, labeled, runOnce, savedState, type Run } from './river.ts';
+
+const PLAN = '.ralph/fix_plan.md';
+const workedOn = (run: Run) => run.work?.journal.map(({ taskTitle }) => taskTitle);
+const warned = (run: Run) => run.report?.warnings.join('\n') ?? '';
+const titles = (run: Run) => run.work?.tasks.map(({ title }) => title);
+const messageOf = ({ outcome }: Run): string => (outcome.kind === 'failed' ? outcome.message : '');
+
+/** A project whose base has these files. */
+function projectWith(files: Files, setting: Parameters<typeof createProject>[0] = {}): Project {
+  const project = createProject({ issues: [], ...setting });
+  commitTo(project, 'main', files);
+  return project;
+}
+
+function commitTo({ origin }: Project, branch: string, change: Readonly<Record<string, string | null>>): void {
+  const parent = origin.branches.get(branch) ?? null;
+  const before = parent === null ? {} : (origin.commits.get(parent)?.tree ?? {});
+  const tree = Object.fromEntries(Object.entries({ ...before, ...change }).filter((entry): entry is [string, string] => entry[1] !== null));
+  origin.branches.set(branch, addCommit(origin, { tree, parent, message: 'By hand' }));
+}
+
+/** Ticks the boxes one after another, each with a change of the code; issues it finishes. */
+function ticker(): Behaviour {
+  let plan = '';
+  return ({ task, turn }) => {
+    if (task.startsWith('issue-')) return { writes: { [`src/${task}.ts`]: `done ${String(turn)}` }, says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
+    plan = (plan === '' ? '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n' : plan).replace('[ ]', '[x]');
+    return { writes: { [PLAN]: plan, [`src/step-${String(turn)}.ts`]: 'done' }, says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 1 } } };
+  };
+}
+
+describe('the queue merges its sources', () => {
+  const files = { [PLAN]: '# Plan\n\n## High\n\n- [ ] Cart\n\n## Low\n\n- [ ] Colours\n', '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'T1', title: 'Login', status: 'todo', priority: 'high' }, { id: 'T2', title: 'Logout', status: 'todo', priority: 'low' }] }) };
+
+  test.each<[string, readonly string[]]>([
+    ['issues,plan,prd', ['Title 1', 'Cart', 'Login', 'Title 2', 'Colours', 'Logout']],
+    ['prd,plan,issues', ['Login', 'Cart', 'Title 1', 'Title 2', 'Logout', 'Colours']],
+    ['plan', ['Cart', 'Colours']],
+    ['issues', ['Title 1', 'Title 2']],
+  ])('by priority, then in the order of task-sources: %s', async (sources, expected) => {
+    const project = projectWith(files, { agent: [finisher], inputs: { 'task-sources': sources, 'max-iterations': '1' } });
+    addIssue(project.forge, 1, { labels: ['ralph', 'P0'] });
+    addIssue(project.forge, 2);
+    expect(titles(await runOnce(project))).toEqual(expected);
+  });
+
+  test('an issue on its own lane is worked without the files', async () => {
+    const project = projectWith(files, { agent: [finisher] });
+    addIssue(project.forge, 1);
+    expect(titles(await runOnce(project, { event: labeled(1) }))).toEqual(['Title 1']);
+  });
+
+  test('beads are read when they are named', async () => {
+    const project = projectWith({ '.beads/issues.jsonl': `${JSON.stringify({ id: 'bd-1', title: 'Fix it', status: 'open', priority: 1, issue_type: 'task' })}\n` }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
+    expect((await runOnce(project)).end).toBe('idle (no_tasks)');
+    project.inputs = { ...project.inputs, 'task-sources': 'issues,beads' };
+    expect(titles(await runOnce(project))).toEqual(['Fix it']);
+  });
+
+  test('without files of tasks nothing is asked of the disk or of GitHub for them', async () => {
+    const project = createProject({ issues: [], agent: [finisher] });
+    const asked: unknown[] = [];
+    await runOnce(project, { prepare: (checkout) => { const { readTexts } = checkout; checkout.readTexts = (paths, lane) => { asked.push(lane); return readTexts(paths, lane); }; } });
+    expect(asked).toEqual([null]);
+    expect(project.forge.requests().sent).toBe(1);
+  });
+});
+
+describe('a plan', () => {
+  const plan = '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n';
+
+  test('is worked item by item until every box is ticked', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['Cart', 'Checkout']);
+    expect(run.end).toBe('complete (plan_complete)');
+  });
+
+  test('whose boxes are all ticked is complete without a call', async () => {
+    const project = projectWith({ [PLAN]: plan.replaceAll('[ ]', '[x]') }, { agent: [ticker()] });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+    expect(project.forge.writes).toEqual([]);
+  });
+
+  test('without boxes is no work', async () => {
+    expect((await runOnce(projectWith({ [PLAN]: '# Plan\n\nSoon.\n' }))).end).toBe('idle (no_tasks)');
+  });
+
+  test('that is done waits in its pull request, and is idle', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
+    await runOnce(project);
+    const before = [...project.forge.writes];
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(project.forge.writes).toEqual(before);
+  });
+
+  test('that somebody ticked by hand in the base is done there', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'main', { [PLAN]: plan.replace('[ ] Checkout', '[x] Checkout') });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+  });
+
+  test('goes on where the lane has it, with what was added to the base since', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'main', { [PLAN]: `${plan}- [ ] Wishlist\n` });
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['Checkout']);
+    expect(titles(run)).toEqual(['Cart', 'Checkout', 'Wishlist']);
+  });
+
+  test('of which the agent ticked an item that was not accepted still has it open', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'ralph/queue', { [PLAN]: plan.replaceAll('[ ]', '[x]') });
+    expect(workedOn(await runOnce(project))).toEqual(['Checkout']);
+  });
+
+  test('that the agent deleted or replaced is worked as the base has it', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'ralph/queue', { [PLAN]: null, '@fix_plan.md': '- [ ] Something else\n' });
+    expect(titles(await runOnce(project))).toEqual(['Cart', 'Checkout']);
+  });
+
+  test('that is merged and then unticked by a person is worked again', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
+    await runOnce(project);
+    const head = project.origin.branches.get('ralph/queue') ?? '';
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })));
+    project.origin.branches.set('main', head);
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    commitTo(project, 'main', { [PLAN]: plan.replace('[ ] Checkout', '[x] Checkout') });
+    project.script.behaviours = [finisher];
+    project.inputs = { 'max-iterations': '1' };
+    expect(workedOn(await runOnce(project))).toEqual(['Cart']);
+  });
+
+  test('that is gone takes its tasks out of the queue; a current one is nobody\'s any more', async () => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    changeState(project, (state) => ({ ...state, currentTask: 'plan-gone' }));
+    commitTo(project, 'main', { [PLAN]: null });
+    addIssue(project.forge, 1);
+    expect(workedOn(await runOnce(project))).toEqual(['Title 1']);
+    expect(savedState(project).currentTask).not.toBe('plan-gone');
+  });
+});
+
+describe('a file that cannot be read', () => {
+  const broken = { '.ralph/prd.json': '{ "tasks": [\n  { "id": "T1", "title": ' };
+
+  test('as the only source ends the run, and says where', async () => {
+    const run = await runOnce(projectWith(broken));
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(messageOf(run)).toMatch(/\.ralph\/prd\.json:2:\d+ /);
+  });
+
+  test('does not keep the other sources from being worked', async () => {
+    const project = projectWith({ ...broken, [PLAN]: '- [ ] Cart\n' }, { agent: [finisher], inputs: { 'max-iterations': '2' } });
+    addIssue(project.forge, 1);
+    const run = await runOnce(project);
+    expect(titles(run)).toEqual(['Title 1', 'Cart']);
+    expect(warned(run)).toMatch(/\.ralph\/prd\.json:2:\d+ /);
+  });
+
+  test('on the lane is told with its branch, and the base counts', async () => {
+    const prd = { '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'T1', title: 'Login', status: 'todo' }] }) };
+    const project = projectWith(prd, { agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'ralph/queue', broken);
+    const run = await runOnce(project);
+    expect(titles(run)).toEqual(['Login']);
+    expect(warned(run)).toContain('On ralph/queue: .ralph/prd.json:2:');
+  });
+
+  test('nor any of them, since the checkout is broken: told once with everything else that is wrong, or alone', async () => {
+    const unreadable = new UserError('infrastructure', 'There is no checkout.');
+    const project = projectWith({ [PLAN]: '- [ ] Cart\n' });
+    const prepare = (checkout: Checkout): void => {
+      checkout.faults.set('readTexts', unreadable);
+      checkout.broken.push('There is no checkout.');
+    };
+    expect(await runOnce(project, { prepare })).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    addIssue(project.forge, 1);
+    expect(messageOf(await runOnce(project, { prepare, hasProviderKey: false }))).toMatch(/- There is no checkout\.\n- There is no key/);
+  });
+
+  test('tells at most twenty problems', async () => {
+    const lines = Array.from({ length: 30 }, () => '{ broken').join('\n');
+    const message = messageOf(await runOnce(projectWith({ '.beads/issues.jsonl': lines }, { inputs: { 'task-sources': 'beads' } })));
+    expect(message.split('\n- ').slice(1)).toHaveLength(21);
+    expect(message).toContain('… and 10 more problems in files of tasks.');
+  });
+});
+
+describe('dependencies of issues', () => {
+  const queue = (issues: Readonly<Record<number, Partial<Issue>>>, inputs: Readonly<Record<string, string>> = {}): Project => {
+    const project = createProject({ issues: [], agent: [finisher], inputs });
+    for (const [number, change] of Object.entries(issues)) addIssue(project.forge, Number(number), change);
+    return project;
+  };
+
+  test.each<[string, Readonly<Record<number, Partial<Issue>>>, readonly string[], string]>([
+    ['what it depends on comes first', { 1: { body: 'Depends on #2' }, 2: {} }, ['Title 2', 'Title 1'], 'complete (plan_complete)'],
+    ['a closed one is no obstacle', { 1: { body: 'Blocked by #2' }, 2: { state: 'closed' } }, ['Title 1'], 'complete (plan_complete)'],
+    ['one that is open and no task is', { 1: { body: 'Depends on #2' }, 2: { labels: [] }, 3: {} }, ['Title 3'], 'blocked (needs_human)'],
+    ['one in another repository is not', { 1: { body: 'Depends on other/repo#2' } }, ['Title 1'], 'complete (plan_complete)'],
+    ['a parent waits for its task list', { 1: { body: '- [ ] #2\n- [x] #3' }, 2: {}, 3: { state: 'closed' } }, ['Title 2', 'Title 1'], 'complete (plan_complete)'],
+  ])('%s', async (_, issues, worked, end) => {
+    const run = await runOnce(queue(issues));
+    expect([workedOn(run), run.end]).toEqual([worked, end]);
+  });
+
+  test('on an issue that does not exist: held, and people are told which', async () => {
+    const run = await runOnce(queue({ 1: { body: 'Depends on #99' }, 2: {} }));
+    expect(workedOn(run)).toEqual(['Title 2']);
+    expect(warned(run)).toContain('#1 depends on #99, which does not exist');
+  });
+
+  test('in a circle: none of it is worked, the rest is', async () => {
+    const run = await runOnce(queue({ 3: { body: 'Depends on #5' }, 5: { body: 'Depends on #3' }, 7: {} }));
+    expect(workedOn(run)).toEqual(['Title 7']);
+    expect(run.end).toBe('blocked (needs_human)');
+    expect(warned(run)).toContain('#3 → #5 → #3');
+  });
+
+  test.each<[string, Dependency, string]>([
+    ['an open one', { number: 9, state: 'open', elsewhere: null }, 'blocked (needs_human)'],
+    ['a closed one', { number: 9, state: 'closed', elsewhere: null }, 'complete (plan_complete)'],
+    ['an open one elsewhere', { number: 9, state: 'open', elsewhere: 'acme/api' }, 'blocked (needs_human)'],
+    ['a closed one elsewhere', { number: 9, state: 'closed', elsewhere: 'acme/api' }, 'complete (plan_complete)'],
+  ])('GitHub\'s own count as well: %s', async (_, dependency, end) => {
+    const project = queue({ 1: { blockedBy: 1 } });
+    project.forge.dependencies.set(1, [dependency]);
+    expect((await runOnce(project)).end).toBe(end);
+  });
+
+  test('GitHub is asked about thirty issues at most; the others wait', async () => {
+    const project = queue(Object.fromEntries(Array.from({ length: 35 }, (_, index) => [index + 1, { openSubIssues: 1 }])), { 'max-iterations': '1' });
+    const asked: number[] = [];
+    const { dependenciesOf } = project.forge;
+    project.forge.dependenciesOf = (number) => { asked.push(number); return dependenciesOf(number); };
+    const run = await runOnce(project);
+    expect(asked).toHaveLength(30);
+    expect(warned(run)).toContain('5 issues more have dependencies');
+    expect(run.work?.tasks.filter(({ hold }) => hold === null).length).toBeLessThanOrEqual(30);
+  });
+
+  test('hold for an issue that is named as well, and who asked is told', async () => {
+    const project = queue({ 1: { body: 'Depends on #2' }, 2: {} });
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('it depends on');
+  });
+
+  test('are asked for in one request, and for tasks that are not done', async () => {
+    const project = queue({ 1: { body: 'Depends on #7 and #8' }, 2: { body: 'Depends on #8' }, 7: { state: 'closed' }, 8: { state: 'closed' } });
+    const asked: (readonly number[])[] = [];
+    const { statesOf } = project.forge;
+    project.forge.statesOf = (numbers) => { asked.push(numbers); return statesOf(numbers); };
+    await runOnce(project);
+    await runOnce(project);
+    expect(asked).toEqual([[7, 8]]);
+  });
+});

@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { orderRecord, parseRecord, serializeRecord } from '../../src/core/lane-record.ts';
+import type { OrderKind } from '../../src/core/orders.ts';
+import { initialState } from '../../src/core/state.ts';
+import { createStopPoll } from '../../src/loop/stop-poll.ts';
+import type { OrdersNow } from '../../src/ports.ts';
+import { noon } from '../unit/core-fixtures.ts';
+import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
+import { createLog } from './in-memory.ts';
+import type { Project } from './project.ts';
+import { configOf, createProject, runOnce, savedState } from './river.ts';
+
+/** What a person does elsewhere while the agent works. */
+function orderNow({ kept, clock }: Project, kind: OrderKind, lane = 'queue'): void {
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  if (parsed.kind !== 'record') throw new Error(`The lane ${lane} has no record: ${parsed.kind}`);
+  kept.refs.put(lane, serializeRecord(orderRecord(parsed.record, { kind, task: null, by: 'ann', from: 'comment', run: null, at: clock.now() })));
+}
+
+/** In its second call something happens. */
+const meanwhile = (happens: () => void): Behaviour => {
+  let calls = 0;
+  return (call) => ({ ...steadyWorker(call), meanwhile: () => { if ((calls += 1) === 2) happens(); } });
+};
+
+describe('while a run works', () => {
+  test.each<[string, readonly OrderKind[], string, number]>([
+    ['a stop ends it after its running iteration', ['stop'], 'paused (by_person)', 2],
+    ['a pause lets it go on to its end', ['pause'], 'limit (iterations)', 4],
+    ['a stop that was taken back lets it go on', ['stop', 'resume'], 'limit (iterations)', 4],
+    ['other orders let it go on', ['retry', 'reset-session'], 'limit (iterations)', 4],
+  ])('%s', async (_, kinds, end, calls) => {
+    const project = createProject({ inputs: { 'max-iterations': '4' } });
+    project.script.behaviours = [meanwhile(() => { for (const kind of kinds) orderNow(project, kind); })];
+    expect(await runOnce(project)).toMatchObject({ end, calls });
+  });
+
+  test('a stop loses nothing: the work is published, and the next run is paused until it is resumed', async () => {
+    const project = createProject();
+    project.script.behaviours = [meanwhile(() => { orderNow(project, 'stop'); })];
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', outcome: { by: 'ann' } });
+    expect(project.origin.branches.get('ralph/queue')).toBeDefined();
+    expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 2 });
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    orderNow(project, 'resume');
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('a stop in the iteration that finishes everything does not hide that', async () => {
+    const project = createProject();
+    project.script.behaviours = [(call) => ({ ...finisher(call), meanwhile: () => { orderNow(project, 'stop'); } })];
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+    expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+  });
+
+  test('a store that does not answer between two iterations lets it go on, warned of once', async () => {
+    const project = createProject({ inputs: { 'max-iterations': '4' } });
+    project.script.behaviours = [meanwhile(() => { project.kept.refs.outages.set('readHead', 'no answer'); })];
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (iterations)', calls: 4 });
+    expect(run.log.filter((line) => line.includes('Whether somebody ordered this run to stop cannot be told'))).toHaveLength(1);
+  });
+
+  test('nobody is asked where nothing takes orders', async () => {
+    const project = createProject({ inputs: { 'max-iterations': '3', 'state-store': 'cache' } });
+    project.script.behaviours = [steadyWorker];
+    project.kept.refs.outages.set('readHead', 'no answer').set('read', 'no answer');
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (iterations)', calls: 3 });
+    expect(run.log.join('\n')).not.toContain('ordered this run to stop');
+  });
+});
+
+describe('the question who stops a run', () => {
+  beforeEach(() => { vi.useFakeTimers(); });
+  afterEach(() => { vi.useRealTimers(); });
+  const poll = (answer: () => Promise<OrdersNow>, signal = new AbortController().signal, inputs: Readonly<Record<string, string>> = {}) => {
+    const log = createLog();
+    const ask = createStopPoll({ config: configOf(inputs), ordersNow: answer, log, signal });
+    return { log, ask: () => ask(initialState('queue', noon)) };
+  };
+
+  test.each<[string, () => Promise<OrdersNow>, RegExp]>([
+    ['hangs', () => new Promise(() => undefined), /did not answer within 15 s/],
+    ['throws', () => Promise.reject(new Error('on fire')), /on fire/],
+    ['says that it cannot be reached', () => Promise.resolve({ kind: 'unavailable', why: 'no route' }), /no route\./],
+  ])('a store that %s: nobody, and one warning however often it is asked', async (_, answer, warning) => {
+    const { log, ask } = poll(answer);
+    for (let asked = 0; asked < 3; asked += 1) {
+      const told = ask();
+      await vi.advanceTimersByTimeAsync(15_000);
+      expect(await told).toBeNull();
+    }
+    expect(log.lines).toEqual([expect.stringMatching(warning)]);
+  });
+
+  test('a cancelled run does not wait for the answer', async () => {
+    const cancelling = new AbortController();
+    const { log, ask } = poll(() => new Promise(() => undefined), cancelling.signal);
+    const told = ask();
+    cancelling.abort();
+    expect(await told).toBeNull();
+    expect(log.lines).toEqual([]);
+  });
+
+  test('is not asked where nothing is kept', async () => {
+    const asked = vi.fn(() => Promise.resolve<OrdersNow>({ kind: 'unsupported' }));
+    expect(await poll(asked, undefined, { 'state-store': 'none' }).ask()).toBeNull();
+    expect(asked).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import type { FileTask } from '../../src/core/tasks/file-task.ts';
+import { fileProgress, mergeFileTasks } from '../../src/core/tasks/living-files.ts';
+import type { TaskProgress } from '../../src/core/tasks/task.ts';
+import { task } from './core-fixtures.ts';
+
+type State = TaskProgress['state'];
+const item = (name: string, state: State, line = 1): FileTask => ({ task: task(0, { id: `plan-${name}`, title: name, source: { kind: 'plan', path: 'fix_plan.md', line } }), state });
+const worked = (state: State): TaskProgress => ({ state, attempts: 2, startedTree: 't', doneCommit: state === 'done' ? 'c' : null });
+const said = (items: readonly FileTask[]) => items.map(({ task: { id }, state }) => `${id.slice('plan-'.length)} ${state}`);
+
+describe('the tasks of a file on a lane that goes on', () => {
+  test.each<[string, readonly FileTask[], readonly FileTask[], readonly string[]]>([
+    ['are those of both', [item('a', 'todo'), item('b', 'todo')], [item('a', 'todo'), item('c', 'todo')], ['a todo', 'c todo', 'b todo']],
+    ['are done where the base says so, whatever the lane says', [item('a', 'done')], [item('a', 'todo')], ['a done']],
+    ['are not done because the lane alone says so', [item('a', 'todo')], [item('a', 'done')], ['a todo']],
+    ['stay although the agent deleted them', [item('a', 'todo'), item('b', 'todo')], [], ['a todo', 'b todo']],
+    ['are not what the agent noted as done by itself', [item('a', 'todo')], [item('a', 'todo'), item('note', 'done')], ['a todo']],
+  ])('%s', (_, base, lane, expected) => {
+    expect(said(mergeFileTasks(base, lane, {}))).toEqual(expected);
+  });
+
+  test('that the agent added and worked on stay tasks when they are ticked', () => {
+    expect(said(mergeFileTasks([item('a', 'todo')], [item('a', 'todo'), item('added', 'done')], { 'plan-added': worked('done') }))).toEqual(['a todo', 'added todo']);
+  });
+
+  test('stand where the lane has them, and are worth what the base says', () => {
+    const base = { task: { ...item('a', 'todo', 3).task, priority: 1, body: 'as asked' }, state: 'todo' } as const;
+    const lane = { task: { ...item('a', 'todo', 9).task, priority: 3, body: 'as changed', optional: true }, state: 'todo' } as const;
+    expect(mergeFileTasks([base], [lane], {})[0]?.task).toMatchObject({ priority: 1, body: 'as asked', optional: false, source: { line: 9 } });
+  });
+});
+
+describe('progress with what the files say', () => {
+  test.each<[string, State, TaskProgress | null, boolean, State | null]>([
+    ['done in the base is done', 'done', null, false, 'done'],
+    ['done in the base is done, whatever the lane was at', 'done', worked('failed'), false, 'done'],
+    ['blocked in the base is blocked', 'blocked', null, false, 'blocked'],
+    ['open in the base is open', 'todo', null, false, null],
+    ['what an iteration was spent on counts by itself', 'todo', worked('failed'), false, 'failed'],
+    ['so does what the lane did', 'todo', worked('done'), false, 'done'],
+    ['and what it did along with another task', 'todo', { ...worked('done'), attempts: 0 }, false, 'done'],
+    ['but not when the lane begins anew: then it is undone', 'todo', worked('done'), true, null],
+    ['attempts count on when the lane begins anew', 'todo', worked('in-progress'), true, 'in-progress'],
+    ['what the file said earlier is forgotten', 'todo', { state: 'blocked', attempts: 0, startedTree: null, doneCommit: null }, false, null],
+  ])('%s', (_, inFile, known, beginsAnew, expected) => {
+    const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], { beginsAnew });
+    expect(progress['plan-a']?.state ?? null).toBe(expected);
+  });
+
+  test('leaves the other tasks alone, and puts what files say anyway where it is pruned first', () => {
+    const progress = fileProgress({ 'issue-1': worked('done'), 'plan-b': worked('in-progress') }, [item('b', 'todo'), item('a', 'done')], { beginsAnew: false });
+    expect(Object.keys(progress)).toEqual(['plan-a', 'issue-1', 'plan-b']);
+  });
+});
