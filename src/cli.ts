@@ -2,6 +2,8 @@ import { addCommand } from './cli/add.ts';
 import { analyzeCommand } from './cli/analyze.ts';
 import { cleanCommand } from './cli/clean.ts';
 import type { Command, Terminal } from './cli/command.ts';
+import { createImportCommand } from './cli/import.ts';
+import type { OpenImport } from './cli/import-world.ts';
 import { createOrderCommands } from './cli/orders.ts';
 import { replayCommand } from './cli/replay.ts';
 import { runCommand } from './cli/run-command.ts';
@@ -12,7 +14,9 @@ import { tasksCommand } from './cli/tasks.ts';
 /** Loaded by the commands that need it: the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('./cli-places.ts')).openPlaces(checkout);
 
-const COMMANDS: readonly Command[] = [addCommand, analyzeCommand, cleanCommand, replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
+const openImport: OpenImport = async () => (await import('./cli-import.ts')).openImport();
+
+const COMMANDS: readonly Command[] = [addCommand, analyzeCommand, cleanCommand, createImportCommand(openImport), replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
 
 /** The command `ralph`. */
 export async function cli(): Promise<void> {

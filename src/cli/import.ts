@@ -8,7 +8,7 @@ import type { ImportWorld, OpenImport } from './import-world.ts';
 import { openInput } from './input.ts';
 import { plainLine } from './plain-line.ts';
 
-const help = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [OPTIONS]
+const help = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
 
 With FILE: gives a requirements document to the agent (one call, in a folder with nothing but the document, with the

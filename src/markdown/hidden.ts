@@ -128,7 +128,7 @@ function excessCells({ children: [header, ...rows] }: Table): readonly Span[] {
 
 /** What stands after the language of a fenced block. */
 function fenceWords(text: string, { start, end }: Span): readonly Span[] {
-  const [, shown = '', words = ''] = /^([`~]+[^\S\n]*\S*)([^\n]*)/.exec(text.slice(start, end)) ?? [];
+  const [, shown = '', words = ''] = /^((?:`+|~+)[^\S\n]*\S*)([^\n]*)/.exec(text.slice(start, end)) ?? [];
   return words.trim() === '' ? [] : [{ start: start + shown.length, end: start + shown.length + words.length }];
 }
 

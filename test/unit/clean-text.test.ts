@@ -14,7 +14,7 @@ describe.each<readonly [string, readonly Row[]]>([
     ['<!-->a', 'a', { 'html-comment': 5 }],
     ['a<!-- x --!>b', 'ab', { 'html-comment': 11 }],
     ['<!<!-- x -->-- y -->b', 'b', { 'html-comment': 20 }],
-    ['<div>\n<!-- x\n\ny --> z\n\n<b>--></b>w', '<div>\n</b>w', { 'html-comment': 26 }],
+    ['<div>\n<!-- x\n\ny --> z\n\n<b>--></b>w', '<div>\n', { 'html-comment': 28 }],
     ['`<!-- a -->`', '`<!-- a -->`', {}],
     ['```html\n<!-- a -->\n```', '```html\n<!-- a -->\n```', {}],
     ['\t<!-- a -->', '\t<!-- a -->', {}],
@@ -30,7 +30,7 @@ describe.each<readonly [string, readonly Row[]]>([
     ['x <a href="u"></a>y', 'x y', { 'html-hidden': 16 }],
     ['x <img alt="t" src=u width=1>', 'x <img src=u>', { 'html-hidden': 16 }],
     ['<br /><hr/>', '<br /><hr/>', {}],
-    ['x<do-this>a</do-this>', 'xa', { 'html-hidden': 20 }],
+    ['x<do-this>a</do-this>', 'xa', { 'html-hidden': 19 }],
     ['a<script>b</script>c<style>d</style>', 'ac', { 'html-hidden': 34 }],
     ['a <script> b\n\nc', 'a ', { 'html-hidden': 13 }],
     ['a<?b > c?>d<!E f>g<![CDATA[h > i]]>j', 'adgj', { 'html-hidden': 32 }],
@@ -40,8 +40,8 @@ describe.each<readonly [string, readonly Row[]]>([
     ['<video src="u">a</video>', '<video src="u"></video>', { 'html-hidden': 1 }],
     ['<object>a</object><select><option>b</option></select>', 'ab', { 'html-hidden': 51 }],
     ['<iframe src="u">a</iframe><textarea>b<!-- x --></textarea>', '<iframe>a</iframe><textarea>b</textarea>', { 'html-hidden': 8, 'html-comment': 10 }],
-    ['<div title="\n\na\n\n">\n\nb', '', { 'html-hidden': 23 }],
-    ['<div\n\na', '\n\na', { 'html-hidden': 4 }],
+    ['<div title="\n\na\n\n">\n\nb', '', { 'html-hidden': 22 }],
+    ['<div\n\na', '\na', { 'html-hidden': 5 }],
     ['<div>\n</p title="a > b">c</div>', '<div>\n</p>c</div>', { 'html-hidden': 14 }],
     ['> <p\n> title=t>a', '> <p>a', { 'html-hidden': 10 }],
     ['<details open><summary>a</summary>\n\nb\n\n</details>', '<details><summary>a</summary>\n\nb\n\n</details>', { 'html-hidden': 5 }],
@@ -57,8 +57,8 @@ describe.each<readonly [string, readonly Row[]]>([
     ['[![t](u)](v "w")', '[![](u)](v)', { 'image-alt': 1, 'link-title': 4 }],
     ['[//]: # (t)', '', { 'link-definition': 11 }],
     ['[r]: u "t"', '', { 'link-definition': 10 }],
-    ['[a][name] [a][name]\n\n[name]: <u> "t"', '[a](<u>) a\n\n', { 'link-definition': 25 }],
-    ['[r], [r][]\n\n[r]: u', '[r](u), r\n\n', { 'link-definition': 8 }],
+    ['[a][name] [a][name]\n\n[name]: <u> "t"', '[a](<u>) a\n\n', { 'link-definition': 24 }],
+    ['[r], [r][]\n\n[r]: u', '[r](u), r\n\n', { 'link-definition': 7 }],
     ['![t][r]![t][r]\n\n[r]: u', '![](u)\n\n', { 'image-alt': 8, 'link-definition': 6 }],
     ['[r]', '[r]', {}],
     ['a[^1]\n\n[^1]: b[^2]\n\n[^2]: c', 'a[^1]\n\n[^1]: b[^2]\n\n[^2]: c', {}],
@@ -78,7 +78,7 @@ describe.each<readonly [string, readonly Row[]]>([
     ['`a\u200B\u202E`\n\n    b\u0000', '`a`\n\n    b', { invisible: 1, bidi: 1, control: 1 }],
     ['a&#8203;&#x200b;&ZeroWidthSpace;b', 'ab', { invisible: 31 }],
     ['a&shy;&rlm;&#x1b;b', 'ab', { invisible: 5, bidi: 5, control: 6 }],
-    ['<p>a&shy b&#x200B</p>', '<p>a b</p>', { invisible: 12 }],
+    ['<p>a&shy b&#x200B</p>', '<p>a b</p>', { invisible: 11 }],
     ['\\&#8203; `&#8203;` &lt; &amp; &#128512;', '\\&#8203; `&#8203;` &lt; &amp; &#128512;', {}],
     ['a&#8<!-- -->203;b', 'ab', { invisible: 7, 'html-comment': 8 }],
     // A list item with nothing to see in it would turn the next block into code, which shows its title.
@@ -134,11 +134,11 @@ describe('a text of 60,000 characters that is made to take long', () => {
 
   // Without guards the parser takes from 3 to 40 seconds for each, or runs out of stack.
   test.each([
-    ['brackets', long(']', 'x ')],
+    ['brackets', long(']', '<x>')],
     ['references', long('[a][b] ', 'x ')],
-    ['emphasis', long('*a_ ', 'x ')],
-    ['quotes in quotes', long('> ')],
-    ['lists in lists', long('1. ')],
+    ['emphasis', long('*a_ ', '<x>')],
+    ['quotes in quotes', long('> ', '<x>\n\n')],
+    ['lists in lists', long('1. ', '<x>\n\n')],
     ['footnotes in footnotes', long('[^a]: ')],
     ['lines that a quote does not mark', long('|a\n|-\n', '> ')],
     ['definitions that a quote does not mark', long('[a]:\n', '> ')],
@@ -151,6 +151,6 @@ describe('a text of 60,000 characters that is made to take long', () => {
   }, 10_000);
 
   test('keeps the words of a block that cannot be parsed in time', () => {
-    expect(cleanMarkdown(long('word *a_ ', '')).text.match(/word a/g)).toHaveLength(6_666);
+    expect(cleanMarkdown(long('word *a_ ', '<x>')).text.match(/word a/g)).toHaveLength(6_666);
   });
 });

@@ -2,6 +2,8 @@ import { addCommand } from '../../src/cli/add.ts';
 import { analyzeCommand } from '../../src/cli/analyze.ts';
 import { cleanCommand } from '../../src/cli/clean.ts';
 import type { Command } from '../../src/cli/command.ts';
+import { createImportCommand } from '../../src/cli/import.ts';
+import type { ImportWorld } from '../../src/cli/import-world.ts';
 import { createOrderCommands } from '../../src/cli/orders.ts';
 import { replayCommand } from '../../src/cli/replay.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
@@ -13,10 +15,13 @@ import { noon } from './core-fixtures.ts';
 /** No checkout anywhere. */
 const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
 
+/** Neither agent nor server. */
+const noWorld: ImportWorld = { askAgent: () => Promise.resolve({ kind: 'failed', why: 'there is no agent.' }), issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }) };
+
 export const commands = commandsAt(nowhere);
 
-function commandsAt(open: OpenPlaces): readonly Command[] {
-  return [addCommand, analyzeCommand, cleanCommand, replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
+function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
+  return [addCommand, analyzeCommand, cleanCommand, createImportCommand(() => Promise.resolve(world)), replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
 }
 
 export interface CliRun {
@@ -26,7 +31,7 @@ export interface CliRun {
 }
 
 /** Runs the command line in this process; `stdin` comes in two chunks. */
-export async function ralph(args: readonly string[], stdin = '', open = nowhere): Promise<CliRun> {
+export async function ralph(args: readonly string[], stdin = '', open = nowhere, world = noWorld): Promise<CliRun> {
   let out = '';
   let error = '';
   const bytes = new TextEncoder().encode(stdin);
@@ -34,6 +39,6 @@ export async function ralph(args: readonly string[], stdin = '', open = nowhere)
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commandsAt(open), args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
+  const code = await runCommand(commandsAt(open, world), args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
   return { code, out, error };
 }
