@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { ACTION_FOLDER } from '../sandbox/sandbox.ts';
 import type { Row } from './measure.ts';
 
-const GOAL_MB = 2.5;
+/** 2.5 before there were a Markdown and an HTML parser in it. */
+const GOAL_MB = 3;
 
 /** All files of dist/, licences included. */
 export async function measureBundleSize(): Promise<readonly Row[]> {
