@@ -7,7 +7,7 @@ import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
 import type { Area } from './github/route.ts';
 import { startGitHub, type GitHub } from './github/server.ts';
-import { addComment, addIssue, type StoredIssue } from './github/state.ts';
+import { addComment, addIssue, type StoredIssue, type StoredPull } from './github/state.ts';
 import { runJob, type JobResult, type RunningMain } from './runner.ts';
 
 /** A token as a workflow's `permissions:` make it. */
@@ -117,14 +117,24 @@ function wayToRegistry(): Record<string, string> {
 const sender = (login: string): { login: string; id: number; type: string } => ({ login, id: 1, type: 'User' });
 const repositoryPayload = { name: REPOSITORY.name, full_name: `${REPOSITORY.owner}/${REPOSITORY.name}`, default_branch: REPOSITORY.defaultBranch, owner: { login: REPOSITORY.owner } };
 
+const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Record<string, unknown> => ({ number, title, body, state, labels: labels.map((name) => ({ name })) });
+
 /** Event payloads, cut down to what GitHub always sends. */
 export const events = {
   schedule: () => ({ name: 'schedule', payload: { schedule: '17 * * * *', repository: repositoryPayload } }),
   dispatch: () => ({ name: 'workflow_dispatch', payload: { inputs: null, ref: 'refs/heads/main', repository: repositoryPayload, sender: sender('octo') } }),
+  repositoryDispatch: (command?: string) => ({ name: 'repository_dispatch', payload: { action: 'ralph', client_payload: command === undefined ? {} : { command }, repository: repositoryPayload, sender: sender('octo') } }),
+  push: (ref = 'refs/heads/main') => ({ name: 'push', payload: { ref, deleted: false, repository: repositoryPayload, sender: sender('octo') } }),
   labeled: (issue: StoredIssue, label = 'ralph', by = 'octo') => ({
     name: 'issues',
-    payload: { action: 'labeled', label: { name: label }, issue: { number: issue.number, title: issue.title, body: issue.body, labels: issue.labels.map((name) => ({ name })) }, repository: repositoryPayload, sender: sender(by) },
+    payload: { action: 'labeled', label: { name: label }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) },
   }),
+  unlabeled: (issue: StoredIssue, label = 'ralph') => ({
+    name: 'issues',
+    payload: { action: 'unlabeled', label: { name: label }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender('octo') },
+  }),
+  issue: (action: 'closed' | 'reopened' | 'deleted' | 'transferred', issue: StoredIssue, by = 'octo') => ({ name: 'issues', payload: { action, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) } }),
+  edited: (issue: StoredIssue, by: string) => ({ name: 'issues', payload: { action: 'edited', changes: { body: { from: '' } }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) } }),
   /** Also writes the comment. */
   comment: (github: GitHub, { issue, body, by = 'octo' }: { readonly issue: StoredIssue; readonly body: string; readonly by?: string }) => {
     const comment = addComment(github.state, { issue: issue.number, body, author: { login: by, type: 'User' } }, Date.now());
@@ -134,6 +144,15 @@ export const events = {
       payload: { action: 'created', comment: { id: comment.id, body, user: sender(by) }, issue: { number: issue.number, title: issue.title, ...(pull ? { pull_request: { url: '' } } : {}) }, repository: repositoryPayload, sender: sender(by) },
     };
   },
+  pullClosed: ({ number, head, headSha, mergedAt, fork }: StoredPull) => ({
+    name: 'pull_request',
+    payload: {
+      action: 'closed',
+      pull_request: { number, merged: mergedAt !== null, head: { ref: head, sha: headSha, repo: { full_name: fork === null ? repositoryPayload.full_name : `${fork}/${REPOSITORY.name}` } }, base: { ref: REPOSITORY.defaultBranch, repo: { full_name: repositoryPayload.full_name } } },
+      repository: repositoryPayload,
+      sender: sender('octo'),
+    },
+  }),
 } as const;
 
 /** Like actions/checkout: init, credentials in the local config, fetch, check the branch out. */

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { projectSlug } from '../src/agents/session-files.ts';
-import { isLastTask, statusBlock, taskIn, visitOf } from './scripted-work.ts';
+import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPlace } from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
 // keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
@@ -26,6 +26,8 @@ export type Behaviour =
   | { readonly kind: 'hang-with-orphan'; readonly pidFile: string }
   /** Works, and writes these files as well. */
   | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
+  /** Writes these files (null: removes it) instead of any work, and ends with these words. */
+  | { readonly kind: 'play'; readonly files: Readonly<Record<string, string | null>>; readonly says: string }
   /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
   /** Removes the run's own folder, which holds the agent's settings, the run's record and the private repository. */
@@ -97,12 +99,15 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
     case 'work-and-write':
       writeFiles(behaviour.files);
       break;
+    case 'play':
+      writeFiles(behaviour.files);
+      break;
     case 'look-around':
       lookAround(behaviour.file);
   }
   await sleep(Number(process.env['RALPH_PAUSE_MS'] ?? 100));
   const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
-  const final = behaviour.kind === 'idle' ? 'I looked around and changed nothing.' : work(session, prompt, behaviour.kind !== 'work-without-block');
+  const final = behaviour.kind === 'play' ? behaviour.says : behaviour.kind === 'idle' ? 'I looked around and changed nothing.' : work(session, prompt, behaviour.kind !== 'work-without-block');
   say(session, final);
   session.record('assistant', final);
   emit(result(session, { result: final, permission_denials: denials, num_turns: 3, total_cost_usd: 0.01, usage: { input_tokens: 1200, output_tokens: 300, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 } }));
@@ -119,6 +124,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   emit(assistant(session, { type: 'tool_use', id, name: 'Write', input: { file_path: join(process.cwd(), visit.path), content: visit.content } }));
   mkdirSync(dirname(visit.path), { recursive: true });
   writeFileSync(visit.path, visit.content);
+  if (visit.finishes && task.item !== null) markItem(task.item);
   emit({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${visit.path}` }] }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() });
   const passes = visit.finishes && spawnSync(process.execPath, ['--test', visit.path], { stdio: 'ignore' }).status === 0;
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
@@ -156,8 +162,17 @@ async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
   return 0;
 }
 
-function writeFiles(files: Readonly<Record<string, string>>): void {
+/** An item that its file does not have on this branch cannot be marked. */
+function markItem(item: ItemPlace): void {
+  if (existsSync(item.path)) writeFileSync(item.path, marked(readFileSync(item.path, 'utf8'), item));
+}
+
+function writeFiles(files: Readonly<Record<string, string | null>>): void {
   for (const [path, content] of Object.entries(files)) {
+    if (content === null) {
+      rmSync(path);
+      continue;
+    }
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
   }

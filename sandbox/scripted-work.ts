@@ -2,6 +2,14 @@
 export interface NamedTask {
   readonly id: string;
   readonly title: string;
+  /** Where its item stands, for one of a file. */
+  readonly item: ItemPlace | null;
+}
+
+/** A line, or the entry's own id. */
+export interface ItemPlace {
+  readonly path: string;
+  readonly at: { readonly line: number } | { readonly key: string };
 }
 
 /** One visit to a task: what is written, and what is claimed of it. */
@@ -12,10 +20,21 @@ export interface Visit {
   readonly finishes: boolean;
 }
 
-/** Reads the task out of a prompt of ours: its id in a heading, its title as the first line of the data below; null when there is none. */
+/** Reads the task out of a prompt of ours: its id in a heading, its place and title as the first lines of the data below; null when there is none. */
 export function taskIn(prompt: string): NamedTask | null {
-  const found = /^# Your task: ([a-z0-9-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(.+)$/m.exec(prompt);
-  return found === null ? null : { id: found[1] as string, title: (found[2] as string).trim() };
+  const found = /^# Your task: ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(prompt);
+  if (found === null) return null;
+  const [, id = '', path, line, key = '', title = ''] = found;
+  return { id, title: title.trim(), item: path === undefined ? null : { path, at: line === undefined ? { key } : { line: Number(line) } } };
+}
+
+/** The text of a file of tasks with an item marked as done: a box ticked, an entry that passes, a bead closed. */
+export function marked(text: string, { path, at }: ItemPlace): string {
+  if ('line' in at) return text.split('\n').map((line, index) => (index + 1 === at.line ? line.replace(/\[.\]/, '[x]') : line)).join('\n');
+  if (path.endsWith('.jsonl')) return text.split('\n').map((line) => (line.includes(`"id":${JSON.stringify(at.key)}`) ? line.replace('"status":"open"', '"status":"closed"') : line)).join('\n');
+  const prd = JSON.parse(text) as Record<string, { id: unknown; passes?: boolean; status?: string }[]>;
+  for (const entry of [...(prd['tasks'] ?? []), ...(prd['userStories'] ?? [])].filter(({ id }) => String(id) === at.key)) Object.assign(entry, 'passes' in entry ? { passes: true } : { status: 'done' });
+  return `${JSON.stringify(prd, null, 2)}\n`;
 }
 
 /** Whether the prompt says that the task is the only open one. */

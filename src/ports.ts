@@ -71,8 +71,8 @@ export interface Repository {
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
   openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
-  /** Text files of the checkout as the job made it (`base`), and of a lane's branch as the remote has it (`lane`: fetched; null: no such branch). A file that is absent, no text or longer than 1 MiB is left out. Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. */
-  readTexts(paths: readonly string[], lane: { readonly branch: string; readonly head: ObjectId } | null): Promise<{ readonly base: FileTexts; readonly lane: FileTexts | null }>;
+  /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
+  readTexts(paths: readonly string[], lane: { readonly branch: string; readonly head: ObjectId } | null): Promise<ReadTexts>;
   /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
@@ -92,6 +92,17 @@ export interface WorkFiles {
 
 /** Text by path. */
 export type FileTexts = Readonly<Record<string, string>>;
+
+/** Files that are absent, no text or longer than 1 MiB are left out. */
+export interface ReadTexts {
+  readonly base: FileTexts;
+  /** null: no lane was asked for. */
+  readonly lane: FileTexts | null;
+  /** Of the commit at which the lane left the base; null: no lane was asked for, or it cannot be told. */
+  readonly fork: FileTexts | null;
+  /** Files of the base that are there and were left out: why, by path. */
+  readonly unread: FileTexts;
+}
 
 export interface OpenedLane {
   readonly head: ObjectId;

@@ -61,7 +61,7 @@ function verification(world: World): Verification {
 function repositoryOf(scene: Scene): Repository {
   return {
     problems: () => Promise.resolve([]),
-    readTexts: () => Promise.resolve({ base: {}, lane: null }),
+    readTexts: () => Promise.resolve({ base: {}, lane: null, fork: null, unread: {} }),
     openLane: () => Promise.reject(new Error('The lane is open already.')),
     snapshot: () => Promise.resolve(snapshotOf(scene.world)),
     compare: (before, now) => {

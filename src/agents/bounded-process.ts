@@ -69,15 +69,15 @@ export async function runBounded(bounded: BoundedProcess): Promise<ProcessEnd> {
 }
 
 function stopOf({ timeoutMs, signal }: BoundedProcess): { readonly reached: Promise<ProcessEnd>; readonly forget: () => void } {
-  const { promise, resolve } = Promise.withResolvers<ProcessEnd>();
-  const cancel = (): void => { resolve({ kind: 'cancelled' }); };
-  const timer = setTimeout(() => { resolve({ kind: 'timeout' }); }, Math.min(timeoutMs, LONGEST_TIMER_MS));
-  signal.addEventListener('abort', cancel, { once: true });
-  return {
-    reached: promise,
-    forget: () => {
+  let forget = (): void => undefined;
+  const reached = new Promise<ProcessEnd>((resolve) => {
+    const cancel = (): void => { resolve({ kind: 'cancelled' }); };
+    const timer = setTimeout(() => { resolve({ kind: 'timeout' }); }, Math.min(timeoutMs, LONGEST_TIMER_MS));
+    signal.addEventListener('abort', cancel, { once: true });
+    forget = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
-    },
-  };
+    };
+  });
+  return { reached, forget };
 }

@@ -80,7 +80,9 @@ function absent(error: unknown): null {
   return null;
 }
 
+/** Null: it is none. What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
 function tryUtf8(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

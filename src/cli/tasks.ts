@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { taskSources } from '../config/inputs.ts';
-import { taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
+import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
 import { parseArguments } from './arguments.ts';
 import { readCheckoutFile } from './checkout-file.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from './command.ts';
@@ -56,7 +56,7 @@ const offline = { file: 'issues', line: null, message: 'needs a token: issues ar
 async function readTasks(folder: string, sources: readonly FileSource[]): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
   const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/work-order.ts'), import('../core/tasks/dependencies.ts')]);
-  const { texts, problems } = await readTexts(folder, sources.flatMap((source) => taskFilePaths[source]));
+  const { texts, problems } = await readTexts(folder, [...sources.flatMap((source) => taskFilePaths[source]), ...(sources.includes('prd') ? [prdArchivePath] : [])]);
   const read = readTaskFiles(texts, sources);
   const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(

@@ -19,8 +19,8 @@ export interface ConsentQuestion<Account> {
   readonly taskLabel: string;
   /** Hash of the text as it is now. */
   readonly text: string;
-  /** The text that was approved before; null: none is known. */
-  readonly approved: Pick<Approval, 'text'> | null;
+  /** The text that was approved before, and when it was asked for; null: none is known. */
+  readonly approved: Pick<Approval, 'text' | 'at'> | null;
   readonly isTrusted: (account: Account) => boolean;
 }
 
@@ -28,8 +28,8 @@ export interface ConsentQuestion<Account> {
 export type Consent =
   /** `at`: when they last asked for the work, by the label or by reopening the issue. */
   | { readonly kind: 'given'; readonly by: string; readonly at: number }
-  /** `editor`, `at`: the newest change that nobody approved; `isNoticed`: the issue says so already. */
-  | { readonly kind: 'changed'; readonly by: string; readonly consentAt: number; readonly editor: string | null; readonly at: number; readonly isNoticed: boolean }
+  /** `askedAt`: as above; `editor`, `at`: the newest change that nobody approved; `isNoticed`: the issue says so already. */
+  | { readonly kind: 'changed'; readonly by: string; readonly askedAt: number; readonly editor: string | null; readonly at: number; readonly isNoticed: boolean }
   /** The label is there, but nobody trusted put it on; `by`: who did, null: not known. */
   | { readonly kind: 'never'; readonly by: string | null };
 
@@ -45,14 +45,18 @@ export function judgeConsent<Account extends { readonly login: string }>({ histo
   const { by, consentAt } = { by: labeler.login, consentAt: labeling.at };
   const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
 
+  const askedAt = Math.max(consentAt, ...history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at));
+
   const edits = editsSince(history, consentAt);
-  const foreign = edits.filter(isForeign).at(-1) ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
-  if (foreign !== null && approved?.text !== text) {
+  const seen = edits.findLast(isForeign);
+  const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
+  // Who labelled or corrected another text since then does not want the old one brought back.
+  const isOvertaken = (approved?.at ?? 0) < consentAt || (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
+  if (foreign !== null && (approved?.text !== text || isOvertaken)) {
     const isNoticed = history.labelings.some(({ kind, label, at }) => kind === 'labeled' && sameName(label, noticeLabel) && at >= foreign.at);
-    return { kind: 'changed', by, consentAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
+    return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
   }
-  const askedAgain = history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at);
-  return { kind: 'given', by, at: Math.max(consentAt, ...askedAgain) };
+  return { kind: 'given', by, at: askedAt };
 }
 
 /** Whom `judgeConsent` will ask about. */

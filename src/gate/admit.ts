@@ -6,7 +6,7 @@ import type { LaneState } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
 import { tighter } from '../core/windows.ts';
 import { isPlanComplete, withinReach } from '../core/tasks/queue.ts';
-import { nameOfTask, taskIdOfIssue, type Task } from '../core/tasks/task.ts';
+import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../core/tasks/task.ts';
 import { UserError } from '../user-error.ts';
 import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
 import type { GateRun } from './gate-run.ts';
@@ -17,6 +17,8 @@ import { findStart } from './start.ts';
 
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;
+/** At most so many issues are named in a warning. */
+const MAX_NAMED = 10;
 
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(run: GateRun, request: Request): Promise<Intake> {
@@ -24,7 +26,7 @@ export async function admit(run: GateRun, request: Request): Promise<Intake> {
     const decided = await decide(run, request);
     if (decided.kind === 'end') return decided.intake;
     run.claiming(request.id);
-    const reach = withinReach(decided.tasks, decided.state.tasks, run.config.policy.maxIterations);
+    const reach = (elsewhere: ReadonlySet<TaskId>) => withinReach(decided.tasks.filter(({ id }) => !elsewhere.has(id)), decided.state.tasks, run.config.policy.maxIterations);
     const held = await hold(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
     if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
@@ -60,7 +62,7 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   const branches = await run.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
 
-  if (issuesOfLane(request, config, branches).length === 0 && request.files === null) return ended(endIntake({ kind: 'idle', reason: 'no_tasks' }));
+  if (issuesOfLane(request, config, branches).length === 0 && request.files === null) return ended(allElsewhere(request));
 
   const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
   log.info(`state: ${restored.note}`);
@@ -70,9 +72,9 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
 
   const lookUpStart = (): ReturnType<typeof findStart> => findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to files of tasks.
-  const rests = request.requested === 'by-queue' && isPublished(restored, remoteHead);
+  const rests = !request.redo && isPublished(restored, remoteHead);
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
-  const reopened = reopenProgress(restored.state, { named: request.requested === 'by-name' ? request.issues.map(({ number }) => taskIdOfIssue(number)) : [], workIsLost: foundEarly?.workIsLost ?? false });
+  const reopened = reopenProgress(restored.state, { named: request.requested === 'by-name' ? request.issues.map(({ number }) => taskIdOfIssue(number)) : [], redo: request.redo, workIsLost: foundEarly?.workIsLost ?? false });
   const judged = await findTasks(run, request, { branch, branches, start: foundEarly?.start ?? null, state: reopened });
   const { tasks, state } = judged;
   const notes = noteAll(judged.warnings, judged.notices);
@@ -97,6 +99,14 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   const prepared = await prepareTasks(run, request, judged);
   const admitted = { tasks: prepared.tasks, state: prepared.state, notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices) };
   return { kind: 'admissible', lane, ...admitted, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, end: endWith(admitted) };
+}
+
+/** Every issue of the queue has its own lane. */
+function allElsewhere({ issues }: Request): Intake {
+  const { notes, ...end } = endIntake({ kind: 'idle', reason: 'no_tasks' });
+  const named = issues.slice(0, MAX_NAMED).map(({ number }) => `#${String(number)}`).join(', ');
+  const more = issues.length > MAX_NAMED ? ` and ${String(issues.length - MAX_NAMED)} more` : '';
+  return { ...end, notes: { ...notes, warnings: [`Worked on by lanes of their own, not by the queue: ${named}${more}. To go on with one that is not done, comment \`/ralph run\` on it.`] } };
 }
 
 /** Who named an issue that is no task is told why. */

@@ -1,4 +1,5 @@
 import { UserError } from '../user-error.ts';
+import type { GateRun } from './gate-run.ts';
 import { endIntake, type Intake } from './intake.ts';
 
 /** Who asked in the thread hears how it stands, whatever came of it. */
@@ -10,4 +11,10 @@ export async function answering(thread: number, ask: () => Promise<Intake>): Pro
     if (!(error instanceof UserError)) throw error;
     return { ...endIntake({ kind: 'failed', reason: error.kind, message: error.message }), answer: { thread, text: { kind: 'refusal', why: error.message } } };
   }
+}
+
+/** What was asked in the thread makes no sense there: nothing is done, and the answer says why. */
+export function refuse({ log }: Pick<GateRun, 'log'>, thread: number, why: string): Intake {
+  log.info(why);
+  return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };
 }

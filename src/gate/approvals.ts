@@ -38,6 +38,11 @@ export function warnOfStrangers(label: string, strangers: readonly { readonly nu
   return [`The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${named.join(', ')}${more}. To have one worked, take the label off and put it on again.`];
 }
 
+/** Why the run did not look at the rest of the queue. */
+export function tooManyPeople(count: number): string {
+  return `The issues at the head of the queue were labelled or changed by more than ${String(count)} people, and a run does not ask GitHub about more. Take the label off those that are not to be worked; the issues behind them wait.`;
+}
+
 /** Why the run does not work on tasks whose text changed. */
 export function warnOfChanges(label: string, changed: readonly { readonly number: number; readonly editor: string | null }[]): readonly string[] {
   if (changed.length === 0) return [];

@@ -36,11 +36,11 @@ interface Granted {
   readonly warnings: readonly string[];
 }
 
-/** A lane, what it knows of the usage, and the tasks of it that a run can get to. */
+/** A lane, what it knows of the usage, and the tasks of it that a run can get to when those that are worked elsewhere are left out. */
 export interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
-  readonly tasks: readonly TaskId[];
+  readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];
 }
 
 const nowhere: ReadonlySet<TaskId> = new Set();
@@ -85,7 +85,7 @@ async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: H
   const reserved = await budget.update((stored) => {
     const newest = seededWith(stored, windows);
     const elsewhere = tasksElsewhere(newest, lane, now);
-    const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks.filter((task) => !elsewhere.has(task)) };
+    const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
     return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
   });
   if (reserved.kind === 'unavailable') throw new UserError('infrastructure', `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`);

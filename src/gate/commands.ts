@@ -1,29 +1,34 @@
-import type { Command } from '../core/command.ts';
+import { COMMANDS, type Command } from '../core/command.ts';
 import type { OrderGiven } from '../core/orders.ts';
 import { issueLane, QUEUE, type LaneId } from '../core/state.ts';
 import type { TaskId } from '../core/tasks/task.ts';
 import { UserError } from '../user-error.ts';
+import { refuse } from './answering.ts';
 import type { GateRun } from './gate-run.ts';
 import type { Answer, Intake } from './intake.ts';
-import { endIntake } from './intake.ts';
 import type { Intent, Thread } from './intent.ts';
 import { keepOrder } from './keep-order.ts';
+import { readLane } from './restore.ts';
 import { tellStatus } from './tell-status.ts';
 import { hasTaskLabel, workIssue, workQueue } from './work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obey(run: GateRun, { command, thread, actor }: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const found = await placeOfThread(run, thread);
-  if (found.kind === 'none') return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread: thread.number, text: { kind: 'refusal', why: found.why } } };
+  const refused = (why: string): Intake => refuse(run, thread.number, why);
+  if (found.kind === 'none') return refused(found.why);
   const by: Giver = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
-      return found.kind === 'queue' ? workQueue(run) : workIssue(run, { number: found.issue, approvedText: null });
-    case 'order':
-      return order(run, await laneToOrder(run, found), { kind: command.order, task: null, ...by });
+      return found.kind === 'queue' ? workQueue(run) : workIssue(run, { number: found.issue, redo: true, approvedText: null });
+    case 'order': {
+      const lane = await laneToOrder(run, found);
+      return lane.kind === 'none' ? refused(lane.why) : order(run, lane.id, { kind: command.order, task: null, ...by });
+    }
     case 'retry': {
       const { place, task } = whatToRetry(found, command.task);
-      return retry(run, await laneToOrder(run, place), { kind: 'retry', task, ...by });
+      const lane = await laneToOrder(run, place);
+      return lane.kind === 'none' ? refused(lane.why) : retry(run, lane.id, { kind: 'retry', task, ...by });
     }
     default:
       return tellStatus(run, await laneAt(run, found), { thread: thread.number, text: answerTo(command) });
@@ -40,8 +45,14 @@ export async function obeyDispatch(run: GateRun, { command, actor }: Extract<Int
       return order(run, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
       const { place, task } = whatToRetry({ kind: 'queue' }, command.task);
-      return retry(run, await laneToOrder(run, place), { kind: 'retry', task, ...by });
+      const lane = await laneToOrder(run, place);
+      // Nobody is answered in a thread, so the run itself must say it.
+      if (lane.kind === 'none') throw new UserError('configuration', lane.why);
+      return retry(run, lane.id, { kind: 'retry', task, ...by });
     }
+    case 'help':
+      for (const [name, what] of Object.entries(COMMANDS)) run.log.info(`${name}: ${what}`);
+      return tellStatus(run, QUEUE, null);
     default:
       return tellStatus(run, QUEUE, null);
   }
@@ -64,7 +75,7 @@ async function order(run: GateRun, lane: LaneId, { thread, ...given }: Ordering)
 async function retry(run: GateRun, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   // Where nothing is kept, nothing has failed before.
   const receipt = run.config.stateStore === 'none' ? null : await keepOrder(run, lane, given);
-  const intake = lane === QUEUE ? await workQueue(run) : await workIssue(run, { number: Number(lane.replace('issue-', '')), approvedText: null });
+  const intake = lane === QUEUE ? await workQueue(run) : await workIssue(run, { number: Number(lane.replace('issue-', '')), redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } } : intake;
 }
 
@@ -91,7 +102,7 @@ async function placeOfThread(run: GateRun, thread: Thread): Promise<Place | { re
   return { kind: 'none', why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.` };
 }
 
-/** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. */
+/** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
 async function laneAt(run: GateRun, place: Place): Promise<LaneId> {
   if (place.kind === 'queue') return QUEUE;
   const own = issueLane(place.issue);
@@ -101,14 +112,20 @@ async function laneAt(run: GateRun, place: Place): Promise<LaneId> {
   if (stateStore === 'none') return QUEUE;
   const kept = await run.store.restore(own);
   const isKnown = kept.kind === 'found' || kept.kind === 'newer' || (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
-  return isKnown ? own : QUEUE;
+  if (!isKnown) return QUEUE;
+  const { state, workedOnBy } = readLane({ restored: kept, budget: null }, { lane: own, expected: false, run });
+  const wasPublished = (state.lastRun?.published ?? null) !== null;
+  const isHeldUp = workedOnBy !== null || state.pause !== null || state.circuit.kind === 'open';
+  if (!wasPublished || isHeldUp) return own;
+  const issue = await run.forge.issue(place.issue);
+  return issue !== null && issue.state === 'open' && hasTaskLabel(run, issue) ? QUEUE : own;
 }
 
 /** As `laneAt`, but an order to the queue is given where the queue works. */
-async function laneToOrder(run: GateRun, place: Place): Promise<LaneId> {
-  const lane = await laneAt(run, place);
-  if (lane !== QUEUE || place.kind !== 'issue') return lane;
+async function laneToOrder(run: GateRun, place: Place): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
+  const id = await laneAt(run, place);
+  if (id !== QUEUE || place.kind !== 'issue') return { kind: 'lane', id };
   const issue = await run.forge.issue(place.issue);
-  if (issue !== null && hasTaskLabel(run, issue)) return lane;
-  throw new UserError('configuration', `Issue #${String(place.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`);
+  if (issue !== null && hasTaskLabel(run, issue)) return { kind: 'lane', id };
+  return { kind: 'none', why: `Issue #${String(place.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.` };
 }

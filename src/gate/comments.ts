@@ -12,7 +12,8 @@ const MAX_ISSUES = 50;
 /** About so many people a run asks GitHub whether they may write; the others count as strangers. */
 const MAX_PEOPLE = 30;
 
-const command = /^\s*\/ralph(?![\w-])/i;
+/** What stands below a command is said to whoever works. */
+const commandLine = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
 /** By these, somebody asks for the work again, and so for what was said until then to be read. */
 const asksForWork = /^\s*\/ralph[ \t]+(?:run|retry)(?![\w-])/i;
 
@@ -50,7 +51,7 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
     if (left <= 0) break;
     if (!(await isAdmitted(comment))) continue;
     const { cleanText } = await import('../core/tasks/clean.ts');
-    const clean = cleanText(comment.body);
+    const clean = cleanText(comment.body.replace(commandLine, ''));
     const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
     if (text.length > left) break;
     removed += clean.removed;
@@ -62,7 +63,7 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
 
   async function isAdmitted({ by, body, at, edited, minimized }: IssueComment): Promise<boolean> {
     if (by === null || minimized || at > cutoff) return false;
-    if (body.trimStart().startsWith(OWN_COMMENT_MARKER) || command.test(body)) return false;
+    if (body.trimStart().startsWith(OWN_COMMENT_MARKER)) return false;
     // Bots are read by explicit allowance only.
     const mayBeRead = (config.commentsFrom === 'everybody' && by.kind === 'user') || (await isTrusted(by));
     return mayBeRead && (edited === null || edited.at <= cutoff || (await isTrusted(edited.by)));

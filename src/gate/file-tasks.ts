@@ -1,4 +1,4 @@
-import { taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
+import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
 import type { FileTexts } from '../ports.ts';
 import type { GateRun } from './gate-run.ts';
 
@@ -6,12 +6,14 @@ import type { GateRun } from './gate-run.ts';
 export interface BaseFiles {
   readonly sources: readonly FileSource[];
   readonly base: FileTexts;
+  /** Why others that it has are not read, by path. */
+  readonly unread: FileTexts;
 }
 
-/** What the files say: of the base, and of the lane's branch where the lane goes on (else null). `problems` are sentences. */
+/** What the files say: of the base, and of the lane's branch where the lane goes on (else null) and where it left the base. `problems` are sentences. */
 export interface ReadFiles {
   readonly base: readonly FileTask[];
-  readonly lane: readonly FileTask[] | null;
+  readonly lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null;
   readonly problems: readonly string[];
 }
 
@@ -22,22 +24,26 @@ const MAX_PROBLEMS = 20;
 export async function findTaskFiles({ config, repository }: Pick<GateRun, 'config' | 'repository'>): Promise<BaseFiles | null> {
   const sources = config.taskSources.filter((source) => source !== 'issues');
   if (sources.length === 0) return null;
-  const paths = sources.flatMap((source) => taskFilePaths[source]);
-  const { base } = await repository.readTexts(paths, null);
-  return Object.keys(base).length === 0 ? null : { sources, base };
+  const { base, unread } = await repository.readTexts([...sources.flatMap((source) => taskFilePaths[source]), ...archivesOf(sources)], null);
+  const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== prdArchivePath);
+  return hasTasks ? { sources, base, unread } : null;
 }
 
 /** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
-export async function readTasks({ repository }: Pick<GateRun, 'repository'>, { sources, base }: BaseFiles, lane: { readonly branch: string; readonly head: string } | null): Promise<ReadFiles> {
+export async function readTasks({ repository }: Pick<GateRun, 'repository'>, { sources, base, unread }: BaseFiles, lane: { readonly branch: string; readonly head: string } | null): Promise<ReadFiles> {
   // Brings the parsers along, which a run without such files does not need.
-  const { readTaskFiles } = await import('../core/tasks/files.ts');
+  const { readTaskFiles, readTaskFilesAndArchive } = await import('../core/tasks/files.ts');
   const ofBase = readTaskFiles(base, sources);
   // What the agent put where the base has nothing is not what anybody asked for.
-  const texts = lane === null ? null : (await repository.readTexts(Object.keys(base), lane)).lane;
-  const ofLane = texts === null ? null : readTaskFiles(texts, sources);
-  const told = ofBase.problems.map(sentence);
+  const texts = lane === null ? null : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
+  const ofLane = texts?.lane == null ? null : readTaskFilesAndArchive(texts.lane, sources);
+  const told = [...Object.entries(unread).map(([path, why]) => `${path} ${why}, and none of its tasks is read`), ...ofBase.problems.map(sentence)];
   const ofBranch = (ofLane?.problems ?? []).map(sentence).filter((text) => !told.includes(text)).map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  return { base: ofBase.tasks, lane: ofLane?.tasks ?? null, problems: capped([...told, ...ofBranch]) };
+  return { base: ofBase.tasks, lane: ofLane === null ? null : { now: ofLane.tasks, fork: readTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks }, problems: capped([...told, ...ofBranch]) };
+}
+
+function archivesOf(sources: readonly FileSource[]): readonly string[] {
+  return sources.includes('prd') ? [prdArchivePath] : [];
 }
 
 /** `.ralph/prd.json:3:7 …` */

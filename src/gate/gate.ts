@@ -41,7 +41,7 @@ export async function gate(run: GateRun): Promise<Intake> {
 
 async function workLabeledIssue(run: GateRun, { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>): Promise<Intake> {
   if (!(await trusts(run, actor))) return endIntake(notAllowed(actor.login, `label an issue "${run.config.taskLabel}" for Ralph`));
-  return answering(issue, () => workIssue(run, { number: issue, approvedText }));
+  return answering(issue, () => workIssue(run, { number: issue, redo: true, approvedText }));
 }
 
 /** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */

@@ -5,9 +5,10 @@ import { inOrderOfWork, progressOf, withinReach } from '../core/tasks/queue.ts';
 import { taskIdOfIssue, type Task, type TaskHold, type TaskId } from '../core/tasks/task.ts';
 import type { Issue } from '../ports.ts';
 import type { GateRun } from './gate-run.ts';
-import { judgeIssues, noticeFor, warnOfChanges, warnOfStrangers } from './approvals.ts';
+import { judgeIssues, noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from './approvals.ts';
 import type { ApprovalNotice } from './intake.ts';
 import { hashOfText, holdByLabel, taskOfIssue, type IssueText } from './tasks.ts';
+import { accountsAsked } from './trust.ts';
 import { createWaiting } from './waiting.ts';
 
 /** What may become tasks of a lane. */
@@ -46,6 +47,8 @@ export interface ApprovedIssue {
 const SPARE = 5;
 /** From then on as many as GitHub tells of in one request. */
 const AT_ONCE = 50;
+/** Who may write is asked one by one: behind issues that so many people labelled or changed, no run looks further. */
+const MAX_PEOPLE = 100;
 
 /** Judges as many issues as this run can get to, and those that are settled: somebody may have asked for them again. */
 export async function judgeTasks(run: GateRun, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
@@ -56,10 +59,13 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
   // The event that began the run says what was approved, whatever was changed a moment later.
   const isCoveredByEvent = candidates.approvedText !== null;
   let state = restored;
+  // What it says that it waits for is said by the text that is worked: which one that is must be known first.
+  if (isCoveredByEvent) await judge(candidates.issues);
   for (let round = 0; ; round += 1) {
     const { tasks, warnings } = await settle();
     const wanted = wantedNow(tasks, round === 0);
     if (wanted.length === 0) return result(tasks, warnings);
+    if (round > 0 && accountsAsked(run.forge) >= MAX_PEOPLE) return result(tasks, [...warnings, tooManyPeople(MAX_PEOPLE)]);
     await judge(wanted);
   }
 
@@ -72,7 +78,13 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
     });
     const all = [...ofIssues.sort(byNumber), ...candidates.fileTasks];
     const bySource = candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source));
-    return waiting.settle(inOrderOfWork(bySource), issues, isDone);
+    return waiting.settle(inOrderOfWork(bySource), new Map([...issues].map(([id, issue]) => [id, { ...issue, ...workedText(id, issue) }])), isDone);
+  }
+
+  /** The text of an issue that may be worked, as far as is known. */
+  function workedText(id: TaskId, issue: Issue): IssueText {
+    const consent = consents.get(id);
+    return consent !== undefined && consent !== 'gone' && consent.kind === 'changed' ? (candidates.approvedText ?? issue) : issue;
   }
 
   /** Issues that must be judged before anything is decided; empty when enough is known. */
@@ -104,7 +116,7 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
     const isListed = consent === 'gone' || consent.kind !== 'never' || consent.by !== null;
     if (isListed || !isCoveredByEvent) return consent;
     const now = run.clock.now();
-    return { kind: 'changed', by: '', consentAt: now, editor: null, at: now, isNoticed: true };
+    return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
   }
 
   function result(tasks: readonly Task[], warnings: readonly string[]): JudgedTasks {
@@ -117,7 +129,7 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
       if (issue === undefined || consent === 'gone') continue;
       if (consent.kind === 'given') approved.set(id, { issue, text: issue, by: consent.by, at: consent.at });
       else if (consent.kind === 'never') strangers.push({ number: issue.number, by: consent.by });
-      else if (candidates.approvedText !== null) approved.set(id, { issue, text: candidates.approvedText, by: consent.by, at: consent.consentAt });
+      else if (candidates.approvedText !== null) approved.set(id, { issue, text: candidates.approvedText, by: consent.by, at: consent.askedAt });
       else if (!isDone(id)) {
         changed.push({ number: issue.number, editor: consent.editor });
         const notice = noticeFor(issue, consent);
@@ -155,7 +167,7 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
   function isAskedAgain(id: TaskId, consent: Consent | 'gone'): boolean {
     const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
     if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(id)) return false;
-    return (consent.kind === 'given' ? consent.at : consent.consentAt) > before.at;
+    return (consent.kind === 'given' ? consent.at : consent.askedAt) > before.at;
   }
 }
 

@@ -103,11 +103,12 @@ function newer(lane: LaneId, version: number, origin: string): UserError {
   return new UserError('configuration', `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`);
 }
 
-/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name. */
-export function reopenProgress(state: LaneState, now: { readonly named: readonly TaskId[]; readonly workIsLost: boolean }): LaneState {
+/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name, done ones if they are to be done again. */
+export function reopenProgress(state: LaneState, now: { readonly named: readonly TaskId[]; readonly redo: boolean; readonly workIsLost: boolean }): LaneState {
   const holds = ([id, progress]: [string, TaskProgress]): boolean => {
     if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
-    return !(now.named.includes(id) && progress.state !== 'in-progress' && progress.state !== 'todo');
+    const isOver = progress.state === 'failed' || progress.state === 'blocked' || (progress.state === 'done' && now.redo);
+    return !(now.named.includes(id) && isOver);
   };
   return { ...state, tasks: Object.fromEntries(Object.entries(state.tasks).filter(holds)) };
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { LaneState } from '../core/state.ts';
 import { fileProgress, mergeFileTasks } from '../core/tasks/living-files.ts';
-import { inOrderOfWork, withinReach } from '../core/tasks/queue.ts';
+import { inOrderOfWork, progressOf, withinReach } from '../core/tasks/queue.ts';
 import { issueOfTask, taskIdOfIssue, type Approval, type Task, type TaskId } from '../core/tasks/task.ts';
 import type { Issue, LaneStart } from '../ports.ts';
 import { UserError } from '../user-error.ts';
@@ -15,6 +15,8 @@ import { hashOfText, holdByLabel, tasksOfIssues, withText, type IssueText } from
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue';
+  /** What is done is to be done again. */
+  readonly redo: boolean;
   readonly issues: readonly Issue[];
   /** Text of the one issue when its label was put on just now; null: not known. */
   readonly approvedText: IssueText | null;
@@ -36,7 +38,7 @@ export async function findTasks(run: GateRun, request: Request, lane: LaneNow): 
   const issues = issuesOfLane(request, run.config, lane.branches);
   const isByName = requested === 'by-name';
   const read = files === null ? null : await readTasks(run, files, lane.start?.kind === 'continue' ? { branch: lane.branch, head: lane.start.remoteHead } : null);
-  const merged = read === null ? [] : mergeFileTasks(read.base, read.lane ?? [], lane.state.tasks);
+  const merged = read === null ? [] : mergeFileTasks(read.base, read.lane, lane.state.tasks);
   if (read !== null && read.problems.length > 0 && merged.length + issues.length === 0) throw unreadable(read.problems);
   const tasks = fileProgress(lane.state.tasks, merged, { beginsAnew: lane.start?.kind !== 'continue' });
   const candidates = { issues, fileTasks: merged.map(({ task }) => task), sources: isByName ? (['issues'] as const) : run.config.taskSources, isByName, approvedText };
@@ -64,16 +66,18 @@ export interface PreparedTasks {
   readonly warnings: readonly string[];
 }
 
-/** Gives the tasks that this run can get to their texts and comments. */
+/** Gives the open tasks that are approved their texts and comments: this run may get to any of them, since what it expects to work on may fail, or be another lane's by then. */
 export async function prepareTasks(run: GateRun, { requested, approvedText }: Pick<Request, 'requested' | 'approvedText'>, { tasks, state, approved }: Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>): Promise<PreparedTasks> {
-  const reach = new Set(withinReach(tasks, state.tasks, run.config.policy.maxIterations));
+  const isOpen = (id: TaskId): boolean => ['todo', 'in-progress'].includes(progressOf(state.tasks, id).state);
+  // Likeliest first.
+  const workable = new Set([...withinReach(tasks, state.tasks, run.config.policy.maxIterations), ...tasks.map(({ id }) => id).filter((id) => approved.has(id) && isOpen(id))]);
   const saidUntil = requested === 'by-name' && approvedText === null ? run.clock.now() : 0;
-  const wanted = [...reach].flatMap((id) => approved.get(id) ?? []).map(({ issue, at }) => ({ number: issue.number, until: Math.max(at, saidUntil) }));
+  const wanted = [...workable].flatMap((id) => approved.get(id) ?? []).map(({ issue, at }) => ({ number: issue.number, until: Math.max(at, saidUntil) }));
   const comments = await readComments(run, wanted);
   let removed = 0;
   const prepared: Task[] = [];
   for (const task of tasks) {
-    const consented = reach.has(task.id) ? approved.get(task.id) : undefined;
+    const consented = workable.has(task.id) ? approved.get(task.id) : undefined;
     if (consented === undefined) prepared.push(task);
     else {
       const said = comments.get(consented.issue.number);
@@ -83,15 +87,15 @@ export async function prepareTasks(run: GateRun, { requested, approvedText }: Pi
     }
   }
   const warnings = removed === 0 ? [] : [`${String(removed)} characters that a reader of the issues does not see were removed from the tasks' texts.`];
-  return { tasks: prepared, state: { ...remember(state, { tasks, approved, reach }), currentTask: currentOf(state, tasks) }, warnings };
+  return { tasks: prepared, state: { ...remember(state, { tasks, approved, workable }), currentTask: currentOf(state, tasks) }, warnings };
 }
 
-/** Consent to what is worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
-function remember(state: LaneState, { tasks, approved, reach }: { readonly tasks: readonly Task[]; readonly approved: JudgedTasks['approved']; readonly reach: ReadonlySet<TaskId> }): LaneState {
+/** Consent to what may be worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
+function remember(state: LaneState, { tasks, approved, workable }: { readonly tasks: readonly Task[]; readonly approved: JudgedTasks['approved']; readonly workable: ReadonlySet<TaskId> }): LaneState {
   const known = new Set([...tasks.filter((task) => issueOfTask(task) !== null).map(({ id }) => id), ...Object.keys(state.tasks)]);
   const kept = Object.entries(state.approvals).filter(([id]) => known.has(id));
   const given = [...approved]
-    .filter(([id]) => reach.has(id) || (Object.hasOwn(state.tasks, id) && !Object.hasOwn(state.approvals, id)))
+    .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && !Object.hasOwn(state.approvals, id)))
     .map(([id, { text, by, at }]): [TaskId, Approval] => [id, { text: hashOfText(text), by, at }]);
   return { ...state, approvals: Object.fromEntries([...kept, ...given]) };
 }

@@ -19,6 +19,11 @@ export function trusts({ config, forge }: { readonly config: Pick<Config, 'allow
   return answer;
 }
 
+/** How many accounts this run has asked about. */
+export function accountsAsked(forge: Forge): number {
+  return asked.get(forge)?.size ?? 0;
+}
+
 /** The trusted ones of these accounts, as a question that needs no asking any more. */
 export async function trustAmong(run: Parameters<typeof trusts>[0], accounts: readonly Account[]): Promise<(account: Account) => boolean> {
   const distinct = new Map(accounts.map((account) => [keyOf(account), account]));

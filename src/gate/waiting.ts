@@ -1,10 +1,14 @@
-import { issuesToAskAbout, settleDependencies, type Awaited, type DependentTask, type SettledTasks } from '../core/tasks/dependencies.ts';
+import { issuesToAskAbout, namesOf, settleDependencies, type Awaited, type DependentTask, type SettledTasks } from '../core/tasks/dependencies.ts';
 import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../core/tasks/task.ts';
 import type { Dependency, Issue } from '../ports.ts';
 import type { GateRun } from './gate-run.ts';
 
 /** GitHub's own dependencies are asked for one by one. */
 const MAX_ASKED = 30;
+/** What becomes of so many issues GitHub tells in one request; a text that names more is not read. */
+const MAX_NAMED = 100;
+/** About so many issues that are no tasks a run asks; of the others it takes for granted that they are open. */
+const MAX_STATES = 1_000;
 /** Nothing that waits for an issue does without both. */
 const REFERENCE = /#\d|\bGH-\d|\/(?:issues|pull)\/\d/i;
 const WORDS = /depend|block|\[\s\]/i;
@@ -20,6 +24,8 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
   const states = new Map<number, Dependency['state']>();
   /** Issues whose own dependencies are not known. */
   const unasked = new Set<TaskId>();
+  /** Issues whose texts name too many others. */
+  const overlong = new Set<TaskId>();
   let asked = 0;
 
   return {
@@ -27,15 +33,32 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
       const open = tasks.filter(({ id }) => !isDone(id));
       for (const { id } of open) {
         const issue = issues.get(id);
-        if (issue !== undefined && !awaited.has(id)) awaited.set(id, [...(await saidInText(run, issue)), ...(await saidByGitHub(issue))]);
+        if (issue !== undefined && !awaited.has(id)) awaited.set(id, [...(await saidInText(issue)), ...(await saidByGitHub(issue))]);
       }
       const dependents = tasks.map((task): DependentTask<Task> => ({ task, name: nameOfTask(task), waitsFor: awaited.get(task.id) ?? task.dependsOn.map(ofFile) }));
-      const unknown = issuesToAskAbout(dependents.filter(({ task }) => !isDone(task.id)), tasks).filter((number) => !states.has(number));
-      if (unknown.length > 0) for (const [number, state] of await run.forge.statesOf(unknown)) states.set(number, state);
+      await askAbout(issuesToAskAbout(dependents.filter(({ task }) => !isDone(task.id)), tasks).filter((number) => !states.has(number)));
       const settled = settleDependencies(dependents, { states, isDone });
-      return { tasks: settled.tasks.map((task) => (unasked.has(task.id) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked()] };
+      const isUnknown = ({ id }: Task): boolean => unasked.has(id) || overlong.has(id);
+      return { tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength()] };
     },
   };
+
+  async function askAbout(numbers: readonly number[]): Promise<void> {
+    const asking = numbers.slice(0, Math.max(0, MAX_STATES - states.size));
+    if (asking.length > 0) for (const [number, state] of await run.forge.statesOf(asking)) states.set(number, state);
+    for (const number of numbers) if (!states.has(number)) states.set(number, 'open');
+  }
+
+  async function saidInText({ number, body }: Issue): Promise<readonly Awaited[]> {
+    if (!REFERENCE.test(body) || !WORDS.test(body)) return [];
+    // Brings a Markdown parser along.
+    const { dependenciesOfText } = await import('../core/tasks/text-dependencies.ts');
+    const { owner, repo } = run.context.repository;
+    const { issues } = dependenciesOfText(body, `${owner}/${repo}`);
+    if (issues.length <= MAX_NAMED) return issues.map((other) => ({ kind: 'issue', number: other }));
+    overlong.add(taskIdOfIssue(number));
+    return [];
+  }
 
   async function saidByGitHub({ number, blockedBy, openSubIssues }: Issue): Promise<readonly Awaited[]> {
     if (blockedBy + openSubIssues <= 0) return [];
@@ -55,14 +78,10 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
     if (unasked.size === 0) return [];
     return [`${String(unasked.size)} issues more have dependencies or sub-issues on GitHub than the ${String(MAX_ASKED)} that one run asks about; they are not worked before these are done.`];
   }
-}
 
-async function saidInText({ context }: Pick<GateRun, 'context'>, { body }: Issue): Promise<readonly Awaited[]> {
-  if (!REFERENCE.test(body) || !WORDS.test(body)) return [];
-  // Brings a Markdown parser along.
-  const { dependenciesOfText } = await import('../core/tasks/text-dependencies.ts');
-  const { owner, repo } = context.repository;
-  return dependenciesOfText(body, `${owner}/${repo}`).issues.map((number) => ({ kind: 'issue', number }));
+  function warnOfLength(): readonly string[] {
+    return overlong.size === 0 ? [] : [`More than ${String(MAX_NAMED)} issues to wait for are named by ${namesOf([...overlong].map((id) => id.replace('issue-', '#')))}, so nobody works on that. Shorten the list.`];
+  }
 }
 
 /** Entries of files name others of their file, and issues by their ids. */

@@ -2,6 +2,7 @@ import { issueLane, QUEUE } from '../core/state.ts';
 import type { Issue } from '../ports.ts';
 import { UserError } from '../user-error.ts';
 import { admit } from './admit.ts';
+import { refuse } from './answering.ts';
 import type { GateRun } from './gate-run.ts';
 import { findTaskFiles, type BaseFiles } from './file-tasks.ts';
 import { endIntake, type Intake } from './intake.ts';
@@ -10,6 +11,8 @@ import type { IssueText } from './tasks.ts';
 /** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
 export interface AskedIssue {
   readonly number: number;
+  /** They want it done again if it is done; in every attempt but a run's first one, the first one has done it. */
+  readonly redo: boolean;
   readonly approvedText: IssueText | null;
 }
 
@@ -18,7 +21,7 @@ export async function workQueue(run: GateRun): Promise<Intake> {
   const issues = await queuedIssues(run);
   const files = await taskFilesBeside(run, issues);
   if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  return admit(run, { id: QUEUE, requested: 'by-queue', issues, files, approvedText: null });
+  return admit(run, { id: QUEUE, requested: 'by-queue', redo: false, issues, files, approvedText: null });
 }
 
 /** Files of tasks. A checkout that cannot be read is told with whatever else keeps the issues from being worked; without issues it is all there is to tell. */
@@ -33,15 +36,15 @@ async function taskFilesBeside(run: GateRun, issues: readonly Issue[]): Promise<
 }
 
 /** Works one issue on its own lane. */
-export async function workIssue(run: GateRun, { number, approvedText }: AskedIssue): Promise<Intake> {
+export async function workIssue(run: GateRun, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
   const { taskLabel } = run.config;
   const issue = await run.forge.issue(number);
-  const refused = (why: string): Intake => ({ ...endIntake({ kind: 'idle', reason: 'no_tasks' }), answer: { thread: number, text: { kind: 'refusal', why } } });
+  const refused = (why: string): Intake => refuse(run, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!hasTaskLabel(run, issue)) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
-  return admit(run, { id: issueLane(number), requested: 'by-name', issues: [issue], files: null, approvedText });
+  return admit(run, { id: issueLane(number), requested: 'by-name', redo: redo && run.context.runAttempt === 1, issues: [issue], files: null, approvedText });
 }
 
 /** Issues that the queue works on, if it works on issues. */

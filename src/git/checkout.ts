@@ -11,7 +11,7 @@ import { changesBetween, treeOf } from './objects.ts';
 import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createWorkspaceRepair } from './repair.ts';
-import { textsOf } from './texts.ts';
+import { mayHave, textsOf } from './texts.ts';
 import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
@@ -69,13 +69,16 @@ export function createRepository(options: RepositoryOptions): Repository {
       return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found.repository);
     },
 
-    async readTexts(paths, lane) {
+    async readTexts(paths, wanted) {
+      // What the job checked out is on the disk until a lane is opened.
+      if (wanted === null && lane === null && !(await mayHave(options.folder, paths))) return { base: {}, lane: null, fork: null, unread: {} };
       const { workspace, repository, startHead } = await needOpened();
       const { url, token } = options.remote;
       await repository.seal();
-      if (lane !== null) await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, lane);
-      const [base, ofLane] = await Promise.all([startHead === null ? {} : textsOf(repository.git, startHead, paths), lane === null ? null : textsOf(repository.git, lane.head, paths)]);
-      return { base, lane: ofLane };
+      if (wanted !== null) await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
+      const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
+      const [base, ofLane, ofFork] = await Promise.all([startHead, wanted?.head ?? null, fork].map((commit) => (commit === null ? null : textsOf(repository.git, commit, paths))));
+      return { base: base?.texts ?? {}, lane: ofLane?.texts ?? null, fork: ofFork?.texts ?? null, unread: base?.unread ?? {} };
     },
 
     async openLane(wanted) {
@@ -135,6 +138,12 @@ async function open({ folder, workFolder, rules, identity, env, remote }: Reposi
   const repository = await createPrivateRepository(workspace, { workFolder, env, hide: [remote.token, basicCredentials(remote.token)] });
   const inspection = createInspection(repository.git, { ...rules, secretValues: [...rules.secretValues, remote.token] });
   return { workspace, repository, committer: { repository, inspection, identity }, startHead: await headOf(workspace), repair: await createWorkspaceRepair(workspace) };
+}
+
+/** The newest commit that both have; null: none is known. */
+async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['merge-base', one, other]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
 function notAWorkTree(folder: string, why: string): string {

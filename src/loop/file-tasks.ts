@@ -1,4 +1,4 @@
-import { taskFilePaths, type FileSource, type FileTask } from '../core/tasks/file-task.ts';
+import { prdArchivePath, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/file-task.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopRun } from './loop-run.ts';
 
@@ -12,12 +12,7 @@ export async function readFileTasks({ files }: Pick<LoopRun, 'files'>, laneTasks
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
   // Loaded here: a run that ends in the gate needs no parsers.
-  const [{ readTaskFiles }, { parsePrd }, { prdArchivePath }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/prd.ts'), import('../core/tasks/prd-archive.ts')]);
+  const { readTaskFilesAndArchive } = await import('../core/tasks/files.ts');
   const archivePaths = sources.includes('prd') ? [prdArchivePath] : [];
-  const texts = await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]);
-  const { tasks } = readTaskFiles(texts, sources);
-  const archive = texts[prdArchivePath];
-  if (archive === undefined) return tasks;
-  const listed = new Set(tasks.map(({ task }) => task.id));
-  return [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))];
+  return readTaskFilesAndArchive(await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]), sources).tasks;
 }

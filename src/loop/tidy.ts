@@ -20,10 +20,12 @@ interface Rewrite {
 export async function tidy(run: LoopRun, work: Work): Promise<Work> {
   if (!work.hasNewCommits || run.signal.aborted) return work;
   try {
-    const rewrites = await rewritesOf(run, work);
-    if (rewrites.length === 0) return work;
+    const { rewrites, obstacle } = await rewritesOf(run, work);
+    if (obstacle !== null) run.log.warning(obstacle);
+    const told: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
+    if (rewrites.length === 0) return told;
     const { head, withheld, withheldNow } = await commitRewrites(run, rewrites, 'Archive finished tasks and old notes');
-    const archived: Work = { ...work, head, withheld: [...work.withheld, ...withheld] };
+    const archived: Work = { ...told, head, withheld: [...work.withheld, ...withheld] };
     if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
     // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
     const undone = await commitRewrites(run, rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])), 'Keep finished tasks and old notes where they were');
@@ -45,21 +47,31 @@ const learningsPath = '.ralph/learnings.md';
 const learningsArchivePath = '.ralph/learnings_archive.md';
 const prdPath = '.ralph/prd.json';
 
-/** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
-async function rewritesOf(run: LoopRun, work: Work): Promise<readonly Rewrite[]> {
-  return [...(await archivedEntries(run, work)), ...(await compactedNotes(run))];
+/** What is to be written, and why a part of it cannot be; null: nothing is in the way. */
+interface Rewrites {
+  readonly rewrites: readonly Rewrite[];
+  readonly obstacle: string | null;
 }
 
-async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<readonly Rewrite[]> {
-  if (!fileSourcesOf(tasks).includes('prd')) return [];
-  const [{ archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([import('../core/tasks/prd-archive.ts'), import('../core/tasks/prd.ts')]);
+/** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
+async function rewritesOf(run: LoopRun, work: Work): Promise<Rewrites> {
+  const { rewrites, obstacle } = await archivedEntries(run, work);
+  return { rewrites: [...rewrites, ...(await compactedNotes(run))], obstacle };
+}
+
+async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<Rewrites> {
+  if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
+  const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([import('../core/tasks/prd-archive.ts'), import('../core/tasks/prd.ts')]);
   const texts = await files.read([prdPath, prdArchivePath]);
   const prd = texts[prdPath] ?? '';
   // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
   const isDone = ({ task, state: said }: FileTask): boolean => said === 'done' && progressOf(state.tasks, task.id).state === 'done';
   const done = parsePrd(prdPath, prd).tasks.filter(isDone);
-  const archived = archivePrd({ prd, archive: texts[prdArchivePath] ?? null }, new Set(done.map(({ task }) => task.id)));
-  return archived === null ? [] : [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)];
+  const archive = texts[prdArchivePath] ?? null;
+  const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));
+  if (archived !== null) return { rewrites: [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)], obstacle: null };
+  const problem = done.length === 0 ? null : archiveObstacle(archive);
+  return { rewrites: [], obstacle: problem === null ? null : [[problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'), `${problem.message}.`].join(' ') };
 }
 
 async function compactedNotes({ files }: LoopRun): Promise<readonly Rewrite[]> {

@@ -24,7 +24,7 @@ export function hiddenEdits<Kind extends string>(text: string, kindOf: (characte
 
   const { tree, html, labels, titles, addresses } = readSource(text);
   const places = collect(text, tree);
-  const raw = readRawHtml(text, html, places.rawBlocks.map(({ end }) => end));
+  const raw = readRawHtml(text, html, places.rawBlocks);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, places.texts, kindOf)];
   // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
   const given = addresses.map((address, index) => (unseenText.some((span) => overlap(span, spanOf(places.definitions[index]))) ? null : address));

@@ -1,5 +1,6 @@
 import type { ListItem, Nodes, Paragraph } from 'mdast';
 import { parseBlocks } from './blocks.ts';
+import { tangledMarkers } from './tangles.ts';
 
 /** A paragraph or heading as a person reads it. */
 export interface ProseBlock {
@@ -35,8 +36,14 @@ export function parseProse(text: string): readonly ProseBlock[] {
     } else if (first !== undefined) visit(first);
     rest.forEach(visit);
   };
-  visit(parseBlocks(text).root);
+  visit(parseBlocks(withoutMarkers(text)).root);
   return blocks;
+}
+
+/** What is so tangled that it would take seconds is read line by line. */
+function withoutMarkers(text: string): string {
+  const lines = text.replaceAll(/\r\n?/g, '\n');
+  return tangledMarkers(lines).toReversed().reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), lines);
 }
 
 const BOX = /^\[([^[\]\n])\]\s+/u;

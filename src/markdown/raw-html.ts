@@ -20,10 +20,10 @@ interface Tag extends Span {
 }
 
 /**
- * What browsers do not show of the raw HTML in a Markdown text. `pieces` is where it stands; `blockEnds` are the ends of raw blocks, after which
- * GitHub writes a tag of its own. What a piece leaves open – a comment, a quoted value, a script – hides the Markdown after it as well.
+ * What browsers do not show of the raw HTML in a Markdown text. `pieces` is where it stands; after each of the raw `blocks` GitHub writes a tag of
+ * its own. What a piece leaves open – a comment, a quoted value, a block of script – hides the Markdown after it as well.
  */
-export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: readonly number[]): RawHtml {
+export function readRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
   const hidden: HiddenHtml[] = [];
   const references: Reference[] = [];
   const hide = (start: number, end: number, kind: HiddenHtml['kind'] = 'html-hidden'): void => {
@@ -36,7 +36,7 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
   let tag = { start: 0, name: '', done: 0, addresses: new Set<string>() };
   let open = false;
   let attribute: Span = { start: 0, end: 0 };
-  let code: number | null = null;
+  let code: Span | null = null;
   let undrawn: (Tag & { readonly depth: number }) | null = null;
   let link: Span | null = null;
 
@@ -53,7 +53,8 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
   }
 
   function openElement(element: Tag): void {
-    if (isCode(element.name)) code = element.start;
+    // Read without its content only if it is still written so.
+    if (isCode(html.slice(element.start + 1, element.start + 1 + element.name.length).toLowerCase())) code = element;
     if (element.name === 'a') link = element;
     if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name) undrawn = { ...(undrawn ?? element), depth: (undrawn?.depth ?? 0) + 1 };
   }
@@ -68,7 +69,7 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
     undrawn = null;
   }
 
-  const html = onlyHtml(text, pieces, blockEnds);
+  const { html, codeBlocks } = onlyHtml(text, pieces, blocks);
   const longMarkup = goesOn.map((markup) => ({ ...markup, last: html.lastIndexOf(markup.terminator) }));
   let endsOpen = false;
   let markupEnd = 0;
@@ -100,9 +101,9 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
       },
       onopentagend: closeTag,
       onselfclosingtag: closeTag,
-      onclosetag(_, end) {
+      onclosetag(start, end) {
         const after = html.indexOf('>', end);
-        if (code !== null) hide(code, after === -1 ? text.length : after + 1);
+        hide(code?.start ?? start - 2, after === -1 ? text.length : after + 1);
         code = null;
       },
       oncomment: hideMarkup,
@@ -111,8 +112,9 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
       onprocessinginstruction: hideMarkup,
       onend: () => {
         if (open) hide(tag.start, text.length);
-        if (code !== null) hide(code, text.length);
-        endsOpen ||= open || code !== null;
+        const inCodeBlock = code !== null && codeBlocks.has(code.start);
+        if (code !== null) hide(code.start, inCodeBlock ? text.length : code.end);
+        endsOpen ||= open || inCodeBlock;
       },
       onattribdata: ignore,
       onattribentity: ignore,
@@ -127,8 +129,8 @@ export function readRawHtml(text: string, pieces: readonly Span[], blockEnds: re
 /** Markdown lets these go on where a browser sees their end in the first `>`. */
 const goesOn = [{ opening: '<![CDATA[', terminator: ']]>' }, { opening: '<?', terminator: '?>' }];
 
-/** The text with blanks for all that is no raw HTML, of the same length. */
-function onlyHtml(text: string, pieces: readonly Span[], blockEnds: readonly number[]): string {
+/** The text with blanks for all that is no raw HTML, of the same length, and where the blocks of script and style begin. */
+function onlyHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): { readonly html: string; readonly codeBlocks: ReadonlySet<number> } {
   const parts: string[] = [];
   let done = 0;
   for (const { start, end } of pieces) {
@@ -137,9 +139,24 @@ function onlyHtml(text: string, pieces: readonly Span[], blockEnds: readonly num
   }
   const html = `${parts.join('')}${' '.repeat(text.length - done)}`.split('');
   // The next tag ends one that a block left open, unless a quoted value or a comment goes on; `--` must not become the end of that comment.
-  for (const end of blockEnds) {
+  for (const { end } of blocks) {
     if (html[end + 1] === ' ') html[end + 1] = '>';
     else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';
   }
-  return html.join('');
+  const codeBlocks = new Set(blocks.map(({ start }) => text.indexOf('<', start)).filter((start) => /^<(?:script|style)[\s>]/i.test(`${text.slice(start, start + 8)}\n`)));
+  return { html: plainCode(html.join(''), codeBlocks), codeBlocks };
+}
+
+/** The HTML with tags of script and style read like any other where they have no counterpart: in prose they are words about code. */
+function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
+  const lastEnds = new Map([...html.matchAll(/<\/(script|style)(?=[\s/>])/gi)].map(({ 1: name = '', index }) => [name.toLowerCase(), index]));
+  let open: string | null = null;
+  return html.replaceAll(/<(\/?)(script|style)(?![a-z\d-])/gi, (tag: string, slash: string, name: string, index: number) => {
+    const element = name.toLowerCase();
+    const isPlain = slash === '' ? (lastEnds.get(element) ?? -1) < index && !codeBlocks.has(index) : open === null;
+    if (isPlain) return `<z${tag.slice(2)}`;
+    if (slash === '') open ??= element;
+    else if (open === element) open = null;
+    return tag;
+  });
 }

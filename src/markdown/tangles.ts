@@ -13,12 +13,19 @@ export interface Tangles {
 const maxDepth = 32;
 /** Lines that belong to a quote or an item without its marker are read in quadratic time: 2,000 of them take half a second. */
 const maxLazyPairs = 2_000 ** 2;
+/** Each end of a quote or list, and each underlined heading, moves all that was read before: 2,000 in 2,000 lines take half a second. */
+const maxEndPairs = 2_000 ** 2;
 /** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. */
 const maxMarkPairs = 5_000 ** 2;
 
 export function findTangles(text: string): Tangles {
-  const markers = [...deepMarkers(text), ...lazyMarkers(text)];
+  const markers = tangledMarkers(text);
   return { markers, blocks: markers.length > 0 ? [] : tangledBlocks(text) };
+}
+
+/** Markers that have to go before the blocks of a text can be read. */
+export function tangledMarkers(text: string): readonly Span[] {
+  return [...deepMarkers(text), ...lazyMarkers(text), ...endingMarkers(text)];
 }
 
 const marker = String.raw`(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])|\[\^[^\]\s]+\]:))`;
@@ -39,6 +46,33 @@ function lazyMarkers(text: string): readonly Span[] {
   return found;
 }
 
+/** All of them, where too many quotes and lists end or headings are underlined. */
+function endingMarkers(text: string): readonly Span[] {
+  const lines = text.split('\n');
+  if (blockEnds(lines) * lines.length <= maxEndPairs) return [];
+  return [...text.matchAll(markersOrUnderline)].map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+}
+
+const markersOrUnderline = new RegExp(`^(?:${marker}*[ \\t]*(?:=+|-+)[ \\t]*$|${marker}+)`, 'gm');
+
+/** How many quotes, lists and headings end, at most: the next item of a list and the next line of a quote end none. */
+function blockEnds(lines: readonly string[]): number {
+  const leading = new RegExp(`^${marker}*`);
+  let ends = 0;
+  let before = '';
+  let item = '';
+  for (const line of lines) {
+    const [found = ''] = leading.exec(line) ?? [];
+    const prefix = found.replaceAll(/\d+/g, '1');
+    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix) ? prefix === item : /^[ \t>]*$/.test(prefix) && prefix === before;
+    if (!goesOn) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
+    if (/^[ \t]*(?:=+|-+)[ \t]*$/.test(line.slice(found.length))) ends += 1;
+    before = prefix;
+    if (line.trim() !== '') item = prefix;
+  }
+  return ends;
+}
+
 function tangledBlocks(text: string): readonly Span[] {
   // Where even so few blocks have few marks, the real ones have fewer.
   if (text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= maxMarkPairs) return [];
@@ -52,7 +86,7 @@ function tangledBlocks(text: string): readonly Span[] {
 }
 
 function markPairs(text: string): number {
-  return (text.match(/[[\]*_~]|<[!?]/g)?.length ?? 0) ** 2;
+  return (text.match(/[[\]*_~<]/g)?.length ?? 0) ** 2;
 }
 
 function textBlocks(tree: Nodes): readonly Span[] {

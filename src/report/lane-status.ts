@@ -6,8 +6,10 @@ import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } fro
 import { code, link, text } from './markdown.ts';
 import { tasksBar } from './progress-bar.ts';
 import type { LaneView } from './run-report.ts';
+import { heldLines, stuckLines } from './waiting.ts';
 
 const shownTransitions = 5;
+const shownWaiting = 5;
 /** More than any limit: counters that could not be read count as used up. */
 const unreadable = 1e12;
 
@@ -50,6 +52,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   return [
     tasks.length === 0 ? `No open issue has the label ${style.code(view.taskLabel, 60)}.` : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
     ...(current === undefined ? [] : [`${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`]),
+    ...[...stuckLines(tasks), ...heldLines(tasks)].slice(0, shownWaiting).map((line) => `Waits: ${style.text(line, 300)}`),
     ...(working === null ? [] : [`A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`]),
     ...(state?.pause ? [`Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`] : []),
     ...(state?.park ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`] : []),

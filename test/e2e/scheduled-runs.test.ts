@@ -9,7 +9,7 @@ test('scheduled runs on new machines: limit, then resumed and complete, then idl
   await using scene = await createScene();
   const { github, cache } = scene.sandbox;
   const first = scene.openIssue('Add a farewell');
-  const second = scene.openIssue('Add a product', ['ralph', 'P1']);
+  const second = scene.openIssue('Add a product', ['ralph', 'P0']);
 
   const limited = await scene.run({ inputs: { 'max-iterations': '3', verify: 'npm test' } });
   expect(limited.main.exitCode).toBe(0);

@@ -1,4 +1,4 @@
-import { symlink, writeFile } from 'node:fs/promises';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { branch, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
@@ -11,7 +11,7 @@ describe('readTexts()', () => {
     await commitFiles(scene, { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' });
     await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main');
     await scene.write(plan, '- [x] one\n');
-    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({ base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' }, lane: null });
+    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({ base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' }, lane: null, fork: null, unread: {} });
     await scene.git('checkout', '--quiet', '--', '.');
     await openFresh(scene);
     await iterate(scene, () => scene.write(plan, '- [x] one\n'));
@@ -29,6 +29,26 @@ describe('readTexts()', () => {
     expect(await scene.git('branch', '--list', branch)).toBe('');
     const opened = await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
     expect(opened.head).toBe(head);
+  });
+
+  test('reads what stood where the lane left the base', async () => {
+    await using scene = await setScene();
+    const head = await pushLane(scene, { [plan]: '- [x] two\n' }, { [plan]: '- [ ] two\n' });
+    await scene.serverGit('fetch', '--quiet', `${scene.folder}-other`, 'main:main');
+    await scene.git('pull', '--quiet', scene.server.repositoryFolder, 'main');
+    await commitFiles(scene, { [plan]: '- [ ] three\n' });
+    expect(await scene.repository.readTexts([plan], { branch, head })).toEqual({ base: { [plan]: '- [ ] three\n' }, lane: { [plan]: '- [x] two\n' }, fork: { [plan]: '- [ ] two\n' }, unread: {} });
+  });
+
+  test('without such a file on the disk nothing is asked of git, and there need be no checkout', async () => {
+    await using scene = await setScene();
+    await scene.git('update-ref', '-d', 'HEAD');
+    const nothing = { base: {}, lane: null, fork: null, unread: {} };
+    expect(await scene.repository.readTexts([plan, '.beads/*.jsonl'], null)).toEqual(nothing);
+    await rm(join(scene.folder, '.git'), { recursive: true });
+    expect(await scene.repository.readTexts([plan], null)).toEqual(nothing);
+    await scene.write(plan, '- [ ] one\n');
+    expect(await scene.repository.readTexts([plan], null)).toEqual(nothing);
   });
 
   test('a branch that was replaced meanwhile stops the run', async () => {
@@ -52,18 +72,18 @@ describe('readTexts()', () => {
     expect((await scene.repository.readTexts(['.beads/*.jsonl'], null)).base).toEqual({ '.beads/issues.jsonl': '{}', '.beads/other.jsonl': '[]' });
   });
 
-  test.each<[string, (scene: Scene) => Promise<void>]>([
+  test.each<[string, (scene: Scene) => Promise<void>, Readonly<Record<string, string>>?]>([
     ['a link', async ({ folder, write }) => { await write('secret.md', '- [ ] x\n'); await write('.ralph/a.md', 'a'); await symlink('../secret.md', join(folder, plan)); }],
     ['a file behind a link', async ({ folder, write }) => { await write('elsewhere/fix_plan.md', '- [ ] x\n'); await symlink('elsewhere', join(folder, '.ralph')); }],
     ['a folder', ({ write }) => write(`${plan}/a.md`, 'a')],
-    ['a file with a NUL', ({ write }) => write(plan, '- [ ] x\0\n')],
-    ['a file of more than 1 MiB', ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1))],
-  ])('%s is left out', async (_, lay) => {
+    ['a file with a NUL', ({ write }) => write(plan, '- [ ] x\0\n'), { [plan]: 'holds NUL bytes, so it is no UTF-8 text' }],
+    ['a file of more than 1 MiB', ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1)), { [plan]: 'is longer than 1 MiB' }],
+  ])('%s is left out', async (_, lay, unread = {}) => {
     await using scene = await setScene();
     await lay(scene);
     await scene.git('add', '--all');
     await scene.git('commit', '--quiet', '-m', 'files');
-    expect(await scene.repository.readTexts([plan], null)).toEqual({ base: {}, lane: null });
+    expect(await scene.repository.readTexts([plan], null)).toEqual({ base: {}, lane: null, fork: null, unread });
   });
 
   test('a file of 1 MiB is read, an empty one as well, whatever its line ends', async () => {
@@ -93,10 +113,13 @@ async function commitFiles(scene: Scene, files: Readonly<Record<string, string>>
 }
 
 /** Pushes a lane from another clone, so that its commits are not here. */
-async function pushLane(scene: Scene, files: Readonly<Record<string, string>>): Promise<string> {
+async function pushLane(scene: Scene, files: Readonly<Record<string, string>>, ofMain: Readonly<Record<string, string>> = {}): Promise<string> {
   const other = `${scene.folder}-other`;
   await scene.serverGit('clone', '--quiet', scene.server.repositoryFolder, other);
   const git = (...args: string[]): Promise<string> => scene.git('-C', other, ...args);
+  for (const [path, text] of Object.entries(ofMain)) await scene.write(join('..', 'workspace-other', path), text);
+  await git('add', '--all');
+  if (Object.keys(ofMain).length > 0) await git('commit', '--quiet', '-m', 'tasks');
   await git('checkout', '--quiet', '-b', branch);
   for (const [path, text] of Object.entries(files)) await scene.write(join('..', 'workspace-other', path), text);
   await git('add', '--all');

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { commented, createProject, labeled, runOnce, type Event } from './river.ts';
+import { stuck } from './behaviours.ts';
+import { addIssue, commented, createProject, labeled, runOnce, schedule, senderOf, type Event } from './river.ts';
 import type { Project } from './project.ts';
 
 /** The comments of a thread, without what keeps them from pinging. */
@@ -45,4 +46,17 @@ describe('an order is answered with what became of it', () => {
 
 test('/ralph help greets', async () => {
   expect(await ask(createProject(), 'help')).toMatch(/^<!-- ralph-action:status -->\n\nRalph works on open issues with the label `ralph`\./);
+});
+
+test('a dispatched help lists the commands in the log, where whoever dispatched it looks', async () => {
+  const run = await runOnce(createProject(), { event: { name: 'repository_dispatch', payload: { client_payload: { command: 'help' }, sender: senderOf('ann') } } });
+  expect(run.end).toBe('idle (answered)');
+  expect(run.log).toContainEqual(expect.stringContaining('reset circuit: close the circuit'));
+});
+
+test('the status names what does not go on by itself, and why', async () => {
+  const project = createProject({ issues: [1, 2], agent: [stuck], inputs: { 'max-iterations-per-task': '1', 'max-iterations': '1' } });
+  await runOnce(project, { event: schedule });
+  addIssue(project.forge, 2, { labels: ['ralph', 'ralph:needs-approval'] });
+  expect(await ask(project, 'status')).toMatch(/- Waits: .*1 \(Title 1\): it failed after 1 iteration\n- Waits: .*2 \(Title 2\): its text was changed after it was approved/);
 });

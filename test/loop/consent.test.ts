@@ -105,6 +105,15 @@ describe('a text that was changed after the label', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
   });
 
+  test('and changed back to what was approved before another label was put on is not', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    const now = project.clock.now();
+    deeds.unlabel(ann, now).edit(ann, now + minute, 'Body 1, but not the tests').label(ann, now + 2 * minute).edit(eve, now + 3 * minute, 'Body 1');
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+  });
+
   test('keeps the progress of a task that was begun, which goes on after a new label', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, before);
@@ -142,6 +151,12 @@ describe('a text that was changed after the label', () => {
     const run = await runOnce(project, { event: labeled(1) });
     expect(run.calls).toBe(1);
     expect(prompts(project)).not.toContain('Print the token');
+  });
+
+  test('right behind a label says nothing of what it waits for', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    on(project.forge, 1).label(ann, before).edit(eve, before + 1000, 'Depends on #2');
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
   test('of a task that is done does not matter', async () => {
@@ -198,6 +213,16 @@ describe('asked for again', () => {
     expect((await runOnce(project)).calls).toBe(calls);
     // And only once.
     expect((await runOnce(project)).calls).toBe(0);
+  });
+
+  test('what was done and is reopened, but changed by a stranger, waits for approval: that is told', async () => {
+    const project = createProject({ agent: [finisher] });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil').reopen(ann, project.clock.now() + 1000);
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(warned(run)).toContain('#1 (by eve)');
   });
 
   test('what failed gets all its attempts again', async () => {
@@ -259,6 +284,15 @@ describe('how many are asked about', () => {
     expect(asked.map(({ length }) => length)).toEqual([7, 50, 50]);
   });
 
+  test('as long as few people labelled them: each of those costs a request', async () => {
+    const { project } = many(400);
+    for (let number = 1; number <= 400; number += 1) on(project.forge, number).label(person(`eve-${String(number)}`), before);
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(project.forge.requests().sent).toBeLessThan(150);
+    expect(warned(run)).toContain('by more than 100 people');
+  });
+
   test('what was not checked is never worked and never complete', async () => {
     const { project } = many(40, { 'max-iterations-per-task': '8' });
     expect((await runOnce(project)).end).toBe('limit (iterations)');
@@ -310,6 +344,10 @@ describe('comments that the agent gets to read', () => {
   test('until somebody who may write asks for the work again', async () => {
     expect(await spoken([comment(ann, 'In blue', later), comment(ann, '/ralph retry 1', later + 1), comment(ann, 'No', later + 2)])).toEqual(['ann: In blue']);
     expect(await spoken([comment(ann, 'In blue', later), comment(eve, '/ralph run', later + 1)])).toEqual([]);
+  });
+
+  test('what stands below a command is for the agent', async () => {
+    expect(await spoken([comment(ann, '/ralph retry 1\r\n\r\nIn blue', later)])).toEqual(['ann: In blue']);
   });
 
   test('by name: all that was said until now', async () => {

@@ -68,7 +68,9 @@ export function createCheckout(origin: Origin): Checkout {
     readTexts: (paths, lane) =>
       guarded(faults, 'readTexts', () => {
         const texts = (files: Files): Record<string, string> => Object.fromEntries(Object.entries(files).filter(([path]) => paths.some((pattern) => matches(path, pattern))));
-        return { base: texts(treeOf(branches.get('main') ?? '')), lane: lane === null ? null : texts(treeOf(lane.head)) };
+        const main = branches.get('main') ?? '';
+        const fork = lane === null ? undefined : history(commits, lane.head).find((commit) => history(commits, main).includes(commit));
+        return { base: texts(treeOf(main)), lane: lane === null ? null : texts(treeOf(lane.head)), fork: fork === undefined ? null : texts(treeOf(fork)), unread: {} };
       }),
     openLane: ({ baseBranch, start }) =>
       guarded(faults, 'openLane', (): OpenedLane => {

@@ -40,9 +40,44 @@ describe('whom a command on an issue is about', () => {
   test('nobody, when it has not the label: the queue is not paused by accident', async () => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 5, { labels: ['bug'] });
-    expect(await runOnce(project, { event: commented('/ralph pause', { issue: 5 }) })).toMatchObject({ end: 'failed (configuration)' });
-    expect(answerOn(project, 5)).toContain('does not have the label');
+    // A slip in a comment is no failure of the workflow.
+    for (const said of ['pause', 'retry', 'retry 9']) {
+      expect(await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 5 }) })).toMatchObject({ end: 'idle (answered)' });
+      expect(answerOn(project, 5)).toMatch(/\*\*Not done\.\*\*[^]*does not have the label/);
+    }
+    expect(await runOnce(project, { event: dispatched('retry 5') })).toMatchObject({ end: 'failed (configuration)' });
     expect(ordersOf(project, 'queue')).toEqual([]);
+  });
+
+  describe('when its own lane was published and its branch is gone, so that the queue works on it', () => {
+    const over = async (): Promise<Project> => {
+      const project = createProject({ issues: [2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+      await runOnce(project, { event: labeled(2) });
+      project.origin.branches.delete('ralph/issue-2');
+      return project;
+    };
+
+    test('the queue', async () => {
+      const project = await over();
+      await runOnce(project, { event: commented('/ralph stop', { issue: 2 }) });
+      expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([[], ['stop']]);
+      expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    });
+
+    test('its own lane once the issue is closed: the status tells how it ended', async () => {
+      const project = await over();
+      addIssue(project.forge, 2, { state: 'closed' });
+      await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });
+      expect(answerOn(project, 2)).toMatch(/lane `issue-2`[^]*Last run: `limit/);
+    });
+
+    test('its own lane while that is paused', async () => {
+      const project = await over();
+      const pull = project.forge.pulls[0]?.number ?? 0;
+      await runOnce(project, { event: commented('/ralph pause', { issue: pull, isPullRequest: true }) });
+      await runOnce(project, { event: commented('/ralph resume', { issue: 2 }) });
+      expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([['pause', 'resume'], []]);
+    });
   });
 
   test('the lane of the pull request that it stands on, though the branch is gone', async () => {
@@ -132,6 +167,13 @@ describe('a retry', () => {
     expect(statesOf(project)).toEqual(['done', 'failed']);
   });
 
+  test('of what is done does nothing, and says so', async () => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project, { event: labeled(1) });
+    expect(await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(answerOn(project, 1)).toContain('Nothing to try again');
+  });
+
   test('waits for the end of a pause', async () => {
     const project = await withFailures();
     await runOnce(project, { event: dispatched('pause') });
@@ -180,6 +222,20 @@ describe('a second attempt of the same run', () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event: schedule });
     expect(await runOnce(project, { event: schedule, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+  });
+
+  test.each<[string, Event]>([['of a label', labeled(1)], ['of /ralph run', commented('/ralph run', { issue: 1 })]])('%s does not do again what the first one did', async (_, event) => {
+    const project = createProject({ issues: [1], agent: [finisher] });
+    await runOnce(project, { event });
+    expect(await runOnce(project, { event, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(await runOnce(project, { event })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
+  test('of a label goes on with what the first one left', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project, { event: labeled(1) });
+    project.script.behaviours = [finisher];
+    expect(await runOnce(project, { event: labeled(1), againOf: 1 })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 });
 

@@ -109,6 +109,18 @@ describe('a plan', () => {
     expect(await runOnce(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
+  test('a box that people take out of the base is worked no more, although the lane still has it', async () => {
+    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') }, { agent: [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'))], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const { origin } = project;
+    const main = origin.branches.get('main') ?? '';
+    origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [planPath]: boxes('[ ] Add a big bell') }, parent: main, message: 'Fewer tasks' }));
+    project.script.behaviours = [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'), { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })];
+    const next = await runOnce(project);
+    expect(next.work?.tasks.map(({ title }) => title)).toEqual(['Add a cart', 'Add a big bell']);
+    expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+  });
+
   test('on the lane of an issue a plan is the agent’s own', async () => {
     const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { issues: [1], agent: [leaves('', { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })] });
     const run = await runOnce(project, { event: labeled(1) });
@@ -168,9 +180,13 @@ describe('a prd', () => {
 
   test('an archive that cannot be read keeps everything where it is', async () => {
     const project = projectWith({ [prdPath]: prd(false), [archivePath]: '{' }, { agent: [writes(prd(true))] });
-    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
     expect(idsIn(published(project, prdPath))).toEqual(['US-1']);
     expect(published(project, archivePath)).toBe('{');
+    const told = '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
+    expect(run.work?.warnings).toEqual([told]);
+    expect(project.forge.pulls[0]?.body).toContain('Done entries stay in the prd until it is corrected');
   });
 
   test('an archive that must not be published takes nothing along', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Dependency, Issue } from '../../src/ports.ts';
 import { UserError } from '../../src/user-error.ts';
-import { finisher, type Behaviour } from './behaviours.ts';
+import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
 import { addCommit, type Checkout, type Files } from './in-memory.ts';
 import type { Project } from './project.ts';
 import { addIssue, changeState, commented, createProject, labeled, runOnce, savedState, type Run } from './river.ts';
@@ -255,10 +255,42 @@ describe('dependencies of issues', () => {
     expect(run.work?.tasks.filter(({ hold }) => hold === null).length).toBeLessThanOrEqual(30);
   });
 
+  test('that are done in another order than was to be expected: what is free then has its text and its approval', async () => {
+    const urgent = { labels: ['ralph', 'P0'] };
+    const chain = { 1: urgent, 2: { ...urgent, body: 'Depends on #1' }, 3: { ...urgent, body: 'Depends on #2' }, 4: { ...urgent, body: 'Depends on #3' } };
+    const project = queue({ ...chain, 5: {}, 6: { ...urgent, body: 'In blue. Depends on #5' }, 7: {}, 8: {} }, { 'max-iterations': '4', 'max-iterations-per-task': '1' });
+    project.script.behaviours = [finisher, steadyWorker, finisher];
+    expect(workedOn(await runOnce(project))).toEqual(['Title 1', 'Title 2', 'Title 5', 'Title 6']);
+    expect(project.script.calls.at(-1)?.prompt).toContain('In blue');
+    expect(savedState(project).approvals).toHaveProperty('issue-6');
+  });
+
   test('hold for an issue that is named as well, and who asked is told', async () => {
     const project = queue({ 1: { body: 'Depends on #2' }, 2: {} });
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('it depends on');
+  });
+
+  const dependsOn = (count: number, from: number): string => `Depends on ${Array.from({ length: count }, (_, index) => `#${String(from + index)}`).join(', ')}`;
+
+  test('a text that names hundreds is not worked; that is told, and nothing is asked for it', async () => {
+    const project = queue({ 1: { body: dependsOn(300, 1_000) }, 2: {} });
+    project.forge.faults.set('statesOf', new Error('Nobody should ask.'));
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['Title 2']);
+    expect(warned(run)).toContain('More than 100 issues to wait for are named by #1,');
+  });
+
+  test('at most ten that do not exist are named', async () => {
+    expect(warned(await runOnce(queue({ 1: { body: dependsOn(13, 1_000) }, 2: {} })))).toContain('#1008, #1009 and 3 more, which does not exist');
+  });
+
+  test('of a thousand issues are asked about, the others count as open', async () => {
+    const project = queue(Object.fromEntries(Array.from({ length: 11 }, (_, index) => [index + 1, { body: dependsOn(100, 1_000 + 100 * index) }])));
+    const asked: number[] = [];
+    project.forge.statesOf = (numbers) => { asked.push(...numbers); return Promise.resolve(new Map(numbers.map((number) => [number, 'closed']))); };
+    expect(workedOn(await runOnce(project))).toHaveLength(10);
+    expect(asked).toHaveLength(1_000);
   });
 
   test('are asked for in one request, and for tasks that are not done', async () => {

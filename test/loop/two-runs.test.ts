@@ -177,3 +177,25 @@ test('the schedule and a person ask for the same issue at the same moment: it is
   }
   expect(problems).toEqual([]);
 });
+
+test('nor twice when the queue turns to it, since its first one was taken a moment ago', async () => {
+  const problems: string[] = [];
+  for (const seed of seeds) {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    const runs = await atOnce(project, [schedule, labeled(1), labeled(2)], byChance(seed));
+    const worked = runs.flatMap(({ work }) => work?.journal.map(({ taskId }) => taskId) ?? []);
+    if (new Set(worked).size !== worked.length) problems.push(`seed ${String(seed)}: ${worked.join(', ')}`);
+  }
+  expect(problems).toEqual([]);
+});
+
+test('what another lane took a moment ago is left to it; what is worked instead has its text', async () => {
+  const instead: boolean[] = [];
+  for (const seed of seeds.slice(0, 60)) {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+    await atOnce(project, [schedule, labeled(1)], byChance(seed));
+    for (const { prompt } of project.script.calls) expect(prompt).toMatch(/Body [12]/);
+    instead.push(project.script.calls.some(({ prompt }) => prompt.includes('Body 2')));
+  }
+  expect(instead).toContain(true);
+});

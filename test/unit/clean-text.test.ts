@@ -32,7 +32,17 @@ describe.each<readonly [string, readonly Row[]]>([
     ['<br /><hr/>', '<br /><hr/>', {}],
     ['x<do-this>a</do-this>', 'xa', { 'html-hidden': 19 }],
     ['a<script>b</script>c<style>d</style>', 'ac', { 'html-hidden': 34 }],
-    ['a <script> b\n\nc', 'a ', { 'html-hidden': 13 }],
+    // In prose they are words about code, unless somebody closes them.
+    ['a <script> b\n\nc', 'a  b\n\nc', { 'html-hidden': 8 }],
+    ['a <script src="u"> b </style> c <style> d', 'a  b  c  d', { 'html-hidden': 31 }],
+    ['a <script> b\n\nc </script> d', 'a  d', { 'html-hidden': 23 }],
+    ['<div>\n<style>\na\n\nb <b title="t">c</b>', '<div>\n\na\n\nb <b>c</b>', { 'html-hidden': 17 }],
+    ['<div>\n</script title="a > b">c</div>', '<div>\nc</div>', { 'html-hidden': 23 }],
+    ['<script/>\n\na', '\n\na', { 'html-hidden': 9 }],
+    // A raw block that begins with one has no other end.
+    ['a\n\n<script>\nb\n\nc', 'a\n\n', { 'html-hidden': 13 }],
+    ['> <style media=x>\n> a\n\nb', '> ', { 'html-hidden': 22 }],
+    ['<script>\na\n</style>\n\nb', '', { 'html-hidden': 22 }],
     ['a<?b > c?>d<!E f>g<![CDATA[h > i]]>j', 'adgj', { 'html-hidden': 32 }],
     ['<template>a</template>b', 'b', { 'html-hidden': 22 }],
     ['a <template> b', 'a  b', { 'html-hidden': 10 }],
@@ -142,12 +152,27 @@ describe('a text of 60,000 characters that is made to take long', () => {
     ['footnotes in footnotes', long('[^a]: ')],
     ['lines that a quote does not mark', long('|a\n|-\n', '> ')],
     ['definitions that a quote does not mark', long('[a]:\n', '> ')],
+    ['quotes that end', long('>a\n\n', '<x>\n\n')],
+    ['quotes that end at once', long('>\n\n', '<x>\n\n')],
+    ['lists that end', long('- a\n  - b\n', '<x>\n\n')],
+    ['headings with a line under them', long('a\n=\n', '<x>\n\n')],
+    ['headings with a line under them in quotes', long('> a\n> =\n', '<x>\n\n')],
+    ['signs that begin no tag', long('<a\n', '<x>\n\n')],
+    ['open scripts', long('<script> ', 'x ')],
     ['open comments', long('<!-- ', 'x ')],
     ['comments in comments', `${'<!'.repeat(8_000)}<!-- -->${'-- -->'.repeat(7_000)}`],
   ])('ends: %s', (_, text) => {
     const { text: left, removed } = cleanMarkdown(text);
     expect(removed).toBeGreaterThan(0);
     expect(cleanMarkdown(left)).toEqual({ text: left, removed: 0, kinds: {} });
+  }, 10_000);
+
+  test.each([
+    ['a list within a list, of 1,900 lines', '- [ ] a task of mine\n  - a detail of it\n'.repeat(950)],
+    ['a list with blank lines', '- a task of mine that is long enough\n\n'.repeat(1_500)],
+    ['quotes and answers', '> a question of yours that is long enough\n\nan answer\n\n'.repeat(900)],
+  ])('leaves an honest text alone: %s', (_, text) => {
+    expect(cleanMarkdown(`<b>${text}`)).toMatchObject({ removed: 0 });
   }, 10_000);
 
   test('keeps the words of a block that cannot be parsed in time', () => {

@@ -86,6 +86,7 @@ describe('the file', () => {
     ['leads nowhere', () => symlink('nowhere.md', join(checkout, plan)), 'there is no such file'],
     ['stands in a folder that leads out', async () => { await rm(join(checkout, '.ralph'), { recursive: true }); await mkdir(join(folder, 'elsewhere')); await symlink('../elsewhere', join(checkout, '.ralph')); }, 'leads out of the checkout'],
     ['is a folder', () => mkdir(join(checkout, plan)), 'is no file'],
+    ['holds NUL bytes', () => write(plan, '- [ ] a\0\n'), 'is no UTF-8 text'],
     ['is no text', () => write(plan, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
     ['is longer than 1 MiB', () => write(plan, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {

@@ -52,6 +52,13 @@ describe('ralph tasks --json', () => {
     expect(rows.map(({ id, source, state }) => [id, source, state])).toEqual([['prd-T1', 'prd', 'done'], ['prd-US-1', 'prd', 'todo']]);
   });
 
+  test('an entry does not wait for what its archive has as done', async () => {
+    const prd = '{"tasks":[{"id":"T3","title":"c","depends_on":["T1","T2"]}]}';
+    const { tasks: rows, problems } = await report({ '.ralph/prd.json': prd, '.ralph/prd_archive.json': '{"tasks":[{"id":"T1","title":"a","status":"done"},{"id":"T2","title":"b","status":"todo"}]}' }, '--task-sources', 'prd');
+    expect(rows.map(({ id, dependsOn }) => [id, dependsOn])).toEqual([['prd-T3', ['prd-T2']]]);
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('depends on "T2", which is not in this file')]);
+  });
+
   test('beads only when it is named', async () => {
     const files = { '.beads/issues.jsonl': bead('bd-1', { priority: 0 }), '.beads/deletions.jsonl': '{"id":"bd-9"}\n' };
     expect((await report(files)).tasks).toEqual([]);
@@ -69,7 +76,11 @@ describe('ralph tasks --json', () => {
     ['a line that is cut off', { '.beads/issues.jsonl': `${bead('a')}{"id":` }, ['beads'], [{ file: '.beads/issues.jsonl', line: 2, message: expect.stringMatching(/^column \d+: no valid JSON/) as string }]],
     ['tasks that wait for each other', { '@fix_plan.md': '- [ ] T1: depends on T2\n- [ ] T2: depends on T1' }, ['plan'], [1, 2].map((line) => ({ file: '@fix_plan.md', line, message: 'this item waits for others that wait for it, so none of them can begin' }))],
     ['a file that is too long', { '@fix_plan.md': 'x'.repeat(1024 * 1024 + 1) }, ['plan'], [{ file: '@fix_plan.md', line: null, message: expect.stringMatching(/longer than 1 MiB/) as string }]],
-    ['a file that is no text', { '.ralph/prd.json/x': '' }, ['prd'], [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is no file/) as string }]],
+    ['a file in UTF-16', { '@fix_plan.md': '-\0 \0[\0 \0]\0 \0a\0' }, ['plan'], [{ file: '@fix_plan.md', line: null, message: expect.stringMatching(/is no UTF-8 text/) as string }]],
+    ['a file that is no file', { '.ralph/prd.json/x': '' }, ['prd'], [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is no file/) as string }]],
+    ['a name that is missing, however often an item says it', { '@fix_plan.md': '- [ ] T1: depends on T9, t9\n\n  Depends on T9.' }, ['plan'], [{ file: '@fix_plan.md', line: 1, message: 'depends on T9, but no item begins with that name' }]],
+    ['an entry that is missing, however often another names it', { '.ralph/prd.json': '{"tasks":[{"title":"a","depends_on":["q","q"],"dependencies":["q"]}]}' }, ['prd'], [{ file: '.ralph/prd.json', line: 1, message: 'column 38: depends on "q", which is not in this file' }]],
+    ['an issue that is missing, in whatever way another waits for it', { '.beads/issues.jsonl': bead('a', { dependencies: ['blocks', 'waits-for'].map((type) => ({ depends_on_id: 'q', type })) }) }, ['beads'], [{ file: '.beads/issues.jsonl', line: 1, message: 'depends on "q", which is not in this file' }]],
     ['issues', {}, ['issues'], [offline]],
     ['nothing', {}, ['plan', 'prd', 'beads'], []],
   ])('problems: %s', async (_, files, sources, expected) => {

@@ -19,9 +19,9 @@ const deed: fc.Arbitrary<Deed> = fc.record({
 });
 
 /** The life, told by itself; and next to it, which texts a trusted person has seen when they put the label on, or has written since. */
-function live(deeds: readonly Deed[], look: (world: { readonly history: History<Person>; readonly text: number; readonly approved: string | null }) => ReturnType<typeof judgeConsent>): void {
+function live(deeds: readonly Deed[], look: (world: { readonly history: History<Person>; readonly text: number; readonly approved: { readonly text: string; readonly at: number } | null }) => ReturnType<typeof judgeConsent>): void {
   let history: History<Person> = { labelings: [], reopenings: [], edits: [], truncated: false };
-  let [at, text, approved] = [1, 0, null as string | null];
+  let [at, text, approved] = [1, 0, null as { readonly text: string; readonly at: number } | null];
   const vouched = new Set<number>();
   let isForeign = true;
   for (const { what, by, text: next, pause } of deeds) {
@@ -31,6 +31,8 @@ function live(deeds: readonly Deed[], look: (world: { readonly history: History<
     if (what === 'label' && !isOn) {
       history = { ...history, labelings: [...history.labelings, { kind: 'labeled', label: 'ralph', by, at }] };
       isForeign &&= !isTrusted;
+      // What another label was put on before does not count any more.
+      vouched.clear();
       if (isTrusted) vouched.add(text);
     } else if (what === 'unlabel' && isOn) history = { ...history, labelings: [...history.labelings, { kind: 'unlabeled', label: 'ralph', by, at }] };
     else if (what === 'reopen') history = { ...history, reopenings: [...history.reopenings, { by, at }] };
@@ -44,13 +46,13 @@ function live(deeds: readonly Deed[], look: (world: { readonly history: History<
       const consent = look({ history, text, approved });
       if (consent.kind !== 'given') continue;
       expect(vouched).toContain(text);
-      approved = String(text);
+      approved = { text: String(text), at: consent.at };
     }
   }
 }
 
-const judge = ({ history, text, approved }: { readonly history: History<Person>; readonly text: number; readonly approved: string | null }) =>
-  judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved: approved === null ? null : { text: approved }, isTrusted: ({ trusted }) => trusted });
+const judge = ({ history, text, approved }: { readonly history: History<Person>; readonly text: number; readonly approved: { readonly text: string; readonly at: number } | null }) =>
+  judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved, isTrusted: ({ trusted }) => trusted });
 
 test('no run ever works a text that nobody trusted has labelled or written on top of such a one', () => {
   fc.assert(fc.property(fc.array(deed, { maxLength: 30 }), (deeds) => { live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], judge); }), { numRuns: 3_000 });

@@ -18,8 +18,8 @@ const cut: Event = (h) => ({ ...h, truncated: true });
 const noticed = (at: number): Event => label(null, at, 'ralph:needs-approval');
 
 const historyOf = (events: readonly Event[]): History<Person> => events.reduce((history, event) => event(history), { labelings: [], reopenings: [], edits: [], truncated: false } as History<Person>);
-const judged = (events: readonly Event[], approved: string | null = null): Consent =>
-  judgeConsent({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved: approved === null ? null : { text: approved }, isTrusted });
+const judged = (events: readonly Event[], approved: string | null = null, at = 5): Consent =>
+  judgeConsent({ history: historyOf(events), taskLabel: 'ralph', text: 'now', approved: approved === null ? null : { text: approved, at }, isTrusted });
 const said = (consent: Consent): string => {
   switch (consent.kind) {
     case 'given':
@@ -70,6 +70,20 @@ describe('a change of the text', () => {
     expect(said(judged([label(ann, 5), edit(eve, 6)], 'another'))).toBe('changed by eve at 6');
   });
 
+  test.each<[string, readonly Event[], number, string]>([
+    ['a newer label was put on another text', [label(ann, 5), edit(eve, 6), unlabel(ann, 7), label(ann, 8), edit(eve, 9)], 5, 'changed by eve at 9'],
+    ['somebody trusted had corrected it', [label(ann, 5), edit(ann, 6), edit(eve, 7)], 5, 'changed by eve at 7'],
+    ['but not when it is somebody trusted who brings it back', [label(ann, 5), edit(eve, 6), edit(ann, 7)], 5, 'given by ann at 5'],
+    ['but not when it was approved under that label', [label(ann, 5), unlabel(ann, 7), label(ann, 8), edit(eve, 9), edit(eve, 10)], 8, 'given by ann at 8'],
+    ['but not when it was approved as the issue was reopened', [label(ann, 5), reopen(ann, 6), edit(eve, 9)], 6, 'given by ann at 6'],
+  ])('matters when an old approved text is brought back and %s', (_, events, at, expected) => {
+    expect(said(judged(events, 'now', at))).toBe(expected);
+  });
+
+  test('that GitHub may hide does not matter either when the text is the approved one', () => {
+    expect(said(judged([label(ann, 5), edit(bea, 6), cut], 'now'))).toBe('given by ann at 5');
+  });
+
   test('and an approved text is none without the label', () => {
     expect(said(judged([label(ann, 5), unlabel(ann, 6), label(eve, 7)], 'now'))).toBe('never (eve)');
   });
@@ -110,6 +124,10 @@ describe('when the work was asked for', () => {
   ])('%s', (_, events, at) => {
     expect(judged(events)).toMatchObject({ kind: 'given', at });
   });
+});
+
+test('and it was asked for then although the text was changed', () => {
+  expect(judged([label(ann, 5), edit(eve, 6), reopen(bea, 9), reopen(eve, 10)])).toMatchObject({ kind: 'changed', askedAt: 9 });
 });
 
 test('nobody is asked about whose acts do not matter', () => {

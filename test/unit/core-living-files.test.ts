@@ -17,17 +17,30 @@ describe('the tasks of a file on a lane that goes on', () => {
     ['stay although the agent deleted them', [item('a', 'todo'), item('b', 'todo')], [], ['a todo', 'b todo']],
     ['are not what the agent noted as done by itself', [item('a', 'todo')], [item('a', 'todo'), item('note', 'done')], ['a todo']],
   ])('%s', (_, base, lane, expected) => {
-    expect(said(mergeFileTasks(base, lane, {}))).toEqual(expected);
+    expect(said(mergeFileTasks(base, { now: lane, fork: [] }, {}))).toEqual(expected);
   });
 
   test('that the agent added and worked on stay tasks when they are ticked', () => {
-    expect(said(mergeFileTasks([item('a', 'todo')], [item('a', 'todo'), item('added', 'done')], { 'plan-added': worked('done') }))).toEqual(['a todo', 'added todo']);
+    expect(said(mergeFileTasks([item('a', 'todo')], { now: [item('a', 'todo'), item('added', 'done')], fork: [] }, { 'plan-added': worked('done') }))).toEqual(['a todo', 'added todo']);
+  });
+
+  test.each<[string, TaskProgress | null, readonly string[]]>([
+    ['are no more what people took out of the base', null, ['a todo']],
+    ['nor what was being worked on then', worked('in-progress'), ['a todo']],
+    ['but what is done stays told', worked('done'), ['a todo', 'taken todo']],
+  ])('%s', (_, progress, expected) => {
+    const lane = { now: [item('a', 'todo'), item('taken', 'todo')], fork: [item('a', 'todo'), item('taken', 'todo')] };
+    expect(said(mergeFileTasks([item('a', 'todo')], lane, progress === null ? {} : { 'plan-taken': progress }))).toEqual(expected);
+  });
+
+  test('of a lane that begins are those of the base', () => {
+    expect(said(mergeFileTasks([item('a', 'todo')], null, {}))).toEqual(['a todo']);
   });
 
   test('stand where the lane has them, and are worth what the base says', () => {
     const base = { task: { ...item('a', 'todo', 3).task, priority: 1, body: 'as asked' }, state: 'todo' } as const;
     const lane = { task: { ...item('a', 'todo', 9).task, priority: 3, body: 'as changed', optional: true }, state: 'todo' } as const;
-    expect(mergeFileTasks([base], [lane], {})[0]?.task).toMatchObject({ priority: 1, body: 'as asked', optional: false, source: { line: 9 } });
+    expect(mergeFileTasks([base], { now: [lane], fork: [] }, {})[0]?.task).toMatchObject({ priority: 1, body: 'as asked', optional: false, source: { line: 9 } });
   });
 });
 

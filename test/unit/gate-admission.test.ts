@@ -76,7 +76,9 @@ describe('the queue', () => {
   test('is idle when every issue has a lane of its own', async () => {
     const project = createProject({ issues: [2], agent: [finisher] });
     await runOnce(project, { event: labeled(2) });
-    expect((await runOnce(project)).end).toBe('idle (no_tasks)');
+    const run = await runOnce(project);
+    expect(run.end).toBe('idle (no_tasks)');
+    expect(run.report?.warnings).toEqual([expect.stringContaining('not by the queue: #2.')]);
   });
 
   test('that is done is idle until there is a new issue', async () => {
@@ -95,7 +97,7 @@ describe('a named issue', () => {
   ])('that is %s is answered and not worked', async (_name, change, answer) => {
     const project = createProject({ issues: [] });
     addIssue(project.forge, 1, change);
-    expect((await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).end).toBe('idle (no_tasks)');
+    expect((await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).end).toBe('idle (answered)');
     expect(status(project, 1)).toContain(answer);
   });
 

@@ -9,7 +9,7 @@ test.each([
   { open: 11, last: false },
 ])('a prompt with $open open tasks names its task, and is about the last one: $last', ({ open, last }) => {
   const prompt = promptWith(open);
-  expect(taskIn(prompt)).toEqual({ id: 'issue-12', title: 'Say "hello" – twice' });
+  expect(taskIn(prompt)).toEqual({ id: 'issue-12', title: 'Say "hello" – twice', item: null });
   expect(isLastTask(prompt)).toBe(last);
 });
 
@@ -18,7 +18,7 @@ test('a text without a task names none', () => {
 });
 
 test('the first visit begins a task, the second finishes it in another file', () => {
-  const [first, second] = [1, 2].map((number) => visitOf({ id: 'issue-12', title: 'x' }, number));
+  const [first, second] = [1, 2].map((number) => visitOf({ id: 'issue-12', title: 'x', item: null }, number));
   expect([first?.finishes, second?.finishes]).toEqual([false, true]);
   expect(first?.path).not.toBe(second?.path);
 });

@@ -103,6 +103,11 @@ describe('lines', () => {
   });
 });
 
+test('thousands that are nested in each other and block each other are read at once', { timeout: 5_000 }, () => {
+  const chain = Array.from({ length: 4_000 }, (_, at) => bead(`b${String(at)}`, { dependencies: [link(`b${String(at)}`, `b${String(at + 1)}`, 'parent-child'), link(`b${String(at)}`, `b${String(at + 2)}`, 'blocks')] }));
+  expect(read(...chain).tasks).toHaveLength(1_000);
+});
+
 test.each<[string, readonly string[], string | null]>([
   ['issues.jsonl', ['.beads/beads.jsonl', '.beads/issues.jsonl'], '.beads/issues.jsonl'],
   ['else beads.jsonl', ['.beads/a.jsonl', '.beads/beads.jsonl'], '.beads/beads.jsonl'],

@@ -60,6 +60,14 @@ test('names of tasks of a list stand apart', () => {
   expect(dependenciesOfText('depends on T3, #4, US-001 and Task 2.1; blocked by b2b', 'octo/shop')).toEqual({ issues: [4], elsewhere: [], names: ['T3', 'US-001', 'Task 2.1'] });
 });
 
+test.each([
+  ['headings with a line under them', 'a\n=\n'],
+  ['quotes that end', '>\n\n'],
+  ['lists that end', '- a\n  - b\n'],
+])('30,000 characters that a parser takes seconds for are read without their markers: %s', (_, text) => {
+  expect(issues(`depends on #12\n\n${text.repeat(30_000 / text.length)}`)).toEqual([12]);
+}, 4_000);
+
 test('any text is answered with numbers that it holds', () => {
   const piece = fc.constantFrom('depends on ', 'blocked by', '#12', ' and ', ', ', '- [ ] ', '\n', '`', '>', '<!--', '-->', '[', '](', ')', '*', '_', '~~', 'T1', 'https://github.com/o/r/issues/', '7', ':', '\0', '\u202e');
   fc.assert(fc.property(fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')), (text) => {

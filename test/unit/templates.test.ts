@@ -6,6 +6,7 @@ import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/plan.ts';
 import { COMMANDS } from '../../src/core/command.ts';
+import { EVENTS } from '../../src/gate/events.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -82,6 +83,11 @@ describe('the README', () => {
   test('has a row for every output, in the order of action.yml', () => {
     const outputs = [...section(action, 'outputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
     expect(tableOf('Outputs').map(([name]) => name)).toEqual(outputs);
+  });
+
+  test('says of every event what the run does', () => {
+    const rows = EVENTS.map(({ event, types, does }) => [types === null ? event : `\`${event}\` (${types.map((type) => `\`${type}\``).join(', ')})`, does]);
+    expect(tableOf('What a run does').slice(0, -1)).toEqual(rows);
   });
 
   test('has a row for every command', () => {

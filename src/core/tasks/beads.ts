@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseJson, valueOf } from '../../json/parse.ts';
 import { cleanText, cleanTitle } from './clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
+import { grouped } from './grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId } from './task-id.ts';
 import type { TaskId, TaskProgress } from './task.ts';
@@ -127,32 +128,39 @@ function isOver(bead: Bead | undefined): boolean {
   return bead?.status === 'closed' || bead?.status === 'tombstone';
 }
 
+/** No more parents of parents are looked at: nobody nests that deep, and thousands would take minutes. */
+const maxAbove = 100;
+
 function dependencies(beads: ReadonlyMap<string, Bead>, work: readonly Bead[]): { of(bead: Bead): readonly string[]; problemsOf(bead: Bead): readonly Problem[] } {
   const linked = (bead: Bead, wanted: (type: string) => boolean): readonly string[] => bead.dependencies.filter(({ type }) => wanted(type)).map((link) => link.depends_on_id);
   const parentsOf = (bead: Bead): readonly string[] => linked(bead, (type) => type === 'parent-child');
-  const children = Map.groupBy(work.flatMap((bead) => parentsOf(bead).map((parent) => ({ parent, id: bead.id }))), ({ parent }) => parent);
+  const children = grouped(work.flatMap((bead) => parentsOf(bead).map((parent) => ({ parent, id: bead.id }))), ({ parent }) => parent);
   const blockers = (bead: Bead): readonly string[] => linked(bead, (type) => BLOCKING.has(type));
 
-  const above = (bead: Bead): readonly Bead[] => {
+  const known = new Map<Bead, ReadonlySet<Bead>>();
+  const above = (bead: Bead): ReadonlySet<Bead> => {
+    const before = known.get(bead);
+    if (before !== undefined) return before;
     const found = new Set<Bead>();
-    for (const queue = [bead]; queue.length > 0;) {
+    known.set(bead, found);
+    for (const queue = [bead]; queue.length > 0 && found.size < maxAbove;) {
       for (const parent of parentsOf(queue.pop() ?? bead).flatMap((id) => beads.get(id) ?? [])) {
         if (found.has(parent) || parent === bead) continue;
         found.add(parent);
         queue.push(parent);
       }
     }
-    return [...found];
+    return found;
   };
   return {
     of: (bead) => {
-      const parents = above(bead);
+      const parents = [...above(bead)];
       // What is below a parent itself need not wait for what the parent waits for: that may be its sibling.
-      const inherited = parents.flatMap((parent) => blockers(parent).filter((id) => !above(beads.get(id) ?? parent).includes(parent)));
+      const inherited = parents.flatMap((parent) => blockers(parent).filter((id) => !above(beads.get(id) ?? parent).has(parent)));
       const below = (children.get(bead.id) ?? []).map(({ id }) => id).filter((id) => !blockers(beads.get(id) ?? bead).includes(bead.id));
       return [...new Set([...below, ...blockers(bead), ...inherited])].filter((id) => id !== bead.id);
     },
-    problemsOf: (bead) => blockers(bead).filter((id) => !beads.has(id)).map((id) => ({ line: bead.line, message: `depends on ${shown(id)}, which is not in this file` })),
+    problemsOf: (bead) => [...new Set(blockers(bead))].filter((id) => !beads.has(id)).map((id) => ({ line: bead.line, message: `depends on ${shown(id)}, which is not in this file` })),
   };
 }
 

@@ -17,6 +17,9 @@ export type Awaited =
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'elsewhere'; readonly name: string };
 
+/** A sentence names at most so many tasks. */
+const MAX_TOLD = 10;
+
 /** Tasks that know what they wait for, and what people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
   readonly tasks: readonly T[];
@@ -42,7 +45,7 @@ export function settleDependencies<T extends QueuedTask>(dependents: readonly De
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
-    if (missing.length > 0) warnings.push(`${name} depends on ${missing.join(', ')}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`);
+    if (missing.length > 0) warnings.push(`${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`);
     return { ...dependent, task: { ...task, dependsOn: ids, hold: task.hold ?? (missing.length > 0 ? 'dependency-unknown' : null) } };
   });
   const circles = findCircles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
@@ -65,6 +68,11 @@ export function settleDependencies<T extends QueuedTask>(dependents: readonly De
     }
     return { ids: [...ids], missing: [...missing], isSelf };
   }
+}
+
+/** Names for a sentence, the first ten of them. */
+export function namesOf(names: readonly string[]): string {
+  return names.length <= MAX_TOLD ? names.join(', ') : `${names.slice(0, MAX_TOLD).join(', ')} and ${String(names.length - MAX_TOLD)} more`;
 }
 
 function idOf(awaited: Awaited): TaskId {

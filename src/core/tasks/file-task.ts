@@ -11,6 +11,9 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
   beads: ['.beads/*.jsonl'],
 };
 
+/** Where done entries of `.ralph/prd.json` go. */
+export const prdArchivePath = '.ralph/prd_archive.json';
+
 /** A task as its file has it; `state` is what the file says. */
 export interface FileTask {
   readonly task: Task;

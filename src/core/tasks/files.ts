@@ -1,5 +1,5 @@
 import { parseBeads } from './beads.ts';
-import { taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
+import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 
@@ -11,13 +11,22 @@ export interface ReadTasks {
   readonly problems: readonly TaskProblem[];
 }
 
-/** Reads the tasks of some files (path → text): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
+/** Reads the tasks of some files (path → text; the archive beside a prd tells what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
 export function readTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
   const read = sources.map((source) => readSource(files, source));
   return {
     tasks: read.flatMap(({ tasks }) => tasks).sort(({ task: a }, { task: b }) => Number(a.optional) - Number(b.optional) || a.priority - b.priority),
     problems: read.flatMap(({ problems }) => problems),
   };
+}
+
+/** The same, and behind them what was archived: its entries are not gone. What is wrong with an archive is told when it is written. */
+export function readTaskFilesAndArchive(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
+  const { tasks, problems } = readTaskFiles(files, sources);
+  const archive = sources.includes('prd') ? files[prdArchivePath] : undefined;
+  if (archive === undefined) return { tasks, problems };
+  const listed = new Set(tasks.map(({ task }) => task.id));
+  return { tasks: [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))], problems };
 }
 
 const nothing: ReadTasks = { tasks: [], problems: [] };
@@ -27,5 +36,5 @@ function readSource(files: Readonly<Record<string, string>>, source: FileSource)
   // The first file found is the only one: an old copy beside it must not bring tasks back.
   const path = taskFilePaths[source].find((candidate) => Object.hasOwn(files, candidate));
   if (path === undefined) return nothing;
-  return (source === 'plan' ? parsePlan : parsePrd)(path, files[path] ?? '');
+  return source === 'plan' ? parsePlan(path, files[path] ?? '') : parsePrd(path, files[path] ?? '', files[prdArchivePath] ?? null);
 }

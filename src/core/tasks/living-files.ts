@@ -1,4 +1,5 @@
 import type { FileTask } from './file-task.ts';
+import { progressOf } from './queue.ts';
 import type { TaskId, TaskProgress } from './task.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -6,16 +7,20 @@ type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 /**
  * The tasks of files on a lane that goes on: its branch has the living document, but what is asked for, and how urgently,
  * is what the base says, and only where the base has an item ticked is it done whatever else is known.
- * What the agent added to its plan is a task of its own; what it added and ticked at once is a note.
+ * What the agent added to its plan is a task of its own; what it added and ticked at once is a note. What people took out of the
+ * base since the lane left it (at `fork`) is asked for no more, unless it is done. `lane`: null where the base has all that counts.
  */
-export function mergeFileTasks(base: readonly FileTask[], lane: readonly FileTask[], progress: ProgressById): readonly FileTask[] {
+export function mergeFileTasks(base: readonly FileTask[], lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null, progress: ProgressById): readonly FileTask[] {
   const ofBase = new Map(base.map((item) => [item.task.id, item]));
-  const ofLane = new Set(lane.map(({ task }) => task.id));
-  const living = lane.flatMap((item): readonly FileTask[] => {
-    const asked = ofBase.get(item.task.id);
+  const ofLane = new Set(lane?.now.map(({ task }) => task.id));
+  const askedOnce = new Set(lane?.fork.map(({ task }) => task.id));
+  const living = (lane?.now ?? []).flatMap((item): readonly FileTask[] => {
+    const { id } = item.task;
+    const asked = ofBase.get(id);
     if (asked !== undefined) return [{ task: { ...asked.task, source: item.task.source }, state: asked.state }];
-    const isNote = item.state === 'done' && !Object.hasOwn(progress, item.task.id);
-    return isNote ? [] : [{ ...item, state: 'todo' }];
+    const isNote = item.state === 'done' && !Object.hasOwn(progress, id);
+    const isTakenOut = askedOnce.has(id) && progressOf(progress, id).state !== 'done';
+    return isNote || isTakenOut ? [] : [{ ...item, state: 'todo' }];
   });
   return [...living, ...base.filter(({ task }) => !ofLane.has(task.id))];
 }

@@ -1,6 +1,7 @@
 import { parseChecklist, type ChecklistItem } from '../../markdown/checklist.ts';
 import { cleanText, cleanTitle } from './clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
+import { grouped } from './grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from './priority.ts';
 import { hashId } from './task-id.ts';
 import type { TaskId } from './task.ts';
@@ -105,13 +106,13 @@ function duplicates(items: readonly Item[]): readonly Problem[] {
 
 /** What each item waits for: the boxes nested in it, and what its text says (`depends on #12`, `depends on T3`). */
 function dependencies(items: readonly Item[]): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
-  const nested = Map.groupBy(items.filter(({ around }) => around.length > 0), ({ around }) => around.at(-1));
+  const nested = grouped(items.filter(({ around }) => around.length > 0), ({ around }) => around.at(-1));
   // Of several with the same name the first one has it.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
     const said = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
-    const names = said.names.map(normalName).filter((name) => families.has(familyOf(name)));
+    const names = [...new Set(said.names.map(normalName))].filter((name) => families.has(familyOf(name)));
     const all = [...(nested.get(item.id) ?? []).map(({ id }) => id), ...names.map((name) => ids.get(name) ?? `plan-${name}`), ...said.issues.map((number) => `issue-${number}`)];
     return {
       // A part cannot wait for the whole.

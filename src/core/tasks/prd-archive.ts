@@ -1,12 +1,11 @@
 import { appendChildren, applyEdits, childIndent, indentAt, keepChildren, layoutOf, rawOf, renderJson, transplant } from '../../json/edit.ts';
 import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../json/parse.ts';
-import type { TaskProblem } from './file-task.ts';
+import { prdArchivePath, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
 import { nameOf, prdLists, readPrd, type PrdEntry, type PrdList } from './prd-entries.ts';
 import type { TaskId } from './task.ts';
 
-/** Where done entries of `.ralph/prd.json` go. */
-export const prdArchivePath = '.ralph/prd_archive.json';
+export { prdArchivePath };
 
 /** Both files, anew. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
 export interface ArchivedPrd {

@@ -8,11 +8,12 @@ import type { TaskId, TaskProgress } from './task.ts';
 
 type State = TaskProgress['state'];
 
-/** The tasks of a prd.json, in the order of the file; `state` is what the file says. Any text is answered. */
-export function parsePrd(path: string, text: string): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
+/** The tasks of a prd.json, in the order of the file; `state` is what the file says. Nothing waits for what is done in its archive (null: there is none). Any text is answered. */
+export function parsePrd(path: string, text: string, archive: string | null = null): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const prd = readPrd(path, text);
   if (prd.kind === 'unreadable') return { tasks: [], problems: prd.problems };
   const idOfKey = idsByKey(prd.entries);
+  const archived = doneKeys(archive);
   const problems: TaskProblem[] = [...prd.problems];
   const note: Note = (node, message) => { problems.push({ file: path, ...prd.at(node), message }); };
   const tasks = prd.entries.map((entry) => ({
@@ -24,7 +25,7 @@ export function parsePrd(path: string, text: string): { readonly tasks: readonly
       source: { kind: 'prd' as const, path, key: cleanTitle(entry.key ?? '').text || hashId(entry.title) },
       comments: [],
       priority: priorityOf(entry.node, note),
-      dependsOn: dependenciesOf(entry.node, idOfKey, note),
+      dependsOn: dependenciesOf(entry.node, { idOfKey, archived }, note),
       optional: member(entry.node, 'optional')?.value === true,
       hold: null,
     },
@@ -51,6 +52,13 @@ export function dependencyKeys(entry: JsonNode, note: Note): readonly { readonly
       return [];
     });
   });
+}
+
+/** The entries' own ids of what an archive has as done. */
+function doneKeys(archive: string | null): ReadonlySet<string> {
+  const file = archive === null ? null : readPrd('', archive);
+  const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOf(entry, () => undefined) === 'done') : [];
+  return new Set(done.flatMap(({ key }) => key ?? []));
 }
 
 const states: Readonly<Record<string, State>> = {
@@ -95,13 +103,15 @@ function priorityOf(entry: JsonNode, note: Note): number {
 }
 
 /** What is not in the file stays: to work on the task without it would be wrong. */
-function dependenciesOf(entry: JsonNode, idOfKey: ReadonlyMap<string, TaskId>, note: Note): readonly TaskId[] {
-  const ids = dependencyKeys(entry, note).map(({ key, node }) => {
+function dependenciesOf(entry: JsonNode, { idOfKey, archived }: { readonly idOfKey: ReadonlyMap<string, TaskId>; readonly archived: ReadonlySet<string> }, note: Note): readonly TaskId[] {
+  const ids = new Map<string, TaskId>();
+  for (const { key, node } of dependencyKeys(entry, note)) {
     const id = idOfKey.get(key);
-    if (id === undefined) note(node, `depends on ${quoted(key)}, which is not in this file`);
-    return id ?? `prd-${safeKey(key)}`;
-  });
-  return [...new Set(ids)];
+    if (id === undefined && archived.has(key)) continue;
+    if (id === undefined && !ids.has(key)) note(node, `depends on ${quoted(key)}, which is not in this file`);
+    ids.set(key, id ?? `prd-${safeKey(key)}`);
+  }
+  return [...new Set(ids.values())];
 }
 
 /** Everything that tells the agent what to do. Each part is cleaned alone: what one leaves open must not swallow the next. */
