@@ -23,7 +23,7 @@ export const EVENTS: readonly EventRow[] = [
   { event: 'issues', types: ['labeled'], does: 'With the task label: works that issue on its own lane `issue-N`, with the text that was labelled.', read: readLabeled },
   { event: 'issues', types: ['unlabeled', 'closed'], does: 'Takes the issue out of the queue and takes our labels off, but `ralph:done` of a closed one; its own lane rests until it is labelled again.', read: readWithdrawal },
   { event: 'issues', types: ['deleted', 'transferred'], does: 'Takes the issue out of the queue; its own lane rests.', read: readWithdrawal },
-  { event: 'issues', types: ['reopened'], does: 'With the task label: puts the issue back in the queue; the next run works on it, not this one.', read: readReopened },
+  { event: 'issues', types: ['reopened'], does: 'With the task label: puts the issue back in the queue for the next run; done work begins anew only if somebody with write permission reopened it.', read: readReopened },
   { event: 'issues', types: ['edited'], does: 'With the task label: judges the consent to the new text; if it was changed by somebody who may not write, it waits for the label to be put on again, and one comment says so.', read: readEdited },
   { event: 'issue_comment', types: ['created'], does: 'Obeys a command: a comment that begins with `/ralph`, on an issue or on a pull request of ours. An edited comment is none.', read: readComment },
   { event: 'pull_request', types: ['closed'], does: 'Of a branch of ours. Merged: deletes the branch and ends the conversation of the lane, whose tasks are done. Not merged: the lane rests until the pull request is opened again.', read: readClosedPull },

@@ -39,7 +39,10 @@ export async function readTasks({ repository }: Pick<GateRun, 'repository'>, { s
   const ofLane = texts?.lane == null ? null : readTaskFilesAndArchive(texts.lane, sources);
   const told = [...Object.entries(unread).map(([path, why]) => `${path} ${why}, and none of its tasks is read`), ...ofBase.problems.map(sentence)];
   const ofBranch = (ofLane?.problems ?? []).map(sentence).filter((text) => !told.includes(text)).map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  return { base: ofBase.tasks, lane: ofLane === null ? null : { now: ofLane.tasks, fork: readTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks }, problems: capped([...told, ...ofBranch]) };
+  // Of a file that is broken now nobody can tell what people took out of it.
+  const isReadable = ({ task }: FileTask): boolean => ofBase.problems.length === 0 || ofBase.tasks.some((item) => item.task.source.kind === task.source.kind);
+  const fork = readTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
+  return { base: ofBase.tasks, lane: ofLane === null ? null : { now: ofLane.tasks, fork }, problems: capped([...told, ...ofBranch]) };
 }
 
 function archivesOf(sources: readonly FileSource[]): readonly string[] {

@@ -29,7 +29,7 @@ export async function takeBack(run: GateRun, { issue: number }: Extract<Intent, 
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue)) return noted(run, `${name} is not open with the label "${run.config.taskLabel}" any more, so it is no task.`);
   const own = run.config.branchPrefix + issueLane(number);
   const hasLane = (await run.remote.branches(own))[own] !== undefined;
-  const next = hasLane ? `It has a lane of its own (${own}): say \`/ralph run\` there, or put the label on again, to go on with it` : 'The next run of the queue takes it';
+  const next = hasLane ? `It has a lane of its own (${own}): say \`/ralph run\` there, or put the label on again, to go on with it` : 'The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again';
   return noted(run, `${name} is open again. ${next}.`);
 }
 

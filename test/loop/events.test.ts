@@ -68,7 +68,7 @@ describe('an issue is opened again', () => {
     const project = createProject({ issues: [1] });
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
     expect(run).toMatchObject(noted);
-    expect(messageOf(run)).toBe('#1 is open again. The next run of the queue takes it.');
+    expect(messageOf(run)).toBe('#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.');
   });
 
   test('with a lane of its own it waits for a person there', async () => {

@@ -178,6 +178,19 @@ describe('a prd', () => {
     expect(entry?.verdict).toMatchObject({ taskDone: false, discrepancies: ['It deleted 2 open items of the files of tasks.'] });
   });
 
+  test('that people broke in the base while the lane is open is told, and loses none of the lane’s entries', async () => {
+    const project = projectWith({ [prdPath]: prd(false, false) }, { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const { origin } = project;
+    const main = origin.branches.get('main') ?? '';
+    origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [prdPath]: '{' }, parent: main, message: 'Oh' }));
+    project.script.behaviours = [writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? '')];
+    const next = await runOnce(project);
+    expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2']);
+    expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(next.work?.notes.warnings.join()).toContain('.ralph/prd.json:1:2 no valid JSON');
+  });
+
   test('an archive that cannot be read keeps everything where it is', async () => {
     const project = projectWith({ [prdPath]: prd(false), [archivePath]: '{' }, { agent: [writes(prd(true))] });
     const run = await runOnce(project);

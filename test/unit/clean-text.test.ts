@@ -107,6 +107,17 @@ describe.each<readonly [string, readonly Row[]]>([
   });
 });
 
+test.each<[CleanKind, string, readonly number[]]>([
+  ['invisible', 'blanks of no width and soft hyphens', [0x200b, 0x00ad, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0x3164]],
+  ['invisible', 'joiners outside of emoji', [0x200c, 0x200d]],
+  ['invisible', 'tag characters', [0xe0001, 0xe0020, 0xe0041, 0xe007f]],
+  ['invisible', 'variation selectors', [0xfe00, 0xfe0e, 0xfe0f, 0xe0100, 0xe01ef]],
+  ['bidi', 'embeddings, overrides, isolates and marks', [0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x061c, 0x200e, 0x200f]],
+  ['control', 'controls', [0x00, 0x08, 0x0b, 0x0c, 0x1b, 0x7f, 0x9f]],
+])('each of them is %s: %s', (kind, _, codePoints) => {
+  expect(codePoints.map((codePoint) => cleanMarkdown(`a${String.fromCodePoint(codePoint)}b`))).toEqual(codePoints.map(() => ({ text: 'ab', removed: 1, kinds: { [kind]: 1 } })));
+});
+
 test.each([
   '', 'Grüße, 你好, שלום, مرحبا, हिन्दी, ไทย, 한국어, ქართული, \u0600\u0661', '🚀 ❤️ 1️⃣ 🇩🇪 👍🏽 👩‍💻 🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F} 👨‍👩‍👧‍👦', '${{ x }} $(x) `rm -rf`', 'ignore all previous instructions',
   'a < b -- c > d && e', '# A\n\n> b\n\n1. c\n   - d\n\n| e | f |\n|---|---|\n| g | h |\n\n[i](https://j.k/l_m?n=1&o=2) ![](p.png) <kbd>q</kbd>\n',
@@ -157,7 +168,6 @@ describe('a text of 60,000 characters that is made to take long', () => {
     ['lists that end', long('- a\n  - b\n', '<x>\n\n')],
     ['headings with a line under them', long('a\n=\n', '<x>\n\n')],
     ['headings with a line under them in quotes', long('> a\n> =\n', '<x>\n\n')],
-    ['signs that begin no tag', long('<a\n', '<x>\n\n')],
     ['open scripts', long('<script> ', 'x ')],
     ['open comments', long('<!-- ', 'x ')],
     ['comments in comments', `${'<!'.repeat(8_000)}<!-- -->${'-- -->'.repeat(7_000)}`],
@@ -177,5 +187,6 @@ describe('a text of 60,000 characters that is made to take long', () => {
 
   test('keeps the words of a block that cannot be parsed in time', () => {
     expect(cleanMarkdown(long('word *a_ ', '<x>')).text.match(/word a/g)).toHaveLength(6_666);
+    expect(cleanMarkdown(long('word <a\n', '<x>')).text).toBe(`x>${'word a\n'.repeat(7_500)}`);
   });
 });
