@@ -7,7 +7,8 @@ import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from './cli/imp
 import { agentEnvironment, secretValues } from './config/agent-environment.ts';
 import { createRedactor } from './core/redact.ts';
 import { maxListBytes, type FoundTask } from './core/tasks/requirements.ts';
-import type { Issue, Log } from './ports.ts';
+import type { Issue } from './ports/forge.ts';
+import type { Log } from './ports/machine.ts';
 import { UserError } from './user-error.ts';
 
 const now = (): number => Date.now();

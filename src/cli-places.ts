@@ -7,7 +7,7 @@ import type { OpenPlaces, StatePlace } from './cli/state-places.ts';
 import type { Lease } from './core/lease.ts';
 import { createGit, lastWords, type Git } from './git/git.ts';
 import { createRefCells } from './git/ref-cells.ts';
-import type { CellStore } from './ports.ts';
+import type { CellStore } from './ports/state.ts';
 import { createBudgetStore } from './state/budget-store.ts';
 import { createDirectoryCells } from './state/directory-cells.ts';
 import { createGuardedStore } from './state/guarded-store.ts';

@@ -2,7 +2,7 @@ import type { Outcome } from './core/outcome.ts';
 import type { LaneId } from './core/state.ts';
 import { letGo } from './gate/claim.ts';
 import type { Work } from './loop/work.ts';
-import type { Released } from './ports.ts';
+import type { Released } from './ports/state.ts';
 import { publish, type Published } from './publish/publish.ts';
 import { reportOfWork } from './publish/report-of.ts';
 import { within } from './publish/within.ts';

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import { createOutputReader } from '../core/analysis/reader.ts';
 import type { AgentEnd } from '../core/evidence.ts';
-import type { Agent, AgentCall, AgentRun, Log } from '../ports.ts';
+import type { Agent, AgentCall, AgentRun } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
 import { runBounded } from './bounded-process.ts';
 import type { ProcessEnd } from './bounded-process.ts';
 import { claudeArguments, claudeEnvironment } from './claude-command.ts';

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Verification } from '../core/evidence.ts';
-import type { Log, Verifier } from '../ports.ts';
+import type { Verifier } from '../ports/agent.ts';
+import type { Log } from '../ports/machine.ts';
 import { UserError } from '../user-error.ts';
 import { runBounded } from './bounded-process.ts';
 import type { ProcessEnd } from './bounded-process.ts';

@@ -3,7 +3,7 @@ import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../core/lease.
 import { applyOrders, openOrders, type Order } from '../core/orders.ts';
 import { mapTexts } from '../core/redact.ts';
 import { initialState, parseStateAt, type LaneId, type LaneState } from '../core/state.ts';
-import type { ReadBudget } from '../ports.ts';
+import type { ReadBudget } from '../ports/state.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from './plain-line.ts';
 import type { StatePlace } from './state-places.ts';

@@ -1,4 +1,4 @@
-import type { BudgetStore, StateStore } from '../ports.ts';
+import type { BudgetStore, StateStore } from '../ports/state.ts';
 
 /** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {

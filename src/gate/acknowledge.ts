@@ -1,7 +1,7 @@
 import { definitionOf, labelChange } from '../core/labels.ts';
 import { nextTask } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { Forge } from '../ports.ts';
+import type { Forge } from '../ports/forge.ts';
 import type { Intake } from './intake.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;

@@ -1,7 +1,7 @@
 import { accountsThatMatter, judgeConsent, type Consent } from '../core/consent.ts';
 import type { LaneState } from '../core/state.ts';
 import { taskIdOfIssue } from '../core/tasks/task.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import type { ApprovalNotice } from './intake.ts';
 import { hashOfText } from './tasks.ts';

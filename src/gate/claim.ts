@@ -6,7 +6,8 @@ import type { Policy } from '../core/policy.ts';
 import type { LaneId } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
 import type { TaskId } from '../core/tasks/task.ts';
-import type { BudgetStore, Clock, Released, StateStore } from '../ports.ts';
+import type { Clock } from '../ports/machine.ts';
+import type { BudgetStore, Released, StateStore } from '../ports/state.ts';
 import { UserError } from '../user-error.ts';
 
 /** What a run needs to hold a lane. `budget` is null where nothing is kept for the whole repository. */

@@ -1,5 +1,5 @@
 import type { TaskComment } from '../core/tasks/task.ts';
-import type { Account, IssueComment } from '../ports.ts';
+import type { Account, IssueComment } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import { OWN_COMMENT_MARKER } from './intent.ts';
 import { trusts } from './trust.ts';

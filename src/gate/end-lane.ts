@@ -1,5 +1,5 @@
 import { QUEUE, type LaneId, type LaneState } from '../core/state.ts';
-import type { BranchDeleted } from '../ports.ts';
+import type { BranchDeleted } from '../ports/repository.ts';
 import type { GateRun } from './gate-run.ts';
 import type { Intake } from './intake.ts';
 import type { ClosedPullRequest, Intent } from './intent.ts';

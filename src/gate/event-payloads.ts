@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { COMMANDS, nearestCommand, readCommand, type Command } from '../core/command.ts';
-import type { Account } from '../ports.ts';
+import type { Account } from '../ports/forge.ts';
 import { UserError } from '../user-error.ts';
 import { OWN_COMMENT_MARKER, type EventInputs, type Intent } from './intent.ts';
 

@@ -1,5 +1,5 @@
 import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
-import type { FileTexts } from '../ports.ts';
+import type { FileTexts } from '../ports/repository.ts';
 import type { GateRun } from './gate-run.ts';
 
 /** Files of tasks that the checkout has, as the job made it. */

@@ -4,7 +4,8 @@ import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/lease.ts';
 import type { LaneId, LaneState } from '../core/state.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { LaneStart, OpenedLane, PullRequest } from '../ports.ts';
+import type { PullRequest } from '../ports/forge.ts';
+import type { LaneStart, OpenedLane } from '../ports/repository.ts';
 
 /** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
 export type Intake =

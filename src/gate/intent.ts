@@ -1,5 +1,5 @@
 import type { Command } from '../core/command.ts';
-import type { Account } from '../ports.ts';
+import type { Account } from '../ports/forge.ts';
 
 /** What an event asks for. */
 export type Intent =

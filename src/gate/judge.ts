@@ -3,7 +3,7 @@ import type { Consent } from '../core/consent.ts';
 import { noted, type LaneState } from '../core/state.ts';
 import { inOrderOfWork, progressOf, withinReach } from '../core/tasks/queue.ts';
 import { taskIdOfIssue, type Task, type TaskHold, type TaskId } from '../core/tasks/task.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import { judgeIssues, noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from './approvals.ts';
 import type { ApprovalNotice } from './intake.ts';

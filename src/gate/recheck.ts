@@ -1,7 +1,7 @@
 import { issueLane, QUEUE, type LaneState } from '../core/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import { taskIdOfIssue } from '../core/tasks/task.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
 import { endIntake, type Intake } from './intake.ts';

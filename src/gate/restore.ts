@@ -4,7 +4,7 @@ import { applyOrders, subjectOf, type Order } from '../core/orders.ts';
 import { initialState, parseStateAt, probeState, type LaneId, type LaneState } from '../core/state.ts';
 import type { Windows } from '../core/stored-windows.ts';
 import type { TaskId, TaskProgress } from '../core/tasks/task.ts';
-import type { ReadBudget, RestoredState } from '../ports.ts';
+import type { ReadBudget, RestoredState } from '../ports/state.ts';
 import { UserError } from '../user-error.ts';
 import type { Holder } from './claim.ts';
 

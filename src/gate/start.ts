@@ -1,4 +1,5 @@
-import type { Forge, LaneStart, PullRequest } from '../ports.ts';
+import type { Forge, PullRequest } from '../ports/forge.ts';
+import type { LaneStart } from '../ports/repository.ts';
 
 /** Where a lane's branch begins this time. */
 export interface FoundStart {

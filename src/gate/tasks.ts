@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cap, flatten } from '../core/plain-text.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from '../core/tasks/priority.ts';
 import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskHold } from '../core/tasks/task.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 
 /** Title and body of an issue, as GitHub has them. */
 export type IssueText = Pick<Issue, 'title' | 'body'>;

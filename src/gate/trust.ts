@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import type { Account, Forge, Permission } from '../ports.ts';
+import type { Account, Forge, Permission } from '../ports/forge.ts';
 
 /** Permissions with which somebody's label, command, edit or comment counts. */
 const WRITERS: readonly Permission[] = ['admin', 'maintain', 'write'];

@@ -1,6 +1,6 @@
 import { issuesToAskAbout, namesOf, settleDependencies, type Awaited, type DependentTask, type SettledTasks } from '../core/tasks/dependencies.ts';
 import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../core/tasks/task.ts';
-import type { Dependency, Issue } from '../ports.ts';
+import type { Dependency, Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 
 /** GitHub's own dependencies are asked for one by one. */

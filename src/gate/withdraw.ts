@@ -1,6 +1,6 @@
 import { definitionOf, labelChange, type LifecycleLabel } from '../core/labels.ts';
 import { issueLane } from '../core/state.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../user-error.ts';
 import type { GateRun } from './gate-run.ts';
 import { endIntake, type Intake } from './intake.ts';

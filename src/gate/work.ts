@@ -1,5 +1,5 @@
 import { issueLane, QUEUE } from '../core/state.ts';
-import type { Issue } from '../ports.ts';
+import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../user-error.ts';
 import { admit } from './admit.ts';
 import { refuse } from './answering.ts';

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
-import type { Repository, TreeChange } from '../ports.ts';
+import type { Repository, TreeChange } from '../ports/repository.ts';
 import { UserError } from '../user-error.ts';
 import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';

@@ -1,5 +1,5 @@
 import type { ObjectId } from '../core/evidence.ts';
-import type { CommittedIteration, IterationCommit, Withheld } from '../ports.ts';
+import type { CommittedIteration, IterationCommit, Withheld } from '../ports/repository.ts';
 import type { Git } from './git.ts';
 import type { Inspection } from './inspection.ts';
 import { changesBetween, changesOfCommits, eachObject, sizesOf, treeWith } from './objects.ts';

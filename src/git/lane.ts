@@ -1,5 +1,5 @@
 import type { ObjectId } from '../core/evidence.ts';
-import type { LaneStart, OpenedLane } from '../ports.ts';
+import type { LaneStart, OpenedLane } from '../ports/repository.ts';
 import { UserError } from '../user-error.ts';
 import { lastWords } from './git.ts';
 import { treeOf } from './objects.ts';

@@ -3,7 +3,7 @@ import { access, mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { ObjectId } from '../core/evidence.ts';
-import type { CellRead } from '../ports.ts';
+import type { CellRead } from '../ports/state.ts';
 import type { Git } from './git.ts';
 
 /** A stored text is at most this long, in bytes; the largest that is ever written is a record of 160 Ki characters. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../core/evidence.ts';
-import type { BranchDeleted, Log, PushResult, Remote } from '../ports.ts';
+import type { Log } from '../ports/machine.ts';
+import type { BranchDeleted, PushResult, Remote } from '../ports/repository.ts';
 import { UserError } from '../user-error.ts';
 import { withBareRepository } from './bare-repository.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from './git.ts';

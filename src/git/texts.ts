@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { ObjectId } from '../core/evidence.ts';
-import type { FileTexts } from '../ports.ts';
+import type { FileTexts } from '../ports/repository.ts';
 import type { Git } from './git.ts';
 import { eachObject, sizesOf } from './objects.ts';
 import { matcher } from './protected-paths.ts';

@@ -1,4 +1,4 @@
-import type { Account, Forge, Permission } from '../ports.ts';
+import type { Account, Forge, Permission } from '../ports/forge.ts';
 import type { Client } from './client.ts';
 import { statusOf } from './errors.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Forge } from '../ports.ts';
+import type { Forge } from '../ports/forge.ts';
 import { usualPace, type Client, type ForgeOptions, type Octokit } from './client.ts';
 import { statusOf } from './errors.ts';
 

@@ -1,5 +1,6 @@
 import type { getOctokitOptions, GitHub } from '@actions/github/lib/utils';
-import type { Log, RequestsSent } from '../ports.ts';
+import type { RequestsSent } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
 import { UserError } from '../user-error.ts';
 import { explain, type Purpose } from './errors.ts';
 

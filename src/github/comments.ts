@@ -1,4 +1,4 @@
-import type { Forge } from '../ports.ts';
+import type { Forge } from '../ports/forge.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';

@@ -1,4 +1,5 @@
-import type { Dependency, Forge, Log } from '../ports.ts';
+import type { Dependency, Forge } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, statusOf } from './errors.ts';
 import { askAboutIssues, type IssueQuestion } from './issue-queries.ts';

@@ -1,4 +1,4 @@
-import type { Forge } from '../ports.ts';
+import type { Forge } from '../ports/forge.ts';
 import { createAccounts } from './accounts.ts';
 import { createCaches } from './caches.ts';
 import { createClient, type ForgeOptions } from './client.ts';

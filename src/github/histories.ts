@@ -1,4 +1,4 @@
-import type { Forge, IssueComment, IssueHistory } from '../ports.ts';
+import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
 import { accountFragment, toAccount, type Actor } from './accounts.ts';
 import type { Client } from './client.ts';
 import { askAboutIssues, type IssueQuestion } from './issue-queries.ts';

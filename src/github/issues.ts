@@ -1,4 +1,5 @@
-import type { Forge, Issue, Log } from '../ports.ts';
+import type { Forge, Issue } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone } from './errors.ts';
 import type { KnownLabels } from './labels.ts';

@@ -1,4 +1,5 @@
-import type { Forge, LabelDefinition, Log } from '../ports.ts';
+import type { Forge, LabelDefinition } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isGone, isInvalid, statusOf } from './errors.ts';
 

@@ -1,4 +1,5 @@
-import type { Forge, Log, PullRequest } from '../ports.ts';
+import type { Forge, PullRequest } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';

@@ -9,7 +9,8 @@ import type { LaneState } from '../core/state.ts';
 import type { FileTask } from '../core/tasks/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { AgentRun, OpenedLane } from '../ports.ts';
+import type { AgentRun } from '../ports/agent.ts';
+import type { OpenedLane } from '../ports/repository.ts';
 import type { LoopRun } from './loop-run.ts';
 import type { Work } from './work.ts';
 

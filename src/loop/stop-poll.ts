@@ -1,6 +1,6 @@
 import { stoppedBy } from '../core/orders.ts';
 import type { LaneState } from '../core/state.ts';
-import type { OrdersNow } from '../ports.ts';
+import type { OrdersNow } from '../ports/state.ts';
 import type { LoopRun } from './loop-run.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */

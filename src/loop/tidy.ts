@@ -1,7 +1,7 @@
 import { compactLearnings } from '../core/learnings.ts';
 import type { FileTask } from '../core/tasks/file-task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
-import type { CommittedIteration, FileTexts } from '../ports.ts';
+import type { CommittedIteration, FileTexts } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopRun } from './loop-run.ts';
 import type { Work } from './work.ts';

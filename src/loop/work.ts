@@ -4,7 +4,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/state.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Lane, Notes } from '../gate/intake.ts';
-import type { Withheld } from '../ports.ts';
+import type { Withheld } from '../ports/repository.ts';
 
 /** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {

@@ -1,4 +1,7 @@
-import type { BudgetStore, Clock, Forge, Log, Remote, StateStore } from '../ports.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import type { Remote } from '../ports/repository.ts';
+import type { BudgetStore, StateStore } from '../ports/state.ts';
 import type { ReportFrame } from './report-of.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */

@@ -6,7 +6,7 @@ import { mapTexts } from '../core/redact.ts';
 import { callsRemaining } from '../core/windows.ts';
 import type { Intake } from '../gate/intake.ts';
 import type { Work } from '../loop/work.ts';
-import type { PullRequest } from '../ports.ts';
+import type { PullRequest } from '../ports/forge.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/status-json.ts';
 import { reportWithoutLane, type RunReport, type SavedReport } from '../report/run-report.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';

@@ -1,5 +1,5 @@
 import * as core from '@actions/core';
-import type { Log } from '../ports.ts';
+import type { Log } from '../ports/machine.ts';
 
 /** The job log. Whatever is written through it is redacted and cannot issue workflow commands. */
 export function createLog(redact: (text: string) => string): Log {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import type { FileTexts, WorkFiles } from '../ports.ts';
+import type { FileTexts, WorkFiles } from '../ports/repository.ts';
 
 /**
  * Reads a text file of the checkout, at most its last `maxBytes`; null when there is none.

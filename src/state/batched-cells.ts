@@ -1,4 +1,4 @@
-import type { CellName, CellRead, CellStore } from '../ports.ts';
+import type { CellName, CellRead, CellStore } from '../ports/state.ts';
 
 /** The same cells, where texts that are asked for at the same moment are read at once: a run needs its lane and the budget together. */
 export function batchReads(cells: CellStore): CellStore {

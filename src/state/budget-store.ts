@@ -1,5 +1,5 @@
 import { emptyBudget, parseBudget, serializeBudget, type Budget } from '../core/budget.ts';
-import type { BudgetStore, CellHead, CellStore, ReadBudget } from '../ports.ts';
+import type { BudgetStore, CellHead, CellStore, ReadBudget } from '../ports/state.ts';
 
 /** No lane is called so: lanes are `queue` and `issue-N`. */
 const BUDGET = 'budget';

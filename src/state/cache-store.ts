@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/cache-keys.ts';
 import type { LaneId } from '../core/state.ts';
-import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports.ts';
+import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports/state.ts';
 import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, stateFolderName } from './cache-protocol.ts';

@@ -2,7 +2,7 @@ import { claimRecord, emptyRecord, orderRecord, parseRecord, releaseRecord, save
 import type { Lease } from '../core/lease.ts';
 import type { OrderGiven } from '../core/orders.ts';
 import type { LaneId } from '../core/state.ts';
-import type { CellHead, CellStore, Claimed, Ordered, OrdersNow, Released, StateCopy } from '../ports.ts';
+import type { CellHead, CellStore, Claimed, Ordered, OrdersNow, Released, StateCopy } from '../ports/state.ts';
 
 /** Lanes' records in compare-and-swap cells: one run at a time works on a lane, and nobody's order is lost. */
 export interface GuardedStore {

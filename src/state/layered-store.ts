@@ -1,5 +1,5 @@
 import { parseState, type LaneId, type LaneState, type ParsedState } from '../core/state.ts';
-import type { Claimed, CopyStore, Ordered, OrdersNow, Released, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports.ts';
+import type { Claimed, CopyStore, Ordered, OrdersNow, Released, RestoredCopy, RestoredState, SavedState, StateCopy, StateStore } from '../ports/state.ts';
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
 
 /** A guarded store that decides, and copies that also carry session folders. Each may be absent, but not both. */

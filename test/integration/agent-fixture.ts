@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClaudeAgent } from '../../src/agents/claude.ts';
 import type { AgentCommand } from '../../src/agents/claude.ts';
-import type { Agent, AgentCall, Log } from '../../src/ports.ts';
+import type { Agent, AgentCall } from '../../src/ports/agent.ts';
+import type { Log } from '../../src/ports/machine.ts';
 
 /** A machine of its own: HOME, a git repository to work in, and an environment that inherits nothing but the PATH. */
 export interface Machine {

@@ -4,7 +4,7 @@ import { TOOL_CACHE } from '../../sandbox/sandbox.ts';
 import { startScriptedModel } from '../../sandbox/scripted-model.ts';
 import type { Script, ScriptedModel } from '../../sandbox/scripted-model.ts';
 import { installClaude } from '../../src/agents/install.ts';
-import type { AgentRun } from '../../src/ports.ts';
+import type { AgentRun } from '../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import type { AgentUnderTest, Machine } from './agent-fixture.ts';
 

@@ -10,7 +10,9 @@ import { createRepository } from '../../src/git/checkout.ts';
 import type { PublishingRules } from '../../src/git/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../src/git/remote.ts';
 import { createRefCells, type RefCellsOptions } from '../../src/git/ref-cells.ts';
-import type { CellStore, IterationCommit, Log, Remote, Repository } from '../../src/ports.ts';
+import type { Log } from '../../src/ports/machine.ts';
+import type { IterationCommit, Remote, Repository } from '../../src/ports/repository.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { createSecretScanner } from '../../src/secrets/scanner.ts';
 
 export const token = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';

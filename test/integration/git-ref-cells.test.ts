@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { startGitRemote, type GitRemote } from '../../sandbox/git-remote.ts';
 import type { RefCellsOptions } from '../../src/git/ref-cells.ts';
 import { explainStateRefusal } from '../../src/git/ref-refusal.ts';
-import type { CellRead, CellStore, CellWritten } from '../../src/ports.ts';
+import type { CellRead, CellStore, CellWritten } from '../../src/ports/state.ts';
 import { openCells, readOnlyToken, runGit, startWay, token, type Passage } from './git-fixture.ts';
 
 /** A git server, and as many machines as a test wants. */

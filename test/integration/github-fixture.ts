@@ -2,7 +2,8 @@ import { expect } from 'vitest';
 import type { TokenIdentity } from '../../sandbox/github/route.ts';
 import type { CacheShelf } from '../../sandbox/github/state.ts';
 import { type GitHub, startGitHub } from '../../sandbox/github/server.ts';
-import type { Forge, Log } from '../../src/ports.ts';
+import type { Forge } from '../../src/ports/forge.ts';
+import type { Log } from '../../src/ports/machine.ts';
 import { createForge } from '../../src/github/forge.ts';
 import { UserError } from '../../src/user-error.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { closeIssue, deleteIssue, editComment, editIssue, labelIssue, minimizeComment, reopenIssue, transferIssue, unlabelIssue } from '../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../sandbox/github/state.ts';
-import type { IssueHistory } from '../../src/ports.ts';
+import type { IssueHistory } from '../../src/ports/forge.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const issue = { title: 'Add a greeting', body: 'Say hello.', labels: [], author: 'stranger' };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FaultEffect } from '../../sandbox/github/faults.ts';
 import type { TokenIdentity } from '../../sandbox/github/route.ts';
 import { addIssue } from '../../sandbox/github/state.ts';
-import type { Forge } from '../../src/ports.ts';
+import type { Forge } from '../../src/ports/forge.ts';
 import { createForge } from '../../src/github/forge.ts';
 import { now, openForge, refusedWith, token } from './github-fixture.ts';
 

@@ -1,4 +1,4 @@
-import type { CopyStore, StateCopy } from '../../src/ports.ts';
+import type { CopyStore, StateCopy } from '../../src/ports/state.ts';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

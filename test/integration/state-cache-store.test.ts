@@ -6,7 +6,7 @@ import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../sandbox/cache-service.ts';
-import type { CopyStore } from '../../src/ports.ts';
+import type { CopyStore } from '../../src/ports/state.ts';
 import { cacheFixture, copyOf, patientMs, runEnvironment, shortMs, workerCommand } from './state-cache-fixture.ts';
 
 interface FaultCase {

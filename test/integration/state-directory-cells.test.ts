@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import type { CellStore } from '../../src/ports.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { createDirectoryCells, type DirectoryCellsOptions } from '../../src/state/directory-cells.ts';
 
 const run = promisify(execFile);

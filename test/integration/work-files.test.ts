@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { WorkFiles } from '../../src/ports.ts';
+import type { WorkFiles } from '../../src/ports/repository.ts';
 import { createWorkFiles } from '../../src/runner/workspace-files.ts';
 
 const prd = '.ralph/prd.json';

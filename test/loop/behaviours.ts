@@ -1,6 +1,6 @@
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../src/core/evidence.ts';
-import type { Agent, AgentCall, AgentRun } from '../../src/ports.ts';
+import type { Agent, AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import { analysis, minute } from '../unit/core-fixtures.ts';
 import type { Checkout, FakeClock } from './in-memory.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Account, IssueComment } from '../../src/ports.ts';
+import type { Account, IssueComment } from '../../src/ports/forge.ts';
 import { minute } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker } from './behaviours.ts';
 import { before, comment, edited, on, person } from './people.ts';

@@ -1,4 +1,4 @@
-import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../../src/ports.ts';
+import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../../src/ports/state.ts';
 
 /** What all machines share: the texts, and how often one was written. */
 export interface CellPlace {

@@ -1,4 +1,4 @@
-import type { CellName, CellRead, CellStore, CellWritten, CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../../src/ports.ts';
+import type { CellName, CellRead, CellStore, CellWritten, CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../../src/ports/state.ts';
 import { createCellPlace, createCells } from './in-memory-cells.ts';
 
 /** What is kept of a project between its runs: its refs, and the entries of its cache. */

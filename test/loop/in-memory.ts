@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Account, Clock, Dependency, Forge, Issue, IssueComment, IssueHistory, Log, OpenedLane, Permission, PullRequest, PushResult, Remote, Repository, WorkFiles } from '../../src/ports.ts';
+import type { Account, Dependency, Forge, Issue, IssueComment, IssueHistory, Permission, PullRequest } from '../../src/ports/forge.ts';
+import type { Clock, Log } from '../../src/ports/machine.ts';
+import type { OpenedLane, PushResult, Remote, Repository, WorkFiles } from '../../src/ports/repository.ts';
 
 /** A work tree: content by path. */
 export type Files = Readonly<Record<string, string>>;

@@ -1,6 +1,7 @@
 import type { Config, RunContext } from '../../src/config/config.ts';
 import { leaseMs } from '../../src/core/lease.ts';
-import type { Agent, Clock } from '../../src/ports.ts';
+import type { Agent } from '../../src/ports/agent.ts';
+import type { Clock } from '../../src/ports/machine.ts';
 import type { Connections } from '../../src/river.ts';
 import type { RunRecord } from '../../src/run-record.ts';
 import { createBudgetStore } from '../../src/state/budget-store.ts';

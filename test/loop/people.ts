@@ -1,4 +1,4 @@
-import type { Account, IssueComment, IssueHistory } from '../../src/ports.ts';
+import type { Account, IssueComment, IssueHistory } from '../../src/ports/forge.ts';
 import { noon } from '../unit/core-fixtures.ts';
 import type { FakeForge } from './in-memory.ts';
 import type { Event } from './river.ts';

@@ -1,4 +1,4 @@
-import type { Verifier } from '../../src/ports.ts';
+import type { Verifier } from '../../src/ports/agent.ts';
 import type { AgentScript } from './behaviours.ts';
 import type { Kept } from './in-memory-state.ts';
 import type { FakeClock, FakeForge, FakeRemote, Origin } from './in-memory.ts';

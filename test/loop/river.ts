@@ -9,7 +9,10 @@ import { emptyRecord, parseRecord, serializeRecord } from '../../src/core/lane-r
 import { parseState, serializeState, type LaneState } from '../../src/core/state.ts';
 import { finishRun } from '../../src/finish.ts';
 import type { Work } from '../../src/loop/work.ts';
-import type { Issue, Log, StateCopy, Verifier } from '../../src/ports.ts';
+import type { Verifier } from '../../src/ports/agent.ts';
+import type { Issue } from '../../src/ports/forge.ts';
+import type { Log } from '../../src/ports/machine.ts';
+import type { StateCopy } from '../../src/ports/state.ts';
 import type { PublishRun } from '../../src/publish/publish-run.ts';
 import type { RunReport } from '../../src/report/run-report.ts';
 import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../src/river.ts';

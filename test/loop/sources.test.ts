@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Dependency, Issue } from '../../src/ports.ts';
+import type { Dependency, Issue } from '../../src/ports/forge.ts';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
 import { addCommit, type Checkout, type Files } from './in-memory.ts';

@@ -3,7 +3,7 @@ import { orderRecord, parseRecord, serializeRecord } from '../../src/core/lane-r
 import type { OrderKind } from '../../src/core/orders.ts';
 import { initialState } from '../../src/core/state.ts';
 import { createStopPoll } from '../../src/loop/stop-poll.ts';
-import type { OrdersNow } from '../../src/ports.ts';
+import type { OrdersNow } from '../../src/ports/state.ts';
 import { noon } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
 import { createLog } from './in-memory.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initialState, serializeState, type LaneState } from '../../src/core/state.ts';
-import type { CellName, CellStore } from '../../src/ports.ts';
+import type { CellName, CellStore } from '../../src/ports/state.ts';
 import { createDirectoryCells } from '../../src/state/directory-cells.ts';
 import { createCellPlace, createCells } from '../loop/in-memory-cells.ts';
 import { noon } from './core-fixtures.ts';

@@ -3,7 +3,7 @@ import { emptyBudget, serializeBudget, type Budget } from '../../src/core/budget
 import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../src/core/lane-record.ts';
 import type { Lease } from '../../src/core/lease.ts';
 import { initialState, serializeState, type LaneState } from '../../src/core/state.ts';
-import type { CellStore } from '../../src/ports.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { createBudgetStore } from '../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../src/state/layered-store.ts';

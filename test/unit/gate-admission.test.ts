@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Permission } from '../../src/ports.ts';
+import type { Permission } from '../../src/ports/forge.ts';
 import { finisher } from '../loop/behaviours.ts';
 import { addIssue, commented, createProject, labeled, runOnce, type Event, type Run } from '../loop/river.ts';
 import type { Project } from '../loop/project.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hashOfText, taskOfIssue, tasksOfIssues, withText } from '../../src/gate/tasks.ts';
-import type { Issue } from '../../src/ports.ts';
+import type { Issue } from '../../src/ports/forge.ts';
 
 const issue = (change: Partial<Issue> = {}): Issue => ({ number: 4, title: 'Title', body: 'Body', url: 'https://github.test/4', labels: ['ralph'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0, ...change });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CellStore } from '../../src/ports.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { batchReads } from '../../src/state/batched-cells.ts';
 
 function recording(): { readonly cells: CellStore; readonly asked: (readonly string[])[] } {

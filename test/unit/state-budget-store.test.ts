@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleBudget, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
-import type { CellStore } from '../../src/ports.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { createBudgetStore } from '../../src/state/budget-store.ts';
 import { withFaults } from '../loop/in-memory-cells.ts';
 import { places, put, textOf } from './cell-fixtures.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../src/core/lane-record.ts';
 import type { OrderGiven } from '../../src/core/orders.ts';
-import type { CellStore } from '../../src/ports.ts';
+import type { CellStore } from '../../src/ports/state.ts';
 import { createGuardedStore } from '../../src/state/guarded-store.ts';
 import { withFaults } from '../loop/in-memory-cells.ts';
 import { copyOf, places, put, textOf } from './cell-fixtures.ts';

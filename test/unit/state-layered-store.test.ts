@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../src/core/lane-record.ts';
 import { parseState, serializeState, type Session } from '../../src/core/state.ts';
-import type { CopyStore, RestoredCopy, StateCopy } from '../../src/ports.ts';
+import type { CopyStore, RestoredCopy, StateCopy } from '../../src/ports/state.ts';
 import { createGuardedStore } from '../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../src/state/layered-store.ts';
 import { withFaults } from '../loop/in-memory-cells.ts';

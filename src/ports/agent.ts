@@ -1,0 +1,42 @@
+import type { Analysis } from '../core/analysis/analysis.ts';
+import type { AgentEnd, Verification } from '../core/evidence.ts';
+
+/** One agent call. `signal` aborts it: the whole process tree is ended before `call` settles. */
+export interface AgentCall {
+  readonly prompt: string;
+  readonly resume: string | null;
+  readonly timeoutMs: number;
+  /** Which clock `timeoutMs` was cut from. */
+  readonly timeoutOf: 'call' | 'run';
+  /** What the run may still spend in US dollars; null = no limit. */
+  readonly budgetUsd: number | null;
+  readonly signal: AbortSignal;
+}
+
+/** What came of a call. Never throws for what the agent did; only for a CLI that cannot be started. */
+export interface AgentRun {
+  readonly analysis: Analysis;
+  readonly end: AgentEnd;
+  readonly outputChars: number;
+  /** Whether the final message ends in a status block that a code fence makes void. */
+  readonly fencedBlock: boolean;
+  readonly durationMs: number;
+}
+
+/** A coding agent's CLI. */
+export interface Agent {
+  /** Installs the CLI when it is absent and returns its version; throws UserError when it cannot. */
+  prepare(): Promise<string>;
+  call(call: AgentCall): Promise<AgentRun>;
+  /** Copies the session's transcript into `folder`; false when there is none. */
+  exportSession(sessionId: string, folder: string): Promise<boolean>;
+  /** Puts a transcript from `folder` where the CLI finds it; false when there is none. */
+  importSession(sessionId: string, folder: string): Promise<boolean>;
+  /** Ends every process that any call started and left behind. */
+  sweep(): Promise<void>;
+}
+
+/** Runs the user's verify commands, one after another, until one fails. */
+export interface Verifier {
+  verify(timeoutMs: number, signal: AbortSignal): Promise<Verification>;
+}

@@ -1,0 +1,118 @@
+/** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not tell it. */
+export interface Account {
+  readonly login: string;
+  readonly id: number | null;
+  readonly kind: 'user' | 'bot';
+}
+
+/** An issue as the forge lists it: raw text of strangers. */
+export interface Issue {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly state: 'open' | 'closed';
+  readonly isPullRequest: boolean;
+  /** Issues that GitHub's own dependencies say must be closed first, how many. */
+  readonly blockedBy: number;
+  /** Sub-issues that are not closed, how many. */
+  readonly openSubIssues: number;
+}
+
+/** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not tell them (deleted). Instants in ms. */
+export interface IssueHistory {
+  /** Newest last: the task label and `ralph:needs-approval` put on and taken off. */
+  readonly labelings: readonly { readonly kind: 'labeled' | 'unlabeled'; readonly label: string; readonly by: Account | null; readonly at: number }[];
+  readonly reopenings: readonly { readonly by: Account | null; readonly at: number }[];
+  /** Changes of title or body, newest last; the first writing is none. */
+  readonly edits: readonly { readonly by: Account | null; readonly at: number }[];
+  /** Whether any of the lists above is cut: older entries exist that are not in it. */
+  readonly truncated: boolean;
+}
+
+export interface IssueComment {
+  readonly by: Account | null;
+  readonly body: string;
+  readonly at: number;
+  /** The last change; null: never changed. */
+  readonly edited: { readonly by: Account | null; readonly at: number } | null;
+  /** Hidden by people (spam, outdated, resolved …). */
+  readonly minimized: boolean;
+}
+
+/** What another issue or pull request is, for a task that depends on it. `elsewhere`: in another repository. */
+export interface Dependency {
+  readonly number: number;
+  readonly state: 'open' | 'closed' | 'missing';
+  readonly elsewhere: string | null;
+}
+
+/** A label that Ralph keeps: created with colour (six hex digits) and description when the repository does not have it. */
+export interface LabelDefinition {
+  readonly name: string;
+  readonly color: string;
+  readonly description: string;
+}
+
+export interface PullRequest {
+  readonly number: number;
+  readonly url: string;
+  readonly state: 'open' | 'merged' | 'closed';
+  readonly headSha: string;
+  readonly draft: boolean;
+  readonly body: string;
+}
+
+export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
+
+/** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
+export interface Forge {
+  defaultBranch(): Promise<string>;
+  openIssuesWithLabel(label: string): Promise<readonly Issue[]>;
+  issue(number: number): Promise<Issue | null>;
+  permissionOf(login: string): Promise<Permission>;
+  /** The account of this login; null when there is none. */
+  account(login: string): Promise<Account | null>;
+  /** Histories by number, many issues a request; an issue that is not there any more is left out. */
+  issueHistories(numbers: readonly number[], taskLabel: string): Promise<ReadonlyMap<number, IssueHistory>>;
+  /** The newest 50 comments of each issue, oldest first, many issues a request. */
+  commentsOf(numbers: readonly number[]): Promise<ReadonlyMap<number, readonly IssueComment[]>>;
+  /** What GitHub itself says that the issue waits for: its dependencies and its sub-issues. */
+  dependenciesOf(number: number): Promise<readonly Dependency[]>;
+  /** Issues and pull requests by number, many a request. */
+  statesOf(numbers: readonly number[]): Promise<ReadonlyMap<number, Dependency['state']>>;
+  /** The newest pull request whose head is `branch` of this repository. */
+  pullRequestOf(branch: string): Promise<PullRequest | null>;
+  /** Branch and fork-ness of a pull request, for comments on it. */
+  pullRequestHead(number: number): Promise<{ readonly branch: string; readonly fromFork: boolean } | null>;
+  /** Throws UserError when this token could not open a pull request; leaves nothing behind. */
+  checkMayOpenPullRequests(baseBranch: string): Promise<void>;
+  /** Throws UserError when this token could not update that pull request; changes nothing. */
+  checkMayUpdatePullRequest(number: number): Promise<void>;
+  openPullRequest(request: { readonly title: string; readonly body: string; readonly head: string; readonly base: string; readonly draft: boolean }): Promise<PullRequest>;
+  updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
+  /** Draft → ready for review (GraphQL). */
+  markReady(number: number): Promise<void>;
+  /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
+  upsertComment(number: number, marker: string, body: string): Promise<void>;
+  /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
+  changeLabels(number: number, change: { readonly from: readonly string[]; readonly add: readonly LabelDefinition[]; readonly remove: readonly string[] }): Promise<void>;
+  react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
+  /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
+  deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
+  /** What the run has cost so far. */
+  requests(): RequestsSent;
+}
+
+/** HTTP requests sent so far, retries included; and what GitHub's newest REST answer said of the token's hourly budget: null while nothing said so. `resetAt` in ms. */
+export interface RequestsSent {
+  readonly sent: number;
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly resetAt: number | null;
+}
+
+export type ReactionTarget =
+  | { readonly kind: 'issue'; readonly number: number }
+  | { readonly kind: 'comment'; readonly id: number };

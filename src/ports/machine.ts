@@ -1,0 +1,13 @@
+/** Instants in ms since the epoch. */
+export interface Clock {
+  now(): number;
+}
+
+/** The job log. Text given to it is cleaned of workflow commands and redacted by the adapter. */
+export interface Log {
+  info(text: string): void;
+  warning(text: string): void;
+  error(text: string): void;
+  /** One collapsible group; nests not. */
+  group<T>(title: string, body: () => Promise<T>): Promise<T>;
+}

@@ -1,0 +1,113 @@
+import type { ObjectId, Snapshot } from '../core/evidence.ts';
+
+/** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
+export type LaneStart =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'continue'; readonly remoteHead: ObjectId }
+  | { readonly kind: 'restart'; readonly mergedHead: ObjectId };
+
+/** The checkout in the workspace. No method runs hooks, filters or config-named programs of the repository. */
+export interface Repository {
+  /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
+  problems(): Promise<readonly string[]>;
+  /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
+  openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
+  /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
+  readTexts(paths: readonly string[], lane: { readonly branch: string; readonly head: ObjectId } | null): Promise<ReadTexts>;
+  /** Content of the work tree now; what was withheld before counts as unchanged. */
+  snapshot(): Promise<Snapshot>;
+  compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
+  /** Commits what is not committed, leaves out and reports what must not be published; rewrites agent commits only if they hold such a thing. */
+  commit(iteration: IterationCommit): Promise<CommittedIteration>;
+  /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
+  hideCredentials(): Promise<() => Promise<void>>;
+}
+
+/** Text files of the work tree, as the agent leaves them: no link is followed. */
+export interface WorkFiles {
+  /** As they are now; `*` stays within its folder. A file that is absent, no text or longer than 1 MiB is left out. */
+  read(paths: readonly string[]): Promise<FileTexts>;
+  /** Replaces a file, whole or not at all; throws when it is not any more what `old` says (null: it is not there). */
+  replace(change: { readonly path: string; readonly old: string | null; readonly text: string }): Promise<void>;
+}
+
+/** Text by path. */
+export type FileTexts = Readonly<Record<string, string>>;
+
+/** Files that are absent, no text or longer than 1 MiB are left out. */
+export interface ReadTexts {
+  readonly base: FileTexts;
+  /** null: no lane was asked for. */
+  readonly lane: FileTexts | null;
+  /** Of the commit at which the lane left the base; null: no lane was asked for, or it cannot be told. */
+  readonly fork: FileTexts | null;
+  /** Files of the base that are there and were left out: why, by path. */
+  readonly unread: FileTexts;
+}
+
+export interface OpenedLane {
+  readonly head: ObjectId;
+  /** Tree of the merge base with the base branch. */
+  readonly baseTree: ObjectId;
+  /** Commits of the lane that the base branch lacks. */
+  readonly ahead: number;
+}
+
+export interface TreeChange {
+  readonly files: readonly string[];
+  readonly fileCount: number;
+  readonly insertions: number;
+  readonly deletions: number;
+  readonly agentCommits: number;
+}
+
+export interface IterationCommit {
+  readonly before: Snapshot;
+  /** What is committed: the content that was measured, whatever happened to the work tree since. */
+  readonly after: Snapshot;
+  /** Subject and body, without trailers. */
+  readonly message: string;
+  readonly trailers: Readonly<Record<string, string>>;
+}
+
+export interface CommittedIteration {
+  readonly head: ObjectId;
+  /** The newest commit of this iteration; null when there is none. */
+  readonly commit: ObjectId | null;
+  /** What this iteration changed and must not be published. */
+  readonly withheld: readonly Withheld[];
+  /** Paths of the work tree whose content is kept out of the branch, whenever they were changed. */
+  readonly withheldNow: readonly string[];
+  /** HEAD and content of what is published: the work tree without what is withheld. */
+  readonly published: Snapshot;
+}
+
+/** A changed file that was left out of the commit. */
+export interface Withheld {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The remote side of the repository. */
+export interface Remote {
+  /** Tip of every branch that starts with `prefix`, by name; throws UserError when the remote refuses even reading. */
+  branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
+  /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
+  pushObstacle(): Promise<string | null>;
+  /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
+  push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
+  /** Deletes a merged branch, if its tip is still what was merged. */
+  deleteMerged(merged: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
+}
+
+export type BranchDeleted =
+  | { readonly kind: 'deleted' }
+  /** Somebody deleted it before. */
+  | { readonly kind: 'gone' }
+  /** It holds other commits than what was merged. */
+  | { readonly kind: 'moved' }
+  | { readonly kind: 'rejected'; readonly why: string };
+
+export type PushResult =
+  | { readonly kind: 'pushed' }
+  | { readonly kind: 'rejected'; readonly why: string };
