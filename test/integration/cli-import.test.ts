@@ -1,10 +1,14 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addIssue } from '../../sandbox/github/state.ts';
+import { startScriptedModel } from '../../sandbox/scripted-model.ts';
+import { installClaude } from '../../src/agents/install.ts';
+import { claude, installOnce } from './claude-fixture.ts';
 import { runGit } from './git-fixture.ts';
 import { now, openForge, token } from './github-fixture.ts';
 
@@ -72,6 +76,16 @@ describe('ralph import FILE', () => {
     expect(await ralph(['import', 'wishes.md', '--agent-path', '/nowhere/claude'])).toMatchObject({ code: 1, error: expect.stringMatching(/\/nowhere\/claude.*agent-path/) as string });
   });
 });
+
+test('the real Claude Code CLI writes the list', async () => {
+  await installOnce();
+  const list = JSON.stringify({ tasks: [{ title: 'Add a cart', body: 'With a total.', priority: 'high' }] });
+  await using model = await startScriptedModel({ script: [{ kind: 'use', tool: 'Write', input: { file_path: 'tasks.json', content: list } }, { kind: 'say', text: 'Done.' }] });
+  const { file } = await installClaude({ version: claude.version, folder: claude.folder, environment: { PATH: process.env.PATH ?? '' }, mark: randomUUID() });
+  const ended = await ralph(['import', 'wishes.md', '--agent-path', file], { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key' });
+  expect(ended).toMatchObject({ code: 0, out: expect.stringContaining('1 added, 0 not.') as string });
+  expect(await plan()).toContain('- [ ] Add a cart\n\n  With a total.');
+}, 300_000);
 
 describe('ralph import --issues', () => {
   test('adds the labelled issues of the repository that origin names', async () => {
