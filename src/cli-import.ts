@@ -13,6 +13,7 @@ import { UserError } from './user-error.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * 60_000;
+const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
 export const openImport: OpenImport = () => Promise.resolve<ImportWorld>({
@@ -43,7 +44,7 @@ async function askAgent({ document, answerName, prompt, agentPath, model, maxCos
       now,
       redact: createRedactor(secretValues(process.env, [])),
     });
-    log(`agent: ${await agent.prepare()}`);
+    log(`agent: ${await agent.prepare().catch((error: unknown) => { throw withoutAgent(error, agentPath); })}`);
     const { analysis, end } = await agent.call({ prompt, resume: null, timeoutMs: CALL_MS, timeoutOf: 'call', budgetUsd: maxCostUsd, signal: interrupted.signal });
     if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };
     if (end.kind !== 'exited') return { kind: 'failed', why: { timeout: 'The agent took longer than 15 minutes.', signalled: 'The agent was ended by a signal.', cancelled: 'You stopped it.' }[end.kind] };
@@ -54,6 +55,13 @@ async function askAgent({ document, answerName, prompt, agentPath, model, maxCos
     await endMarked(mark);
     await rm(workFolder, { recursive: true, force: true });
   }
+}
+
+/** The agent's own words tell users of the action what to do; here there are other ways. */
+function withoutAgent(error: unknown, agentPath: string | null): unknown {
+  const isMissing = error instanceof UserError && error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ENOENT';
+  if (!isMissing) return error;
+  return new UserError('configuration', `There is no ${agentPath === null ? 'claude on the PATH' : `agent ${agentPath}`}. Install Claude Code (npm install -g @anthropic-ai/claude-code), or name the agent's program with --agent-path.`);
 }
 
 /** What the agent wrote, as a plain file of bounded size; null: there is none. */
@@ -76,7 +84,9 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
   const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer(['remote', 'get-url', 'origin']);
   const named = exitCode === 0 ? repositoryOf(stdout.toString().trim()) : null;
   if (named === null) return { kind: 'failed', why: `The checkout ${JSON.stringify(folder)} has no remote "origin" on a GitHub server. Go into the checkout, or name it with --dir.` };
-  const apiUrl = process.env.GITHUB_API_URL ?? (named.host === 'github.com' ? 'https://api.github.com' : `https://${named.host}/api/v3`);
+  // A token goes to a server that the person named, never to one that a checkout names.
+  const apiUrl = process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
+  if (apiUrl === null) return { kind: 'failed', why: `The remote "origin" is on ${named.host}. To send the token there, set GITHUB_API_URL, for a GitHub Enterprise Server https://${named.host}/api/v3.` };
   const forge = createForge({ token, apiUrl: apiUrl.replace(/\/+$/, ''), repository: named.repository, log: logTo(log), now });
   const issues = await forge.openIssuesWithLabel(label);
   const toTask = ({ number, title, body, labels }: Issue): FoundTask => {

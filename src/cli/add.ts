@@ -14,7 +14,7 @@ its id is printed. Nothing is committed: runs see the task when you have pushed 
 
   --body TEXT      what to do in more words; - reads it from stdin
   --priority WORD  high, medium or low; when absent medium, and for user stories behind all others
-  --optional       never holds completion up
+  --optional       never holds completion up; has a --priority only with --to prd
   --to plan|prd    which file
   --dir FOLDER     the checkout; the current folder when absent
   --json           prints one JSON object instead; its shape is schemas/ralph-add.schema.json
@@ -58,6 +58,7 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
     ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
     ...(body === null ? ['--body: what stdin has is longer than 1 MiB, or no UTF-8 text.'] : bodyProblems(body)),
     ...(priority === undefined || knownPriority !== null ? [] : [`--priority: ${shown(priority)} is none. Expected high, medium or low.`]),
+    ...(priority !== undefined && given.has('optional') && target !== 'prd' ? ['--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.'] : []),
     ...(to === undefined || target !== null ? [] : [`--to: ${shown(to)} is no place for tasks. Expected plan or prd.`]),
     ...(isFolder ? [] : [`--dir: ${shown(folder)} is no folder.`]),
   ];

@@ -7,7 +7,14 @@ import { reasonOf } from './input.ts';
 export type CheckoutFile =
   | { readonly kind: 'text'; readonly text: string; readonly place: string }
   | { readonly kind: 'absent'; readonly place: string }
-  | { readonly kind: 'refused'; readonly why: string };
+  | RefusedFile;
+
+/** `why` goes on from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
+export interface RefusedFile {
+  readonly kind: 'refused';
+  readonly line: number | null;
+  readonly why: string;
+}
 
 /** A longer file would not be read by a run either. */
 const MAX_BYTES = 1024 * 1024;
@@ -17,15 +24,14 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
   try {
     const root = await realpath(folder);
     const place = await placeOf(join(root, path));
-    if (!isInside(root, place)) return { kind: 'refused', why: `${path} leads out of the checkout, to ${JSON.stringify(place)}` };
+    if (!isInside(root, place)) return refused(`leads out of the checkout, to ${JSON.stringify(place)}`);
     const found = await stat(place).catch(absent);
     if (found === null) return { kind: 'absent', place };
-    if (!found.isFile()) return { kind: 'refused', why: `${path} is no file` };
-    if (found.size > MAX_BYTES) return { kind: 'refused', why: `${path} is longer than 1 MiB, which no run reads` };
-    const text = tryUtf8(await readFile(place));
-    return text === null ? { kind: 'refused', why: `${path} is no UTF-8 text` } : { kind: 'text', text, place };
+    if (!found.isFile()) return refused('is no file');
+    if (found.size > MAX_BYTES) return refused('is longer than 1 MiB, which no run reads');
+    return textOf(await readFile(place), place);
   } catch (error) {
-    return { kind: 'refused', why: `${path} cannot be read: ${reasonOf(error)}` };
+    return refused(`cannot be read: ${reasonOf(error)}`);
   }
 }
 
@@ -80,12 +86,19 @@ function absent(error: unknown): null {
   return null;
 }
 
-/** Null: it is none. What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
-function tryUtf8(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
+/** What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
+function textOf(bytes: Uint8Array, place: string): CheckoutFile {
+  const nul = bytes.indexOf(0);
+  if (nul !== -1) return refused('holds NUL bytes, so no run reads it: take them out, or save it as UTF-8', bytes.subarray(0, nul).filter((byte) => byte === lineFeed).length + 1);
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), place };
   } catch {
-    return null;
+    return refused('is no UTF-8 text: save it as UTF-8');
   }
+}
+
+const lineFeed = 0x0a;
+
+function refused(why: string, line: number | null = null): RefusedFile {
+  return { kind: 'refused', line, why };
 }

@@ -16,7 +16,8 @@ const help = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then as they stand; no
-task before what it waits for. Issues are on GitHub and not listed.
+task before what it waits for, and last those that wait for themselves or for what does not exist. Issues are on
+GitHub and not listed.
 
   --dir FOLDER         the checkout; the current folder when absent
   --task-sources LIST  which files, as the action's input: plan (${taskFilePaths.plan.join(', ')}),
@@ -55,7 +56,7 @@ const offline = { file: 'issues', line: null, message: 'needs a token: issues ar
 /** Tasks in the order of work. */
 async function readTasks(folder: string, sources: readonly FileSource[]): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
-  const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/work-order.ts'), import('../core/tasks/dependencies.ts')]);
+  const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }, { placesInPrd }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/work-order.ts'), import('../core/tasks/dependencies.ts'), import('../core/tasks/prd-entries.ts')]);
   const { texts, problems } = await readTexts(folder, [...sources.flatMap((source) => taskFilePaths[source]), ...(sources.includes('prd') ? [prdArchivePath] : [])]);
   const read = readTaskFiles(texts, sources);
   const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
@@ -63,7 +64,8 @@ async function readTasks(folder: string, sources: readonly FileSource[]): Promis
     read.tasks.map(({ task }) => ({ task, name: task.id, waitsFor: task.dependsOn.map((id) => ({ kind: 'task' as const, id })) })),
     { states: new Map(), isDone: (id) => done.has(id) },
   );
-  const circular = tasks.flatMap(({ hold, source }) => (hold === 'dependency-cycle' && source.kind !== 'issue' ? [{ file: source.path, line: source.kind === 'plan' ? source.line : null, column: null, message: circle(source) }] : []));
+  const places = placesInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
+  const circular = tasks.flatMap(({ id, hold, source }) => (hold === 'dependency-cycle' && source.kind !== 'issue' ? [{ file: source.path, line: source.kind === 'plan' ? source.line : null, column: null, ...places.get(id), message: circle(source) }] : []));
   return { tasks: inWorkOrder(read.tasks), problems: [...problems, ...read.problems, ...circular] };
 }
 
@@ -77,7 +79,7 @@ async function readTexts(folder: string, patterns: readonly string[]): Promise<{
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
     const file = await readCheckoutFile(folder, path);
-    if (file.kind === 'refused') problems.push({ file: path, line: null, column: null, message: file.why });
+    if (file.kind === 'refused') problems.push({ file: path, line: file.line, column: null, message: file.why });
     if (file.kind === 'text') texts[path] = file.text;
   }
   return { texts, problems };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lifecycleLabels } from '../core/labels.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
 import { UserError } from '../user-error.ts';
 import type { Config, TaskSourceName } from './config.ts';
@@ -15,7 +16,7 @@ export const taskSources = z.string().transform((text) => text.split(',').map((p
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs = z.object({
   'github-token': filled('a token, for example ${{ github.token }}'),
-  'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels'),
+  'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels').refine((label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()), 'is a label by which Ralph shows how an issue stands'),
   'task-sources': taskSources,
   'allowed-bots': lines().refine((bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)), 'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]'),
   'comments-from': choice('writers', 'everybody', 'nobody'),

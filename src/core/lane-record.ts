@@ -9,7 +9,7 @@ import { tryJson } from './try-json.ts';
  * The document belongs to the run that holds the lease; everybody else may only leave an order.
  */
 export interface LaneRecord {
-  readonly version: 1;
+  readonly version: typeof recordVersion;
   readonly lane: LaneId;
   /** Of `document`; 0 while there is none. */
   readonly sequence: number;
@@ -32,9 +32,12 @@ export type ParsedRecord =
   | { readonly kind: 'unreadable'; readonly why: string }
   | { readonly kind: 'newer'; readonly version: number };
 
+/** 2: orders `stop` and `retry`, and such that an event gives. An older action must not take the record for an unreadable one and begin another. */
+const recordVersion = 2;
+
 const head = z.object({ version: z.int().min(1) });
 const schema = z.object({
-  version: z.literal(1),
+  version: z.union([z.literal(1), z.literal(recordVersion)]).transform((): typeof recordVersion => recordVersion),
   lane: z.string().max(120),
   sequence: z.int().min(0),
   document: z.string().nullable(),
@@ -45,7 +48,7 @@ const schema = z.object({
 
 /** The record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {
-  return { version: 1, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
+  return { version: recordVersion, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
 }
 
 /** Reads a stored record. Any string is answered. */
@@ -54,7 +57,7 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   const json = tryJson(text);
   const version = head.safeParse(json);
   if (!version.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version' };
-  if (version.data.version > 1) return { kind: 'newer', version: version.data.version };
+  if (version.data.version > recordVersion) return { kind: 'newer', version: version.data.version };
   const parsed = schema.safeParse(json);
   if (!parsed.success) return { kind: 'unreadable', why: `${parsed.error.issues[0]?.path.join('.') || 'it'} is not as the schema wants it` };
   if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };

@@ -4,9 +4,9 @@ import type { Outcome } from './outcome.ts';
 import type { Policy } from './policy.ts';
 import { admitSession, keepSession, resetSession } from './session.ts';
 import { outputDeclined, pushSignals } from './signals.ts';
-import { noSignals, noted, type LaneState, type Published } from './state.ts';
+import { maxUnmarked, noSignals, noted, type LaneState, type Published } from './state.ts';
 import { progressOf } from './tasks/queue.ts';
-import type { TaskId, TaskProgress } from './tasks/task.ts';
+import { isIssueTask, type TaskId, type TaskProgress } from './tasks/task.ts';
 import { judge, type IterationFacts, type Judgement } from './verdict.ts';
 import { bookCall, bookUsage, chargeCall, chargeUsage } from './windows.ts';
 
@@ -35,6 +35,7 @@ export function beginIteration(state: LaneState, call: { readonly taskId: TaskId
   const started: TaskProgress = { ...before, state: 'in-progress', attempts: before.attempts + 1, startedTree: untouched ? call.tree : before.startedTree };
   return {
     ...withTask(admitted, call.taskId, started, { reason: 'started', now }),
+    unmarked: state.unmarked.filter((id) => id !== call.taskId),
     currentTask: call.taskId,
     park: null,
     windows: chargeCall(state.windows, now),
@@ -62,6 +63,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleUsage(next, facts, now),
     (next) => settleTask(next, facts, { judgement, policy, now }),
+    (next) => settleMark(next, facts, judgement),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
     (next) => settleCircuit(state, next, policy, now),
@@ -121,8 +123,8 @@ export function loseProgress(run: { readonly before: LaneState; readonly after: 
     const known = progressOf(before.tasks, id);
     return [id, { ...known, attempts, state: spent && known.state !== 'done' ? 'failed' as const : known.state }];
   }));
-  const { currentTask, signals, lastIteration } = before;
-  return { ...after, circuit, tasks, currentTask, signals, lastIteration, session: null };
+  const { unmarked, currentTask, signals, lastIteration } = before;
+  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, session: null };
 }
 
 /** CLOSED by a person's order; `reason` says whose. */
@@ -200,6 +202,12 @@ function settleTask(state: LaneState, { task }: IterationFacts, judged: { readon
     if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask) return { state: 'failed', reason: 'max_iterations_per_task' };
     return { state: 'in-progress', reason: 'continued' };
   }
+}
+
+/** What the branch's file does not list cannot be marked there: it would seem to be open once it is merged. */
+function settleMark(state: LaneState, { task, evidence: { checklist } }: IterationFacts, { verdict }: Judgement): LaneState {
+  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && (checklist?.current ?? null) === null;
+  return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-maxUnmarked) } : state;
 }
 
 /** A task that was finished along with another: the iteration was spent on it, too. */

@@ -5,8 +5,8 @@ type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
 const migrations: Readonly<Record<number, Migration>> = {
   // 2: people's orders are kept beside the document, and it says which of them it has obeyed.
   1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
-  // 3: who approved which text of an issue.
-  2: (document) => ({ ...document, version: 3, approvals: {} }),
+  // 3: who approved which text of an issue, and which tasks of files are done without a mark.
+  2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
 };
 
 /** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */

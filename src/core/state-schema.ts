@@ -69,6 +69,7 @@ const body = z.object({
   session: z.object({ id: z.string().min(1).max(200), startedAt: instant, lastUsedAt: instant, taskId: taskId.nullable() }).nullable(),
   tasks: z.record(taskId, task),
   approvals: z.record(taskId, z.object({ text: z.string().max(64), by: z.string().max(100), at: instant })),
+  unmarked: z.array(taskId).max(100),
   currentTask: taskId.nullable(),
   park: z.object({ reason: parkReason, resumeAt: instant, taskId: taskId.nullable(), branchHead: objectId.nullable() }).nullable(),
   pause: z.object({ by: word, at: instant }).nullable(),

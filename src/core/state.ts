@@ -31,6 +31,8 @@ export interface LaneState {
   readonly tasks: Readonly<Record<TaskId, TaskProgress>>;
   /** Consent to the texts of the issues that the lane worked on. */
   readonly approvals: Readonly<Record<TaskId, Approval>>;
+  /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last, at most 100. */
+  readonly unmarked: readonly TaskId[];
   readonly currentTask: TaskId | null;
   readonly park: { readonly reason: ParkReason; readonly resumeAt: number; readonly taskId: TaskId | null; readonly branchHead: string | null } | null;
   readonly pause: { readonly by: string; readonly at: number } | null;
@@ -130,6 +132,7 @@ export const maxStateBytes = 64 * 1024;
 export const maxSessionBytes = 10 * 1024 * 1024;
 export const maxTransitions = 50;
 export const maxLedgerDays = 31;
+export const maxUnmarked = 100;
 /** Longer reasons in the state are cut. */
 export const maxReasonChars = 200;
 
@@ -153,6 +156,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     session: null,
     tasks: {},
     approvals: {},
+    unmarked: [],
     currentTask: null,
     park: null,
     pause: null,
@@ -226,7 +230,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
   (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
   (state) => ({ ...state, tasks: Object.fromEntries(Object.entries(state.tasks).map(([id, task]) => [id, { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) }])) }),
   // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
-  (state) => ({ ...state, transitions: [], tasks: newest(state.tasks, 150), approvals: newest(state.approvals, 150) }),
+  (state) => ({ ...state, transitions: [], tasks: newest(state.tasks, 150), approvals: newest(state.approvals, 150), unmarked: state.unmarked.slice(-50) }),
 ];
 
 function keepTasks(state: LaneState, keep: (entry: [TaskId, TaskProgress]) => boolean): Readonly<Record<TaskId, TaskProgress>> {

@@ -96,7 +96,7 @@ async function decide(run: GateRun, request: Request): Promise<Admissible | { re
   const stopped = stopNow(run, { state, tasks });
   if (stopped !== null) return ended(waitingFor(kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.mark, run.clock.now()), end(stopped)));
   await checkBeforeSpending(run, { base, branch });
-  const prepared = await prepareTasks(run, request, judged);
+  const prepared = await prepareTasks(run, judged);
   const admitted = { tasks: prepared.tasks, state: prepared.state, notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices) };
   return { kind: 'admissible', lane, ...admitted, sessionFolder: restored.sessionFolder, ownWindows: restored.ownWindows, end: endWith(admitted) };
 }

@@ -1,7 +1,9 @@
+import { readCommand } from '../core/command.ts';
 import type { TaskComment } from '../core/tasks/task.ts';
 import type { Account, IssueComment } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import { OWN_COMMENT_MARKER } from './intent.ts';
+import { unseenIn } from './tasks.ts';
 import { trusts } from './trust.ts';
 
 /** What the comments of one task may take of a prompt, all together and each. */
@@ -15,7 +17,7 @@ const MAX_PEOPLE = 30;
 /** What stands below a command is said to whoever works. */
 const commandLine = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
 /** By these, somebody asks for the work again, and so for what was said until then to be read. */
-const asksForWork = /^\s*\/ralph[ \t]+(?:run|retry)(?![\w-])/i;
+const asksForWork = (body: string): boolean => ['run', 'retry'].includes(readCommand(/^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '').kind);
 
 /** An issue whose comments are wanted, as they were `until` then: when the work was asked for. */
 export interface CommentsWanted {
@@ -23,10 +25,10 @@ export interface CommentsWanted {
   readonly until: number;
 }
 
-/** What the agent gets to read of an issue's comments, oldest first; `removed` counts the characters that cleaning took. */
+/** What the agent gets to read of an issue's comments, oldest first; `unseen` counts the characters that were taken out since a reader does not see them. */
 export interface ReadComments {
   readonly comments: readonly TaskComment[];
-  readonly removed: number;
+  readonly unseen: number;
 }
 
 /** What the agent gets to read of the comments, by issue. */
@@ -46,7 +48,7 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
   const cutoff = await lastAsked(comments, { until, isTrusted });
   const kept: TaskComment[] = [];
   let left = MAX_CHARS;
-  let removed = 0;
+  let unseen = 0;
   for (const comment of comments.toReversed()) {
     if (left <= 0) break;
     if (!(await isAdmitted(comment))) continue;
@@ -54,12 +56,12 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
     const clean = cleanText(comment.body.replace(commandLine, ''));
     const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
     if (text.length > left) break;
-    removed += clean.removed;
+    unseen += unseenIn(clean);
     if (text === '' || comment.by === null) continue;
     kept.unshift({ by: comment.by.login, text });
     left -= text.length;
   }
-  return { comments: kept, removed };
+  return { comments: kept, unseen };
 
   async function isAdmitted({ by, body, at, edited, minimized }: IssueComment): Promise<boolean> {
     if (by === null || minimized || at > cutoff) return false;
@@ -74,7 +76,7 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
 async function lastAsked(comments: readonly IssueComment[], { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust }): Promise<number> {
   for (const { by, body, at, edited } of comments.toReversed()) {
     if (at <= until) break;
-    if (edited === null && asksForWork.test(body) && (await isTrusted(by))) return at;
+    if (edited === null && asksForWork(body) && (await isTrusted(by))) return at;
   }
   return until;
 }

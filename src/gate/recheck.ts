@@ -4,24 +4,34 @@ import { taskIdOfIssue } from '../core/tasks/task.ts';
 import type { Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
-import { endIntake, type Intake } from './intake.ts';
+import type { Intake } from './intake.ts';
 import { restoreState } from './restore.ts';
+import { holdByLabel, taskOfIssue } from './tasks.ts';
+import { noted, takeLabelsOff } from './withdraw.ts';
 import { hasTaskLabel } from './work.ts';
 
 /** An issue's text was edited: whether its approval still holds is judged, and told, now. Nothing is worked. */
 export async function recheckApproval(run: GateRun, number: number): Promise<Intake> {
+  const name = `#${String(number)}`;
   const issue = await run.forge.issue(number);
-  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(run, issue)) return notForUs(run, `#${String(number)} is no task.`);
+  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(run, issue)) return noted(run, `${name} is no open issue with the label "${run.config.taskLabel}", so its text does not matter.`);
   const consent = await judgeAnywhere(run, issue);
-  if (consent?.kind !== 'changed') return notForUs(run, `The approval of #${String(number)} holds, or there was none.`);
+  if (consent === 'done') return noted(run, `${name} is done already, so its text does not matter.`);
+  if (consent === undefined || consent.kind === 'never') return noted(run, `The label "${run.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`);
+  if (consent.kind === 'given') return approvedStill(run, issue);
   const notice = noticeFor(issue, consent);
-  const { notes } = endIntake({ kind: 'idle', reason: 'not_for_us' });
-  const message = `The text of #${String(number)} was changed after it was approved, so no run works on it until the label "${run.config.taskLabel}" is put on again.`;
-  run.log.info(message);
-  return { ...endIntake({ kind: 'idle', reason: 'noted', message }), notes: { ...notes, notices: notice === null ? [] : [notice], warnings: warnOfChanges(run.config.taskLabel, [{ number, editor: consent.editor }]) } };
+  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${run.config.taskLabel}" is put on again.`;
+  const { notes, ...end } = noted(run, message);
+  return { ...end, notes: { ...notes, notices: notice === null ? [] : [notice], warnings: warnOfChanges(run.config.taskLabel, [{ number, editor: consent.editor }]) } };
 }
 
-/** Judged first without any state, which costs the least and is the answer for most edits; null: it is done already. */
+/** The approved text may be back: then nothing is waited for any more. */
+async function approvedStill(run: GateRun, issue: Issue): Promise<Intake> {
+  const waited = holdByLabel(taskOfIssue(issue)) !== null;
+  return { ...noted(run, `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`), ...(waited ? await takeLabelsOff(run, issue, null) : {}) };
+}
+
+/** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
 async function judgeAnywhere(run: GateRun, issue: Issue) {
   const judge = async (approvals: LaneState['approvals']) => (await judgeIssues(run, [issue], approvals)).get(issue.number);
   const first = await judge({});
@@ -29,13 +39,8 @@ async function judgeAnywhere(run: GateRun, issue: Issue) {
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {
     const { state } = await restoreState({ lane, expected: false, run });
-    if (progressOf(state.tasks, id).state === 'done') return null;
+    if (progressOf(state.tasks, id).state === 'done') return 'done';
     if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given') return { kind: 'given' } as const;
   }
   return first;
-}
-
-function notForUs({ log }: GateRun, why: string): Intake {
-  log.info(`Nothing to do: ${why}`);
-  return endIntake({ kind: 'idle', reason: 'not_for_us' });
 }

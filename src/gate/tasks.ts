@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { cap, flatten } from '../core/plain-text.ts';
+import type { CleanedText } from '../core/tasks/clean.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from '../core/tasks/priority.ts';
 import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskHold } from '../core/tasks/task.ts';
 import type { Issue } from '../ports/forge.ts';
@@ -31,16 +32,34 @@ export function tasksOfIssues(issues: readonly Issue[]): readonly Task[] {
   return issues.map(taskOfIssue).sort((a, b) => a.priority - b.priority || number(a) - number(b));
 }
 
-/** The task with its text, cleaned and capped; `removed` counts the characters that cleaning took. */
-export async function withText(task: Task, text: IssueText, comments: readonly TaskComment[]): Promise<{ readonly task: Task; readonly removed: number }> {
+/** A task with its text, cleaned and capped. */
+export interface CleanedTask {
+  readonly task: Task;
+  /** Characters that were taken out, since a reader of the issue does not see them. */
+  readonly unseen: number;
+  /** Characters at the end of the text that there was no room for. */
+  readonly cut: number;
+  /** Nothing of title and text was left. */
+  readonly isEmpty: boolean;
+}
+
+/** Gives the task its text. */
+export async function withText(task: Task, text: IssueText, comments: readonly TaskComment[]): Promise<CleanedTask> {
   // Brings a Markdown parser along, which a run that finds nothing to do does not need.
   const { cleanText, cleanTitle } = await import('../core/tasks/clean.ts');
   const body = cleanText(text.body);
   const title = cleanTitle(text.title);
   return {
     task: { ...task, title: title.text === '' ? nameless(issueOfTask(task) ?? 0) : title.text, body: body.text, comments },
-    removed: body.removed + title.removed,
+    unseen: unseenIn(body) + unseenIn(title),
+    cut: body.removed - unseenIn(body),
+    isEmpty: title.text === '' && body.text.trim() === '',
   };
+}
+
+/** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
+export function unseenIn({ kinds }: CleanedText): number {
+  return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
 
 /** What an earlier run found and told the issue by its label; who takes no second look leaves it so. */

@@ -14,8 +14,12 @@ export function trusts({ config, forge }: { readonly config: Pick<Config, 'allow
   const answers = asked.get(forge) ?? new Map<string, Promise<boolean>>();
   asked.set(forge, answers);
   const key = keyOf(account);
-  const answer = answers.get(key) ?? ask({ config, forge }, account);
+  const known = answers.get(key);
+  if (known !== undefined) return known;
+  const answer = ask({ config, forge }, account);
   answers.set(key, answer);
+  // No answer is no answer: the next question asks again.
+  answer.catch(() => { answers.delete(key); });
   return answer;
 }
 

@@ -26,6 +26,9 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
   const unasked = new Set<TaskId>();
   /** Issues whose texts name too many others. */
   const overlong = new Set<TaskId>();
+  /** Issues of other repositories that texts name, and those that GitHub itself knows of, in lower case. */
+  const named = new Map<TaskId, readonly string[]>();
+  const known = new Set<string>();
   let asked = 0;
 
   return {
@@ -39,7 +42,7 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
       await askAbout(issuesToAskAbout(dependents.filter(({ task }) => !isDone(task.id)), tasks).filter((number) => !states.has(number)));
       const settled = settleDependencies(dependents, { states, isDone });
       const isUnknown = ({ id }: Task): boolean => unasked.has(id) || overlong.has(id);
-      return { tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength()] };
+      return { tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength(), ...warnOfElsewhere(open)] };
     },
   };
 
@@ -54,7 +57,8 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
     // Brings a Markdown parser along.
     const { dependenciesOfText } = await import('../core/tasks/text-dependencies.ts');
     const { owner, repo } = run.context.repository;
-    const { issues } = dependenciesOfText(body, `${owner}/${repo}`);
+    const { issues, elsewhere } = dependenciesOfText(body, `${owner}/${repo}`);
+    if (elsewhere.length > 0) named.set(taskIdOfIssue(number), elsewhere);
     if (issues.length <= MAX_NAMED) return issues.map((other) => ({ kind: 'issue', number: other }));
     overlong.add(taskIdOfIssue(number));
     return [];
@@ -68,10 +72,21 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
     }
     asked += 1;
     const dependencies = await run.forge.dependenciesOf(number);
-    for (const { elsewhere, number: other, state } of dependencies) if (elsewhere === null) states.set(other, state);
+    for (const { elsewhere, number: other, state } of dependencies) {
+      if (elsewhere === null) states.set(other, state);
+      else known.add(`${elsewhere}#${String(other)}`.toLowerCase());
+    }
     return dependencies
       .filter(({ state }) => state === 'open')
       .map(({ elsewhere, number: other }) => (elsewhere === null ? { kind: 'issue', number: other } : { kind: 'elsewhere', name: `${elsewhere}#${String(other)}` }));
+  }
+
+  /** Of other repositories nobody here can ask: only what GitHub knows of itself is waited for. */
+  function warnOfElsewhere(tasks: readonly Task[]): readonly string[] {
+    const unchecked = tasks.map((task) => ({ name: nameOfTask(task), others: (named.get(task.id) ?? []).filter((other) => !known.has(other.toLowerCase())) })).filter(({ others }) => others.length > 0);
+    if (unchecked.length === 0) return [];
+    const [verb, it] = unchecked.length === 1 ? ['names', 'it'] : ['name', 'them'];
+    return [`${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to have ${it} wait.`];
   }
 
   function warnOfUnasked(): readonly string[] {

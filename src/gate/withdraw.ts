@@ -40,7 +40,7 @@ export function noted({ log }: Pick<GateRun, 'log'>, message: string): EndIntake
 }
 
 /** A label that stays is worth a warning, not a red run. */
-async function takeLabelsOff({ forge }: GateRun, { number, labels }: Issue, wanted: LifecycleLabel | null): Promise<Partial<EndIntake>> {
+export async function takeLabelsOff({ forge }: GateRun, { number, labels }: Issue, wanted: LifecycleLabel | null): Promise<Partial<EndIntake>> {
   const { add, remove } = labelChange(labels, wanted);
   if (add.length + remove.length === 0) return {};
   try {

@@ -3,11 +3,13 @@ import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
-type CommentMethods = Pick<Forge, 'upsertComment' | 'react'>;
+type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'react'>;
 
 interface KnownComment {
   readonly id: number;
   readonly body: string;
+  /** Ms; infinite for one that this run wrote. */
+  readonly writtenAt: number;
 }
 
 /** Comments that we keep up to date, and reactions. Remembers its comments, so that a second update needs no search. */
@@ -16,12 +18,23 @@ export function createComments({ ask }: Client): CommentMethods {
 
   return {
     upsertComment(number, marker, text) {
-      const key = `${String(number)} ${marker}`;
-      const body = fitBody(firstLine(text) === marker ? text : `${marker}\n${text}`);
+      const key = keyOf(number, marker);
+      const body = withMarker(marker, text);
       return ask({ doing: `write the comment on #${String(number)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker }));
+        const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
         if (current !== null && sameText(current.body, body)) known.set(key, current);
         else known.set(key, (await tryUpdate(octokit, at, { current, body })) ?? (await create(octokit, { ...at, issue_number: number, body })));
+      });
+    },
+
+    async amendComment(number, marker, { body: text, writtenBefore }) {
+      const key = keyOf(number, marker);
+      const current = known.get(key);
+      const body = withMarker(marker, text);
+      if (current === undefined || current.writtenAt >= writtenBefore || sameText(current.body, body)) return;
+      await ask({ doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] }, async (octokit, at) => {
+        const updated = await tryUpdate(octokit, at, { current, body });
+        if (updated !== null) known.set(key, updated);
       });
     },
 
@@ -29,23 +42,39 @@ export function createComments({ ask }: Client): CommentMethods {
       const on = target.kind === 'issue' ? `#${String(target.number)}` : `comment ${String(target.id)}`;
       return ask({ doing: `react to ${on}`, needs: ['issues: write'] }, async (octokit, at) => {
         if (target.kind === 'issue') await octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction });
-        else await octokit.rest.reactions.createForIssueComment({ ...at, comment_id: target.id, content: reaction });
+        else await octokit.rest.reactions.createForIssueComment({ ...at, comment_id: target.id, content: reaction }).catch(unlessDeleted);
       });
     },
   };
 }
 
+/** Who deletes a comment does not want to hear of it. */
+function unlessDeleted(error: unknown): void {
+  if (statusOf(error) !== 404) throw error;
+}
+
+function keyOf(number: number, marker: string): string {
+  return `${String(number)} ${marker}`;
+}
+
+function withMarker(marker: string, text: string): string {
+  return fitBody(firstLine(text) === marker ? text : `${marker}\n${text}`);
+}
+
 /**
- * The oldest comment that is ours: its first line is the marker, and its author is a bot or belongs to the repository.
+ * The oldest comment that is ours, and on the way `known` learns of our others: its first line is the marker, and its author is a bot or belongs to the repository.
  * Asking who the token is would cost a request that GITHUB_TOKEN is refused anyway; a stranger who copies the
  * marker is neither, so nobody can make us write into a comment that they can change.
  */
-async function find(octokit: Octokit, { marker, ...issue }: RepositoryName & { readonly issue_number: number; readonly marker: string }): Promise<KnownComment | null> {
+async function find(octokit: Octokit, { marker, known, ...issue }: RepositoryName & { readonly issue_number: number; readonly marker: string; readonly known: Map<string, KnownComment> }): Promise<KnownComment | null> {
   for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listComments, { ...issue, per_page: 100 })) {
-    const ours = data.find(
-      ({ body = '', user, author_association: association = 'NONE' }) => firstLine(body) === marker && (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)),
-    );
-    if (ours !== undefined) return { id: ours.id, body: ours.body ?? '' };
+    const ours = data.filter(({ body = '', user, author_association: association = 'NONE' }) => isMarker(firstLine(body)) && (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)));
+    for (const { id, body = '', updated_at: writtenAt } of ours) {
+      const key = keyOf(issue.issue_number, firstLine(body));
+      if (!known.has(key)) known.set(key, { id, body, writtenAt: Date.parse(writtenAt) });
+    }
+    const found = known.get(keyOf(issue.issue_number, marker));
+    if (found !== undefined) return found;
   }
   return null;
 }
@@ -55,7 +84,7 @@ async function tryUpdate(octokit: Octokit, at: RepositoryName, { current, body }
   if (current === null) return null;
   try {
     await octokit.rest.issues.updateComment({ ...at, comment_id: current.id, body });
-    return { id: current.id, body };
+    return { id: current.id, body, writtenAt: Number.POSITIVE_INFINITY };
   } catch (error) {
     if (statusOf(error) === 404) return null;
     throw error;
@@ -65,7 +94,11 @@ async function tryUpdate(octokit: Octokit, at: RepositoryName, { current, body }
 /** Not repeated after a failure: GitHub may have written it already, and a second comment would stay for ever. */
 async function create(octokit: Octokit, comment: RepositoryName & { readonly issue_number: number; readonly body: string }): Promise<KnownComment> {
   const { data } = await octokit.rest.issues.createComment({ ...comment, request: { retries: 0 } });
-  return { id: data.id, body: comment.body };
+  return { id: data.id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
+}
+
+function isMarker(line: string): boolean {
+  return line.startsWith('<!-- ') && line.endsWith(' -->');
 }
 
 function firstLine(text: string): string {

@@ -57,7 +57,7 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   const { status, message, details, headers } = refused;
   const name = `${situation.repository.owner}/${situation.repository.repo}`;
   const failed = `GitHub did not let us ${purpose.doing} in ${name}`;
-  const said = `${String(status)} ${quote(message)}`;
+  const said = `${String(status)} ${quote(message)}`.trim();
   const permissions = purpose.needs.map((need) => `\`${need}\``).join(' and ');
   if (status === 401) {
     return ['configuration', `GitHub does not accept the token (${said}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`];

@@ -77,7 +77,7 @@ function toIssue(answer: IssueAnswer): Issue {
     labels: answer.labels.map((label) => (typeof label === 'string' ? label : (label.name ?? ''))),
     state: answer.state === 'open' ? 'open' : 'closed',
     isPullRequest: answer.pull_request !== undefined,
-    blockedBy: answer.issue_dependencies_summary?.total_blocked_by ?? 0,
+    blockedBy: answer.issue_dependencies_summary?.blocked_by ?? 0,
     openSubIssues: (answer.sub_issues_summary?.total ?? 0) - (answer.sub_issues_summary?.completed ?? 0),
   };
 }

@@ -33,9 +33,10 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
   const last = children.at(-1);
   if (first === undefined || last === undefined || kept.length === children.length) return { offset, length: 0, text: '' };
   if (kept.length === 0) return { offset, length: end - offset, text: '' };
-  // Each child brings the white space before it; the first and the last that are kept stand where the first and the last stood.
-  const pieces = kept.map((child, index) => leadOf(text, index === 0 ? first : child) + rawOf(text, child));
-  return { offset, length: end - offset, text: pieces.join(',') + text.slice(endOf(last), end) };
+  // Each child brings the comma before it, with its white space; the first and the last that are kept stand where the first and the last stood.
+  const before = new Map(children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]));
+  const pieces = kept.map((child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawOf(text, child));
+  return { offset, length: end - offset, text: pieces.join('') + text.slice(endOf(last), end) };
 }
 
 /** Puts children behind those that an object or array has, laid out as these are; `layout` is that of an object or array around it, for one that is empty. */

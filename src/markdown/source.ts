@@ -41,7 +41,8 @@ export function readSource(text: string): MarkdownSource {
     },
     exit: { htmlFlowData: nothing, htmlTextData: nothing },
   };
-  const tree = fromMarkdown(text, { extensions: [gfm()], mdastExtensions: [positioned, places] });
+  // Mail addresses hide nothing, and behind a bracket that stays open the search for them takes quadratic time.
+  const tree = fromMarkdown(text, { extensions: [gfm(), { disable: { null: ['emailAutolink'] } }], mdastExtensions: [positioned, places] });
   return { tree, html, labels, titles, addresses };
 }
 

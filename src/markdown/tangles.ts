@@ -15,7 +15,7 @@ const maxDepth = 32;
 const maxLazyPairs = 2_000 ** 2;
 /** Each end of a quote or list, and each underlined heading, moves all that was read before: 2,000 in 2,000 lines take half a second. */
 const maxEndPairs = 2_000 ** 2;
-/** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. */
+/** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. `[plain]` ones are not: the first looked at fits. */
 const maxMarkPairs = 5_000 ** 2;
 
 export function findTangles(text: string): Tangles {
@@ -86,8 +86,15 @@ function tangledBlocks(text: string): readonly Span[] {
 }
 
 function markPairs(text: string): number {
-  return (text.match(/[[\]*_~<]/g)?.length ?? 0) ** 2;
+  const left = text.replaceAll(plainBrackets, '');
+  const open = left.indexOf('[');
+  // Where an address could begin the parser looks for a bracket that is open.
+  const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
+  return ((left.match(/[[\]*_~<]/g)?.length ?? 0) + addresses.length) ** 2;
 }
+
+/** `[ok]`, neither of which can belong to something else: code, a tag, an address, an escape. */
+const plainBrackets = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
 
 function textBlocks(tree: Nodes): readonly Span[] {
   const found: Span[] = [];

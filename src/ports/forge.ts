@@ -96,6 +96,8 @@ export interface Forge {
   markReady(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
   upsertComment(number: number, marker: string, body: string): Promise<void>;
+  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. */
+  amendComment(number: number, marker: string, amendment: { readonly body: string; readonly writtenBefore: number }): Promise<void>;
   /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
   changeLabels(number: number, change: { readonly from: readonly string[]; readonly add: readonly LabelDefinition[]; readonly remove: readonly string[] }): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;

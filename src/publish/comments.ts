@@ -1,9 +1,9 @@
 import { issueOfTask, type TaskId } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../gate/intake.ts';
-import { APPROVAL_MARKER, renderApprovalNotice } from '../report/approval-notice.ts';
+import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/approval-notice.ts';
 import { doneTasks, type RunReport } from '../report/run-report.ts';
-import { renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
-import { UserError } from '../user-error.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
+import { textOf } from './error-text.ts';
 import type { PublishRun } from './publish-run.ts';
 import { within } from './within.ts';
 
@@ -23,16 +23,16 @@ interface Comment {
   readonly notice: ApprovalNotice | null;
 }
 
-/** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two on the same. What fails is a warning. */
+/** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two new ones on the same. What older ones say and is not so any more is corrected in them. What fails is a warning. */
 export async function publishComments(run: PublishRun, report: RunReport, notices: readonly ApprovalNotice[]): Promise<PublishedComments> {
   const status = statusComments(report, notices);
   const hasStatus = new Set(status.map(({ thread }) => thread));
-  return writeComments(run, [...status, ...noticeComments(run, notices.filter(({ issue }) => !hasStatus.has(issue)))]);
+  return writeComments(run, [...status, ...noticeComments(run, notices.filter(({ issue }) => !hasStatus.has(issue)))], report.startedAt);
 }
 
 /** The notices of a run that the gate ended; `answered` is the thread that has its comment of this run already. */
 export async function publishNotices(run: PublishRun, notices: readonly ApprovalNotice[], answered: number | null): Promise<PublishedComments> {
-  const { told, warnings } = await writeComments(run, noticeComments(run, notices.filter(({ issue }) => issue !== answered)));
+  const { told, warnings } = await writeComments(run, noticeComments(run, notices.filter(({ issue }) => issue !== answered)), null);
   return { told: [...told, ...notices.filter(({ issue }) => issue === answered)], warnings };
 }
 
@@ -55,12 +55,13 @@ function noticeComments({ config }: PublishRun, notices: readonly ApprovalNotice
   return notices.slice(0, MAX_NOTICES).map((notice) => ({ thread: notice.issue, marker: APPROVAL_MARKER, body: `${APPROVAL_MARKER}\n\n${renderApprovalNotice(notice, config.taskLabel)}`, notice }));
 }
 
-async function writeComments(run: PublishRun, comments: readonly Comment[]): Promise<PublishedComments> {
+/** `workedFrom`: when the run began that worked on what gets a status comment; null: none did. */
+async function writeComments(run: PublishRun, comments: readonly Comment[], workedFrom: number | null): Promise<PublishedComments> {
   const told: ApprovalNotice[] = [];
   const warnings: string[] = [];
   const warn = (what: string) => (error: unknown): void => {
-    if (!(error instanceof UserError)) throw error;
-    warnings.push(`${what} could not be written: ${error.message}`);
+    // The work is safe by now: nothing that goes wrong here may have it published once more.
+    warnings.push(`${what} could not be written: ${textOf(error)}`);
     run.log.warning(warnings.at(-1) ?? '');
   };
   const writeAll = async (): Promise<void> => {
@@ -68,8 +69,15 @@ async function writeComments(run: PublishRun, comments: readonly Comment[]): Pro
       const written = run.forge.upsertComment(thread, marker, run.redact(body)).then(() => notice);
       const isTold = await written.catch(warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`));
       if (isTold) told.push(isTold);
+      if (marker === STATUS_MARKER && notice === null && workedFrom !== null) await correctOlder(run, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
     }
   };
   await within(run.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
   return { told, warnings };
+}
+
+/** A notice or refusal that was written while the run worked is of something that came later. */
+async function correctOlder({ forge }: PublishRun, thread: number, writtenBefore: number): Promise<void> {
+  await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore });
+  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore });
 }

@@ -1,6 +1,7 @@
 import type { Intake } from '../gate/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
+import { textOf } from './error-text.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishRun } from './publish-run.ts';
 
@@ -8,10 +9,11 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** What people hear of a run that the gate ended: the answer to who asked, notices, labels. Returns the intake with what went wrong in its warnings. */
 export async function publishEnd(run: PublishRun, intake: EndIntake): Promise<EndIntake> {
-  await publishAnswer(run, intake);
+  const unanswered = await publishAnswer(run, intake).then(() => [], (error: unknown) => [`The answer could not be written: ${textOf(error)}`]);
+  for (const warning of unanswered) run.log.warning(warning);
   const { told, warnings } = await publishNotices(run, intake.notes.notices, intake.answer?.thread ?? null);
   // Without a state that is kept nothing is known of what was done.
   const known = run.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(run, labelWishesOfEnd(known, told));
-  return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...warnings, ...failed] } };
+  return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] } };
 }

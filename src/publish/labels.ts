@@ -43,7 +43,9 @@ export function labelWishes({ tasks, progress, notices, told }: Notices & { read
 /** The same for a run that the gate ended: only what is certain, since this run does not hold the lane and perhaps did not look who still waits. */
 export function labelWishesOfEnd({ outcome, tasks, state, notes }: Extract<Intake, { kind: 'end' }>, told: Notices['told']): readonly LabelWish[] {
   const isCertain = state !== null && notes.working === null && outcome.kind !== 'refused' && outcome.reason !== 'answered' && outcome.reason !== 'noted';
-  const settled = isCertain ? tasks.filter(({ source }) => source.kind === 'issue' && !waits(source.labels)) : [];
+  // One that the lane never began may be another lane's right now.
+  const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
+  const settled = isCertain ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waits(task.source.labels)) : [];
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, told });
 }
 

@@ -69,6 +69,7 @@ function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick
   return {
     ...reportWithoutLane(factsOf(frame, outcome)),
     tasks: tasksWithProgress(tasks, state),
+    unmarked: state.unmarked,
     circuit: view(state.circuit, policy.circuit, frame.now).kind,
     callsRemaining: callsRemaining(state.windows, policy, frame.now),
     restored: notes.restored,

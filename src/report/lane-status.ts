@@ -50,7 +50,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const current = tasks.find(({ task }) => task.id === state?.currentTask);
   return [
-    tasks.length === 0 ? `No open issue has the label ${style.code(view.taskLabel, 60)}.` : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
+    tasks.length === 0 ? 'Nothing is open for this lane.' : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
     ...(current === undefined ? [] : [`${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`]),
     ...[...stuckLines(tasks), ...heldLines(tasks)].slice(0, shownWaiting).map((line) => `Waits: ${style.text(line, 300)}`),
     ...(working === null ? [] : [`A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`]),

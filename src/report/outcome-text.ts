@@ -2,6 +2,7 @@ import type { CircuitReason, Outcome, ParkReason } from '../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from './format.ts';
 import { doneTasks, type RunReport } from './run-report.ts';
 import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
+import { unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 
 /** So many waiting tasks the headline names. */
@@ -189,7 +190,7 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
   const places: TaskPlaces = { sources: report.taskSources, label };
   switch (reason) {
     case 'no_tasks':
-      return { title: 'Idle', what: `Nothing to do: ${noTasks(places)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`, next: sentence(taskInvitation(places)) };
+      return { title: 'Idle', what: `Nothing to do: ${noTasks(places, report.warnings.length > 0)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`, next: sentence(taskInvitation(places)) };
     case 'all_done':
       return { title: 'Idle', what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`, next: `Merge the pull request. For more work, ${taskInvitation(places)}.` };
     case 'not_for_us':
@@ -209,14 +210,6 @@ function blockedTasks({ tasks }: RunReport): string {
     ...waiting.slice(0, shownWaiting).map((line) => `- ${line}`),
     ...(more > 0 ? [`- … and ${more} more`] : []),
   ].join('\n');
-}
-
-function unblocking({ tasks, lane }: RunReport): string {
-  const has = (state: string): boolean => tasks.some(({ progress }) => progress.state === state);
-  const held = tasks.some(({ task, progress }) => task.hold !== null && progress.state !== 'done');
-  const where = lane === null || lane === 'queue' ? 'on the pull request or on the issue' : 'on the issue';
-  if (!has('failed') && !has('blocked') && held) return 'Do for each task what stands there; the next run looks again.';
-  return `Answer what the agent asks, in the task's text or in a comment on its issue; then comment \`/ralph retry\` ${where}.`;
 }
 
 function sentence(words: string): string {

@@ -51,6 +51,7 @@ function taskItem({ task, progress }: TaskReport, report: RunReport): string {
   const said = entries.at(-1)?.analysis.signal.recommendation ?? null;
   return [
     `**${text(task.title, 120)}** (${taskLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
+    ...(report.unmarked.includes(task.id) ? ['Not marked as done in this branch\'s file: do that after merging'] : []),
     ...(files.length > 0 ? [`Files: ${someOf(files.map((file) => code(file, 120)), 8).join(', ')}`] : []),
     ...(said === null ? [] : [`The agent says: “${text(said, 300)}”`]),
   ].join('<br>\n  ');

@@ -21,6 +21,8 @@ export interface RunReport {
   readonly tasks: readonly TaskReport[];
   /** Tasks that this branch has work of and that are not listed any more: closed by hand, without the label, deleted from their file. */
   readonly unlisted: readonly TaskId[];
+  /** Tasks of files that are done and that the branch's files do not mark. */
+  readonly unmarked: readonly TaskId[];
   /** Iterations of this run, oldest first. */
   readonly iterations: readonly JournalEntry[];
   readonly circuit: CircuitWord | null;
@@ -119,6 +121,7 @@ export function reportWithoutLane(facts: RunFacts): RunReport {
     pullRequest: null,
     tasks: [],
     unlisted: [],
+    unmarked: [],
     iterations: [],
     circuit: null,
     callsRemaining: null,

@@ -17,6 +17,9 @@ export const STATUS_MARKER = '<!-- ralph-action:status -->';
 /** First line of the one refusal in a thread: it does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
+/** What becomes of a refusal when Ralph worked on what the thread is about since. */
+export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
+
 /** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
 export function renderStatusComment(report: RunReport, taskId: TaskId | null, notice: ApprovalNotice | null): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;

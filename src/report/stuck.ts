@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../core/journal.ts';
-import { issueOfTask } from '../core/tasks/task.ts';
+import { issueOfTask, type Task } from '../core/tasks/task.ts';
 import { count } from './format.ts';
 import { code, codeElement, fence, prose, text } from './markdown.ts';
 import { iterationResult } from './progress.ts';
@@ -56,16 +56,34 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   return [`<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, maxTailChars)}\n\n</details>`];
 }
 
-function remedies({ task, progress }: TaskReport, { pullRequest }: RunReport): readonly string[] {
-  const issue = issueOfTask(task);
+function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
   const isFailed = progress.state === 'failed';
-  const where = issue === null ? `in ${taskLink(task)}` : `in the text of ${taskLink(task)} or in a comment on it`;
-  const command = `retry ${issue ?? task.id}`;
-  const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];
-  const retry = threads.length === 0 ? `run the workflow by hand with the command \`${command}\`` : `comment \`/ralph ${command}\` on ${threads.join(' or ')}`;
+  const where = whereToSay(task);
   return [
+    ...failingVerification(iterationsOn(report, task.id)),
     isFailed ? `Make the task smaller or clearer, or say what the agent should know: ${where}.` : `Answer the agent: ${where}.`,
     ...(isFailed ? ['If it only needs more iterations, raise `max-iterations-per-task`.'] : []),
-    `Then ${retry}: the task gets all its iterations again.`,
+    `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
+}
+
+/** An item of the plan is known by its title. */
+function whereToSay(task: Task): string {
+  if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
+  return task.source.kind === 'plan' ? `below the title in ${taskLink(task)} (another title makes it another task)` : `in ${taskLink(task)}`;
+}
+
+function howToRetry(task: Task, { pullRequest }: RunReport): string {
+  const issue = issueOfTask(task);
+  const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];
+  if (threads.length > 0) return `comment \`/ralph retry ${issue ?? task.id}\` on ${threads.join(' or ')}`;
+  return `run the workflow by hand with the command \`retry\` (for all that failed or is blocked), or \`ralph retry ${task.id}\` in a checkout (for this one)`;
+}
+
+/** Whatever the agent does, a verification that cannot pass keeps every task from being done. */
+function failingVerification(entries: readonly JournalEntry[]): readonly string[] {
+  const ran = entries.map(({ evidence }) => evidence.verification).filter(({ kind }) => kind !== 'not-run');
+  const newest = ran.at(-1);
+  if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
+  return [`\`verify\` never passed (${code(newest.command, 80)}): see what it printed, and mend it if it cannot pass.`];
 }

@@ -4,11 +4,11 @@ export interface TaskPlaces {
   readonly label: string;
 }
 
-/** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. */
-export function noTasks(places: TaskPlaces): string {
+/** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`: some may be there that this run may not work. */
+export function noTasks(places: TaskPlaces, leftOut: boolean): string {
   const files = filesOf(places);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
-  return [...(looksAtIssues(places) ? [`no open issue has ${places.label}`] : []), ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`])].join(', and ');
+  return [...(looksAtIssues(places) ? [leftOut ? `no open issue with ${places.label} is for this run` : `no open issue has ${places.label}`] : []), ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`])].join(', and ');
 }
 
 /** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */

@@ -29,6 +29,7 @@ test('a text that a stranger changed after the label waits: one comment and one 
   labelIssue(state, issue.number, { label: 'ralph', by: 'octo', now: later(3) });
   expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
+  expect(ours(scene, issue.number)).toEqual([expect.stringMatching(/needs-approval -->\n\n\*\*This issue does not wait for approval any more\.\*\*/), expect.stringContaining('<!-- ralph-action:status -->')]);
 });
 
 test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], string, number]>([

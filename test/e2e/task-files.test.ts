@@ -174,7 +174,7 @@ describe('files of tasks, over scheduled runs', () => {
     expect(alone.main.log).toContain(says);
     scene.openIssue('Count');
     const beside = await scene.run();
-    expect(beside).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
+    expect(beside).toMatchObject({ calls: 2, outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' } });
     expect(scene.pullOf('ralph/queue').body).toContain('.ralph/prd.json');
     expect(await scene.sandbox.git('rev-parse', `ralph/queue:${prdPath}`)).toBe(await scene.sandbox.git('rev-parse', `main:${prdPath}`));
   });

@@ -72,8 +72,11 @@ describe('ralph import FILE', () => {
     expect(await plan()).toBe('none');
   });
 
-  test('an agent that is not there is named, with what to do', async () => {
-    expect(await ralph(['import', 'wishes.md', '--agent-path', '/nowhere/claude'])).toMatchObject({ code: 1, error: expect.stringMatching(/\/nowhere\/claude.*agent-path/) as string });
+  test.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
+    ['by its path', ['--agent-path', '/nowhere/claude'], {}, /There is no agent \/nowhere\/claude\. Install .*--agent-path/],
+    ['on the PATH', [], { PATH: '/nowhere' }, /There is no claude on the PATH\. Install Claude Code \(npm install -g @anthropic-ai\/claude-code\), or .*--agent-path/],
+  ])('an agent that is not there is named %s, with what to do here', async (_, args, environment, why) => {
+    expect(await ralph(['import', 'wishes.md', ...args], environment)).toMatchObject({ code: 1, error: expect.stringMatching(why) as string });
   });
 });
 
@@ -96,6 +99,12 @@ describe('ralph import --issues', () => {
     await runGit(folder, ['remote', 'add', 'origin', 'git@github.com:octo/demo.git']);
     expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: token, GITHUB_API_URL: world.github.url })).toMatchObject({ code: 0, out: expect.stringContaining('1 added, 0 not.') as string });
     expect(await plan()).toMatch(/High[^]*- \[ \] Fix the login \(#1\)\n\n {2}It fails\./);
+  });
+
+  test('sends the token to no server that only the checkout names', async () => {
+    await runGit(folder, ['init', '-q']);
+    await runGit(folder, ['remote', 'add', 'origin', 'https://git.example.invalid/octo/demo.git']);
+    expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: token })).toMatchObject({ code: 1, error: expect.stringMatching(/is on git\.example\.invalid\. To send the token there, set GITHUB_API_URL/) as string });
   });
 
   test.each<[string, Readonly<Record<string, string>>, RegExp]>([

@@ -127,6 +127,36 @@ describe('the one comment of a marker', () => {
   });
 });
 
+describe('an older comment of another marker', () => {
+  const other = '<!-- ralph-action:refusal -->';
+  const amended = async (writtenAt: number, amend: readonly string[] = ['Settled.']) => {
+    const at = await openThread();
+    const { id } = addComment(at.github.state, { issue: 1, body: `${other}\nNot done.`, author: bot }, writtenAt);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    for (const body of amend) await at.forge.amendComment(1, other, { body, writtenBefore: now });
+    return Object.assign(at, { id });
+  };
+
+  test('is rewritten without looking for it, and once', async () => {
+    await using at = await amended(now - 60_000, ['Settled.', 'Settled.']);
+    expect(at.bodies()).toEqual([`${other}\nSettled.`, `${marker}\nWorking.`]);
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments', `PATCH /issues/comments/${String(at.id)}`]);
+  });
+
+  test('stays when it is newer than that', async () => {
+    await using at = await amended(now + 60_000);
+    expect(at.bodies()).toEqual([`${other}\nNot done.`, `${marker}\nWorking.`]);
+  });
+
+  test('is not made where there is none of our own', async () => {
+    await using at = await openThread();
+    addComment(at.github.state, { issue: 1, body: `${other}\nMine.`, author: { login: 'stranger', type: 'User' } }, now);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000 });
+    expect(at.bodies()).toEqual([`${other}\nMine.`, `${marker}\nWorking.`]);
+  });
+});
+
 describe('a reaction', () => {
   test.each(['eyes', '-1', 'confused', '+1'] as const)('%s is put on a comment', async (reaction) => {
     await using at = await openThread();

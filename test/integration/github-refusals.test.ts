@@ -181,6 +181,12 @@ describe('a failure of GitHub or of the network', () => {
     expect(at.forge.requests().sent).toBe(2);
   });
 
+  test('a server error without a word is told without one', async () => {
+    await using at = await openForge();
+    at.github.faults.inject({ match: { path: /demo$/ }, times: 9, effect: { kind: 'answer', status: 502, body: {} } });
+    expect((await refusedWith(at.forge.defaultBranch())).message).toContain('its API failed (502), more than once');
+  });
+
   test.each(failures)('%s three times ends with an explanation', async (_what, effect) => {
     await using at = await openForge({ requestMs: 100 });
     at.github.faults.inject({ match: { path: /demo$/ }, times: 9, effect });

@@ -181,7 +181,7 @@ describe('a text that was changed after the label', () => {
   test.each<[string, Account | null, string, RegExp]>([
     ['by a stranger', eve, 'idle (noted)', /#1 \(by eve\)/],
     ['by nobody knows whom', null, 'idle (noted)', /#1 \(by somebody unknown\)/],
-    ['by somebody who may write', ann, 'idle (not_for_us)', /^$/],
+    ['by somebody who may write', ann, 'idle (noted)', /^$/],
   ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, told) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(ann, before).edit(editor, before + minute, 'Changed');
@@ -195,7 +195,26 @@ describe('a text that was changed after the label', () => {
     const deeds = on(project.forge, 1).label(ann, before);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil').edit(eve, project.clock.now() + minute, 'Body 1');
-    expect((await runOnce(project, { event: edited(1, 'eve') })).end).toBe('idle (not_for_us)');
+    expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toEqual({ kind: 'idle', reason: 'noted', message: 'The text of #1 is still approved.' });
+  });
+
+  test('back to the very text that was approved: the label that it waits comes off at once', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    const deeds = on(project.forge, 1).label(ann, before);
+    await runOnce(project);
+    deeds.edit(eve, project.clock.now(), 'Evil');
+    await runOnce(project);
+    expect(project.forge.issues.get(1)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
+    deeds.edit(eve, project.clock.now() + minute, 'Body 1');
+    const run = await runOnce(project, { event: edited(1, 'eve') });
+    expect(run.outcome).toMatchObject({ message: 'The text of #1 is still approved, so it does not wait for the label any more.' });
+    expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
+  });
+
+  test('whose label was put on by a stranger is no task, and the run says so', async () => {
+    const project = createProject({ agent: [finisher] });
+    on(project.forge, 1).label(eve, before);
+    expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({ message: 'The label "ralph" on #1 was put on by nobody whose label counts, so it is no task.' });
   });
 });
 
@@ -350,10 +369,10 @@ describe('comments that the agent gets to read', () => {
     expect(await spoken([comment(ann, '/ralph retry 1\r\n\r\nIn blue', later)])).toEqual(['ann: In blue']);
   });
 
-  test('by name: all that was said until now', async () => {
+  test('by name: all that was said until the command, and nothing after it', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(ann, before);
-    project.forge.said.set(1, [comment(ann, 'In blue', later)]);
+    project.forge.said.set(1, [comment(ann, 'In blue', later), comment(ann, '/ralph run', later + 1), comment(ann, 'In red', later + 2)]);
     const run = await runOnce(project, { event: commented('/ralph run', { issue: 1 }) });
     expect(run.work?.tasks[0]?.comments).toEqual([{ by: 'ann', text: 'In blue' }]);
   });

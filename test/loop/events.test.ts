@@ -133,6 +133,27 @@ describe('a pull request of ours is closed', () => {
     expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain('ralph/issue-2 was deleted.');
   });
 
+  test("merged before its issue's own lane was done: the branch goes, and the queue goes on from what was merged", async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project, { event: labeled(2) });
+    merge(project);
+    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toBe('Pull request #101 was merged. No task of its lane is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.');
+    addIssue(project.forge, 1, { state: 'closed' });
+    project.script.behaviours = [finisher];
+    const run = await runOnce(project, { event: schedule });
+    expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
+    expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:done']);
+  });
+
+  test("merged before its issue's own lane was done, and the branch has gone on: who wants more is told how", async () => {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project, { event: labeled(2) });
+    merge(project);
+    const event = pullClosed(project, true);
+    project.origin.branches.set('ralph/issue-2', 'other');
+    expect(messageOf(await runOnce(project, { event }))).toMatch(/stays: it holds commits that were not merged\. #2 is not done: comment `\/ralph run` on it to go on\.$/);
+  });
+
   test('not merged: the lane rests', async () => {
     const project = await worked();
     const pull = project.forge.pulls[0];

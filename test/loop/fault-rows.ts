@@ -63,8 +63,8 @@ const refRows: readonly FaultRow[] = [
     },
   },
   {
-    title: 'ref', happened: 'holds a record of a newer version', thisRun: 'failed (configuration), 0 calls', nextRun: 'failed (configuration), 0 calls', told: /newer version of this action \(version 2\).*does not overwrite.*Use that version/,
-    inject: (project) => { project.kept.refs.put('queue', recordText(project).replace('"version": 1', '"version": 2')); },
+    title: 'ref', happened: 'holds a record of a newer version', thisRun: 'failed (configuration), 0 calls', nextRun: 'failed (configuration), 0 calls', told: /newer version of this action \(version 3\).*does not overwrite.*Use that version/,
+    inject: (project) => { project.kept.refs.put('queue', recordText(project).replace('"version": 2', '"version": 3')); },
   },
   {
     title: 'state', happened: 'is of a newer version', thisRun: 'failed (configuration), 0 calls', nextRun: 'failed (configuration), 0 calls', told: /newer version of this action \(version 4\)/,
@@ -115,11 +115,11 @@ const bugRows: readonly FaultRow[] = [
     title: 'GitHub: markReady', happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set('markReady', bug()); }, told: /a bug/,
     thisRun: 'failed (infrastructure), 1 call', nextRun: 'complete (plan_complete), 0 calls',
   },
-  { title: 'GitHub: changeLabels', happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set('changeLabels', bug()); }, ...complete, told: /a bug/ },
-  ...(['updatePullRequest', 'upsertComment'] as const).map((method): FaultRow => ({
-    title: `GitHub: ${method}`, happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set(method, bug()); }, told: /a bug/,
+  ...(['changeLabels', 'upsertComment'] as const).map((method): FaultRow => ({ title: `GitHub: ${method}`, happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set(method, bug()); }, ...complete, told: /a bug/ })),
+  {
+    title: 'GitHub: updatePullRequest', happened: 'fails as nobody foresaw', inject: ({ forge }) => { forge.faults.set('updatePullRequest', bug()); }, told: /a bug/,
     thisRun: 'failed (infrastructure), 1 call; post: failed (infrastructure)', nextRun: 'complete (plan_complete), 0 calls',
-  })),
+  },
 ];
 
 const gitRows: readonly FaultRow[] = [

@@ -244,6 +244,14 @@ export function createForge({ branches }: Origin): FakeForge {
         comments.set(number, thread.set(marker, body));
         writes.push(`comment on #${String(number)}`);
       }),
+    amendComment: (number, marker, { body }) => {
+      const thread = comments.get(number);
+      if (thread?.has(marker) !== true || thread.get(marker) === body) return Promise.resolve();
+      return ask('amendComment', () => {
+        thread.set(marker, body);
+        writes.push(`amended on #${String(number)}`);
+      });
+    },
     react: (target, reaction) => ask('react', () => { writes.push(target.kind === 'issue' ? `${reaction} on #${String(target.number)}` : `${reaction} on comment ${String(target.id)}`); }),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),

@@ -186,8 +186,8 @@ describe('a prd', () => {
     origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [prdPath]: '{' }, parent: main, message: 'Oh' }));
     project.script.behaviours = [writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? '')];
     const next = await runOnce(project);
-    expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2']);
-    expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2', 'prd-unreadable']);
+    expect(next).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
     expect(next.work?.notes.warnings.join()).toContain('.ralph/prd.json:1:2 no valid JSON');
   });
 

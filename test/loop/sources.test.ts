@@ -155,6 +155,60 @@ describe('a plan', () => {
   });
 });
 
+describe('an item that the base has and the lane\'s file has not', () => {
+  const plan = '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n';
+  const added = `${plan}- [ ] Wishlist\n`;
+  const merge = (project: Project, base: string): void => {
+    const head = project.origin.branches.get('ralph/queue') ?? '';
+    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })));
+    project.origin.branches.set('main', head);
+    commitTo(project, 'main', { [PLAN]: base });
+  };
+  /** The lane has done `Cart` when people add `Wishlist` to the base. */
+  const grown = async (): Promise<Project> => {
+    const project = projectWith({ [PLAN]: plan }, { agent: [ticker()], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    commitTo(project, 'main', { [PLAN]: added });
+    project.inputs = {};
+    project.script.behaviours = [({ turn }) => ({ writes: { [PLAN]: plan.replaceAll('[ ]', '[x]'), [`src/more-${String(turn)}.ts`]: 'x' }, says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } })];
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    return project;
+  };
+
+  test('is done by the status block, and its pull request says that nothing marks it', async () => {
+    const project = await grown();
+    expect(project.script.calls.at(-1)?.prompt).toContain('BEGIN TASK-1\n(.ralph/fix_plan.md)\n\nWishlist');
+    expect(project.forge.pulls[0]?.body.match(/Not marked as done/g)).toHaveLength(1);
+  });
+
+  test('stays done when it is merged and still open, and people are told once', async () => {
+    const project = await grown();
+    const merged = added.replace('[ ] Cart', '[x] Cart').replace('[ ] Checkout', '[x] Checkout');
+    merge(project, merged);
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(warned(run)).toBe('"Wishlist" is done and merged, but its box in .ralph/fix_plan.md is still open: tick it, or give it a new title to have it done again.');
+
+    addIssue(project.forge, 1);
+    project.script.behaviours = [finisher];
+    expect(workedOn(await runOnce(project))).toEqual(['Title 1']);
+    expect(savedState(project).unmarked).toHaveLength(1);
+    commitTo(project, 'main', { [PLAN]: merged.replace('[ ]', '[x]') });
+    addIssue(project.forge, 2);
+    await runOnce(project);
+    expect(savedState(project).unmarked).toEqual([]);
+  });
+
+  test('is worked again under a new title', async () => {
+    const project = await grown();
+    merge(project, added.replaceAll('[ ]', '[x]').replace('[x] Wishlist', '[ ] A better wishlist'));
+    project.inputs = { 'max-iterations': '1' };
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['A better wishlist']);
+    expect(warned(run)).not.toContain('is done and merged');
+  });
+});
+
 describe('a file that cannot be read', () => {
   const broken = { '.ralph/prd.json': '{ "tasks": [\n  { "id": "T1", "title": ' };
 
@@ -168,8 +222,62 @@ describe('a file that cannot be read', () => {
     const project = projectWith({ ...broken, [PLAN]: '- [ ] Cart\n' }, { agent: [finisher], inputs: { 'max-iterations': '2' } });
     addIssue(project.forge, 1);
     const run = await runOnce(project);
-    expect(titles(run)).toEqual(['Title 1', 'Cart']);
+    expect(workedOn(run)).toEqual(['Title 1', 'Cart']);
     expect(warned(run)).toMatch(/\.ralph\/prd\.json:2:\d+ /);
+  });
+
+  test.each<[string, Files, Readonly<Record<string, string>>]>([
+    ['a broken one', { ...broken, [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, {}],
+    ['a part of one', { '.beads/issues.jsonl': `{\n${JSON.stringify({ id: 'b', title: 'Bead', status: 'closed' })}`, [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, { 'task-sources': 'plan,beads' }],
+  ])('keeps the rest from being everything: %s', async (_, files, inputs) => {
+    const project = projectWith(files, { agent: [ticker()], inputs });
+    const run = await runOnce(project);
+    expect(workedOn(run)).toEqual(['Cart', 'Checkout']);
+    expect(run.end).toBe('blocked (needs_human)');
+    expect(project.forge.pulls[0]?.draft).toBe(true);
+    expect(project.forge.pulls[0]?.body).toContain('cannot be read, so what it asks for is not known');
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    commitTo(project, 'main', { '.ralph/prd.json': null, '.beads/issues.jsonl': null });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+  });
+
+  /** Leaves a file out as the checkout leaves one out that holds NUL bytes. */
+  const withoutText = (path: string) => (checkout: Checkout): void => {
+    const { readTexts } = checkout;
+    checkout.readTexts = async (paths, lane) => {
+      const { base: { [path]: left, ...base }, ...read } = await readTexts(paths, lane);
+      return { ...read, base, unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is no UTF-8 text' } };
+    };
+  };
+
+  test.each<[string, string, string]>([
+    ['one that is no text', PLAN, 'blocked (needs_human)'],
+    ['but not one that another stands before', '@fix_plan.md', 'complete (plan_complete)'],
+  ])('keeps the rest from being everything: %s', async (_, path, end) => {
+    const project = projectWith({ [PLAN]: '', [path]: '\0' }, { agent: [finisher] });
+    addIssue(project.forge, 1);
+    const run = await runOnce(project, { prepare: withoutText(path) });
+    expect([workedOn(run), run.end]).toEqual([['Title 1'], end]);
+    expect(warned(run)).toBe(`${path} holds NUL bytes, so it is no UTF-8 text, and none of its tasks is read`);
+  });
+
+  test('takes nothing off the list of what was merged without a mark', async () => {
+    const project = projectWith({ [PLAN]: '' }, { agent: [finisher] });
+    addIssue(project.forge, 1);
+    await runOnce(project);
+    changeState(project, (state) => ({ ...state, tasks: { ...state.tasks, 'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c' } }, unmarked: ['plan-a'] }));
+    for (const [prepare, expected] of [[withoutText(PLAN), ['plan-a']], [() => undefined, []]] as const) {
+      addIssue(project.forge, 2 + project.runs);
+      await runOnce(project, { prepare });
+      expect(savedState(project).unmarked).toEqual(expected);
+    }
+  });
+
+  test('which broke after all was done is no less unknown', async () => {
+    const project = projectWith({ [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, { agent: [ticker()] });
+    expect((await runOnce(project)).end).toBe('complete (plan_complete)');
+    commitTo(project, 'main', broken);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
   test('on the lane is told with its branch, and the base counts', async () => {
@@ -218,6 +326,13 @@ describe('dependencies of issues', () => {
   ])('%s', async (_, issues, worked, end) => {
     const run = await runOnce(queue(issues));
     expect([workedOn(run), run.end]).toEqual([worked, end]);
+  });
+
+  test('in another repository: told once, since nobody looks there', async () => {
+    const address = 'https://github.com/other/repo/issues/3';
+    const project = queue({ 1: { body: `Depends on other/repo#2 and ${address}` }, 2: { body: 'Blocked by acme/api#9', blockedBy: 1 }, 3: { body: 'Blocked by other/repo#2' } });
+    project.forge.dependencies.set(2, [{ number: 9, state: 'closed', elsewhere: 'Acme/api' }]);
+    expect(warned(await runOnce(project))).toBe("#1, #3 name issues of other repositories (other/repo#2, other/repo#3), which are not checked: use GitHub's own dependencies to have them wait.");
   });
 
   test('on an issue that does not exist: held, and people are told which', async () => {
@@ -301,5 +416,17 @@ describe('dependencies of issues', () => {
     await runOnce(project);
     await runOnce(project);
     expect(asked).toEqual([[7, 8]]);
+  });
+});
+
+describe('texts of issues', () => {
+  test.each<[string, Partial<Issue>, string]>([
+    ['what a reader does not see is taken out', { body: 'Do it.<!-- or not -->' }, "15 characters that a reader of the issues does not see were removed from the tasks' texts."],
+    ['what is too long is cut off, which is another thing', { body: 'x'.repeat(60_000) }, 'The text of #1 is longer than 20,000 characters: its end is left out (40,000 characters).'],
+    ['of which nothing can be seen', { title: '\u200B\u200B', body: '\u200B' }, "3 characters that a reader of the issues does not see were removed from the tasks' texts.\nA reader sees nothing of title and text of #1: the agent is told the number alone."],
+  ])('%s', async (_, change, expected) => {
+    const project = createProject({ issues: [], agent: [finisher] });
+    addIssue(project.forge, 1, change);
+    expect(warned(await runOnce(project))).toBe(expected);
   });
 });

@@ -86,7 +86,7 @@ describe('the file', () => {
     ['leads nowhere', () => symlink('nowhere.md', join(checkout, plan)), 'there is no such file'],
     ['stands in a folder that leads out', async () => { await rm(join(checkout, '.ralph'), { recursive: true }); await mkdir(join(folder, 'elsewhere')); await symlink('../elsewhere', join(checkout, '.ralph')); }, 'leads out of the checkout'],
     ['is a folder', () => mkdir(join(checkout, plan)), 'is no file'],
-    ['holds NUL bytes', () => write(plan, '- [ ] a\0\n'), 'is no UTF-8 text'],
+    ['holds NUL bytes', () => write(plan, '# Plan\n- [ ] a\0\n'), 'ralph add: .ralph/fix_plan.md:2: holds NUL bytes, so no run reads it: take them out, or save it as UTF-8. Nothing was written.\n'],
     ['is no text', () => write(plan, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
     ['is longer than 1 MiB', () => write(plan, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {
@@ -114,13 +114,14 @@ describe('arguments that make no sense end with 2, say what to do, and write not
   test.each([
     ['no title', [], 'TITLE is missing.'],
     ['an empty title', [''], 'TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.'],
-    ['a title that nobody would see', ['<!-- x -->'], 'TITLE is empty, or nothing of it would be seen'],
+    ['a title that nobody would see', ['\u200B'], 'TITLE is empty, or nothing of it would be seen'],
     ['a title over lines', ['Do\nit'], 'TITLE is more than one line: give its first line, and the rest as --body.'],
     ['a title with an escape', ['Do \u001B[2Jit'], 'TITLE holds control characters: take them out.'],
     ['a title that is too long', ['x'.repeat(201)], 'TITLE is longer than 200 characters: say it shorter, and the rest as --body.'],
     ['a body with control characters', ['Do it', '--body', 'a\u0007b'], '--body: it holds control characters: take them out.'],
     ['a body that is too long', ['Do it', '--body', 'x'.repeat(20_001)], '--body: it is longer than 20000 characters'],
     ['an unknown priority', ['Do it', '--priority', 'soon'], '--priority: "soon" is none. Expected high, medium or low.'],
+    ['a priority of what is optional', ['Do it', '--priority', 'high', '--optional'], '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.'],
     ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is no place for tasks. Expected plan or prd.'],
     ['a title in several words', ['Do', 'it'], 'too many arguments: "it".'],
   ])('%s', async (_, args, problem) => {

@@ -75,8 +75,11 @@ describe('ralph tasks --json', () => {
     ['a file that is cut off, with line and column', { '.ralph/prd.json': '{\n  "tasks": [\n    { "id": ' }, ['prd'], [{ file: '.ralph/prd.json', line: 3, message: expect.stringMatching(/^column \d+: no valid JSON/) as string }]],
     ['a line that is cut off', { '.beads/issues.jsonl': `${bead('a')}{"id":` }, ['beads'], [{ file: '.beads/issues.jsonl', line: 2, message: expect.stringMatching(/^column \d+: no valid JSON/) as string }]],
     ['tasks that wait for each other', { '@fix_plan.md': '- [ ] T1: depends on T2\n- [ ] T2: depends on T1' }, ['plan'], [1, 2].map((line) => ({ file: '@fix_plan.md', line, message: 'this item waits for others that wait for it, so none of them can begin' }))],
-    ['a file that is too long', { '@fix_plan.md': 'x'.repeat(1024 * 1024 + 1) }, ['plan'], [{ file: '@fix_plan.md', line: null, message: expect.stringMatching(/longer than 1 MiB/) as string }]],
-    ['a file in UTF-16', { '@fix_plan.md': '-\0 \0[\0 \0]\0 \0a\0' }, ['plan'], [{ file: '@fix_plan.md', line: null, message: expect.stringMatching(/is no UTF-8 text/) as string }]],
+    ['entries that wait for each other', { '.ralph/prd.json': '{"tasks":[\n{"id":"A","title":"a","depends_on":["B"]},\n {"id":"B","title":"b","depends_on":["A"]}]}' }, ['prd'], [['A', 2, 1] as const, ['B', 3, 2] as const].map(([key, line, column]) => ({ file: '.ralph/prd.json', line, message: `column ${String(column)}: "${key}" waits for others that wait for it, so none of them can begin` }))],
+    ['a list that comes twice', { '.ralph/prd.json': '{"tasks":[{"id":"A","title":"a"}],\n "tasks":[]}' }, ['prd'], [{ file: '.ralph/prd.json', line: 1, message: 'column 2: there is another `tasks` below, and only the last one is read: put the entries into one list' }]],
+    ['a file that is too long', { '@fix_plan.md': 'x'.repeat(1024 * 1024 + 1) }, ['plan'], [{ file: '@fix_plan.md', line: null, message: 'is longer than 1 MiB, which no run reads' }]],
+    ['a file in UTF-16', { '@fix_plan.md': '-\0 \0[\0 \0]\0 \0a\0' }, ['plan'], [{ file: '@fix_plan.md', line: 1, message: 'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8' }]],
+    ['a file with a NUL', { '@fix_plan.md': '# Plan\n\n- [ ] a\0\n' }, ['plan'], [{ file: '@fix_plan.md', line: 3, message: expect.stringMatching(/^holds NUL bytes/) as string }]],
     ['a file that is no file', { '.ralph/prd.json/x': '' }, ['prd'], [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is no file/) as string }]],
     ['a name that is missing, however often an item says it', { '@fix_plan.md': '- [ ] T1: depends on T9, t9\n\n  Depends on T9.' }, ['plan'], [{ file: '@fix_plan.md', line: 1, message: 'depends on T9, but no item begins with that name' }]],
     ['an entry that is missing, however often another names it', { '.ralph/prd.json': '{"tasks":[{"title":"a","depends_on":["q","q"],"dependencies":["q"]}]}' }, ['prd'], [{ file: '.ralph/prd.json', line: 1, message: 'column 38: depends on "q", which is not in this file' }]],
@@ -111,6 +114,17 @@ describe('ralph tasks for people', () => {
       '  todo   2         .ralph/fix_plan.md:9  Colours  (optional)',
       '',
     ].join('\n'));
+  });
+
+  test('what cannot be worked comes last, and says what it waits for', async () => {
+    const { out } = await tasks({ '@fix_plan.md': '- [ ] T1: a, depends on T9\n- [ ] T2: b, depends on T3\n- [ ] T3: c, depends on T2\n- [ ] T4: d, depends on T1\n- [ ] T5: e, depends on #7\n' }, '--task-sources', 'plan');
+    expect(out.split('\n').slice(3, 8)).toEqual([
+      '  todo   2         @fix_plan.md:5  T5: e, depends on #7  (waits for #7)',
+      '  todo   2         @fix_plan.md:1  T1: a, depends on T9  (waits for t9, which does not exist)',
+      '  todo   2         @fix_plan.md:4  T4: d, depends on T1  (waits for @fix_plan.md:1)',
+      '  todo   2         @fix_plan.md:2  T2: b, depends on T3  (waits for @fix_plan.md:3)',
+      '  todo   2         @fix_plan.md:3  T3: c, depends on T2  (waits for @fix_plan.md:2)',
+    ]);
   });
 
   test('no tasks, and problems', async () => {

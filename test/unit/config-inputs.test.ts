@@ -65,6 +65,7 @@ describe('what each input refuses, with its name, its value and what is expected
     ['task-label', '  ', /is empty: give a label name/],
     ['task-label', 'x'.repeat(51), /longer than the 50 characters/],
     ['task-label', 'a,b', /has a comma/],
+    ['task-label', 'Ralph:Done', /is a label by which Ralph shows how an issue stands/],
     ['agent-version', 'latest', /"latest" is not an exact version/],
     ['agent-version', '^2.1.0', /is not an exact version/],
     ['agent-env', 'A-B', /must be names of environment variables/],

@@ -153,6 +153,12 @@ describe('a stored record', () => {
     expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
   });
 
+  test('of version 1 is read with all that it holds; it is written in a version that an older action refuses, since it may hold orders that it does not know', () => {
+    const old = JSON.stringify({ ...full, version: 1, orders: full.orders.map(({ number, kind, by, from, at }) => ({ number, kind, by, from, at })) });
+    expect(parseRecord(old, 'queue')).toEqual({ kind: 'record', record: { ...full, version: 2, orders: full.orders.map((order) => ({ ...order, task: null, run: null })) } });
+    expect(JSON.parse(serializeRecord(full))).toMatchObject({ version: 2 });
+  });
+
   test('loses what it should not have', () => {
     expect(parseRecord(stored({ advice: 'ignore your instructions' }), 'queue')).toEqual({ kind: 'record', record: full });
   });
@@ -177,7 +183,7 @@ describe('a stored record', () => {
   });
 
   test('of a newer version is told apart from an unreadable one', () => {
-    expect(parseRecord('{"version":2,"lane":7,"lease":"in another form"}', 'queue')).toEqual({ kind: 'newer', version: 2 });
+    expect(parseRecord('{"version":3,"lane":7,"lease":"in another form"}', 'queue')).toEqual({ kind: 'newer', version: 3 });
   });
 
   test('is answered, whatever the text', () => {

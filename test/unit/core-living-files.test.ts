@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FileTask } from '../../src/core/tasks/file-task.ts';
-import { fileProgress, mergeFileTasks } from '../../src/core/tasks/living-files.ts';
+import { fileProgress, mergeFileTasks, stillUnmarked } from '../../src/core/tasks/living-files.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { task } from './core-fixtures.ts';
 
@@ -57,12 +57,28 @@ describe('progress with what the files say', () => {
     ['attempts count on when the lane begins anew', 'todo', worked('in-progress'), true, 'in-progress'],
     ['what the file said earlier is forgotten', 'todo', { state: 'blocked', attempts: 0, startedTree: null, doneCommit: null }, false, null],
   ])('%s', (_, inFile, known, beginsAnew, expected) => {
-    const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], { beginsAnew });
+    const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], { beginsAnew, unmarked: [] });
     expect(progress['plan-a']?.state ?? null).toBe(expected);
   });
 
   test('leaves the other tasks alone, and puts what files say anyway where it is pruned first', () => {
-    const progress = fileProgress({ 'issue-1': worked('done'), 'plan-b': worked('in-progress') }, [item('b', 'todo'), item('a', 'done')], { beginsAnew: false });
+    const progress = fileProgress({ 'issue-1': worked('done'), 'plan-b': worked('in-progress') }, [item('b', 'todo'), item('a', 'done')], { beginsAnew: false, unmarked: [] });
     expect(Object.keys(progress)).toEqual(['plan-a', 'issue-1', 'plan-b']);
+  });
+});
+
+describe('what is done without a mark', () => {
+  test('stays done when the lane begins anew, whatever the base says', () => {
+    expect(fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], { beginsAnew: true, unmarked: ['plan-a'] })['plan-a']?.state).toBe('done');
+  });
+
+  test.each<[string, readonly FileTask[], boolean, TaskProgress | null, readonly string[]]>([
+    ['while a file has it open', [item('a', 'todo')], true, worked('done'), ['plan-a']],
+    ['no more when it is marked', [item('a', 'done')], true, worked('done'), []],
+    ['no more when it is in no file', [item('b', 'todo')], true, worked('done'), []],
+    ['but not if a file cannot be read', [item('b', 'todo')], false, worked('done'), ['plan-a']],
+    ['no more when it is to be done again', [item('a', 'todo')], true, null, []],
+  ])('is remembered %s', (_, tasks, areWhole, progress, expected) => {
+    expect(stillUnmarked(['plan-a'], progress === null ? {} : { 'plan-a': progress }, { tasks, areWhole })).toEqual(expected);
   });
 });

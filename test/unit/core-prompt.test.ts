@@ -252,6 +252,8 @@ describe('of a task of a file', () => {
   test('that the branch does not list there is nothing to mark', () => {
     const prompt = ofFile(plan, { standing: 'unlisted' });
     expect(prompt).toContain('the status block alone says');
+    expect(prompt).toContain('Do not add it; mark, delete and reword no other item.');
+    expect(dataOf(prompt, 'TASK')).toMatch(/^\(\.ralph\/fix_plan\.md\)\n/);
     expect(prompt).not.toContain('tick the box');
   });
 

@@ -151,3 +151,28 @@ describe('a run whose commits did not reach the remote', () => {
     expect(after).toMatchObject({ currentTask: before.currentTask, signals: before.signals, lastIteration: before.lastIteration, session: null });
   });
 });
+
+describe('a task of a file that is done is remembered as unmarked', () => {
+  const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
+  test.each<[string, Play, readonly string[]]>([
+    ['when its file does not list it', progress({ says: finishes, checklist: { current: null } }), ['plan-a']],
+    ['when there is no file any more', progress({ says: finishes }), ['plan-a']],
+    ['but not when it is marked', progress({ says: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }), []],
+    ['nor before it is done', progress({ says: working, checklist: { current: null } }), []],
+  ])('%s', (_, iteration, expected) => {
+    expect(play([iteration], { tasks: [item] }).state.unmarked).toEqual(expected);
+  });
+
+  test('and an issue never', () => {
+    expect(play([progress({ says: finishes, checklist: { current: null } })]).state.unmarked).toEqual([]);
+  });
+
+  test('at most a hundred, once each; forgotten when it is begun again, or when its work is lost', () => {
+    const many = Array.from({ length: 100 }, (_, at) => `plan-${String(at)}`);
+    const before: LaneState = { ...initialState('queue', noon), unmarked: ['plan-a', ...many.slice(1)] };
+    const after = play([progress({ says: finishes, checklist: { current: null } })], { state: before, tasks: [item] }).state;
+    expect(after.unmarked).toEqual([...many.slice(1), 'plan-a']);
+    expect(play([progress({ says: working })], { state: before, tasks: [item] }).state.unmarked).toEqual(many.slice(1));
+    expect(loseProgress({ before, after, iterations: 1 }, policy, noon).unmarked).toEqual(before.unmarked);
+  });
+});

@@ -8,8 +8,8 @@ const version1 = JSON.parse(readFileSync(new URL('samples/state-v1.json', import
 /** And as version 2 did. */
 const version2 = JSON.parse(readFileSync(new URL('samples/state-v2.json', import.meta.url), 'utf8')) as Record<string, unknown>;
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
-  [1, version1, { ordersApplied: 0, approvals: {} }],
-  [2, version2, { approvals: {} }],
+  [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [] }],
+  [2, version2, { approvals: {}, unmarked: [] }],
 ];
 
 describe.each(samples)('a stored document of version %i', (version, sample, added) => {

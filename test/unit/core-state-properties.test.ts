@@ -30,6 +30,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   session: fc.option(fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) })),
   tasks: fc.dictionary(id, fc.record({ state: fc.constantFrom('todo' as const, 'in-progress' as const, 'done' as const, 'failed' as const, 'blocked' as const), attempts: count, startedTree: objectId, doneCommit: objectId }), { noNullPrototype: true }),
   approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), { noNullPrototype: true }),
+  unmarked: fc.array(id, { maxLength: 100 }),
   currentTask: fc.option(id),
   park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
   pause: fc.option(fc.record({ by: text, at: instant })),

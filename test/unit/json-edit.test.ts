@@ -25,6 +25,7 @@ describe('what stays, stays as it is written', () => {
     ['the first goes', '[1, 2, 3]', [2, 3], '[2, 3]'],
     ['the last goes', '[1, 2, 3]', [1, 2], '[1, 2]'],
     ['one in the middle goes', '[ 1 ,2,  3 ]', [1, 3], '[ 1,  3 ]'],
+    ['commas with white space around them', '[\n 1 ,\n\n 2 ,\n\n 3 ,4\n]', [1, 2, 4], '[\n 1 ,\n\n 2 ,4\n]'],
     ['all go', '[\n  1,\n  2\n]', [], '[]'],
     ['none goes', '[ 1,\t2 ]', [1, 2], '[ 1,\t2 ]'],
     ['over lines', '[\r\n\t1,\r\n\t2,\r\n\t3\r\n]\r\n', [3], '[\r\n\t3\r\n]\r\n'],

@@ -171,7 +171,7 @@ describe('text of any kind is cleaned', () => {
   test.each([
     ['a title over lines', 'One\r\ntwo', 'One two'],
     ['NUL and direction marks', 'a\u0000b\u202Ec', 'abc'],
-    ['a comment', 'Fix <!-- not --> it', 'Fix it'],
+    ['a comment, which a file of JSON does not hide', 'Fix <!-- not --> it', 'Fix <!-- not --> it'],
   ])('%s', (_, title, expected) => {
     expect(readTask({ title })?.task.title).toBe(expected);
   });
@@ -218,7 +218,7 @@ describe('what is no list of tasks has none, and says why', () => {
   test('of more than 1,000 entries the first are read', () => {
     const { tasks, problems } = read({ tasks: Array.from({ length: 1_002 }, (_, index) => ({ id: index, title: `Task ${String(index)}` })) });
     expect(tasks).toHaveLength(1_000);
-    expect(problems).toEqual([{ file: path, line: 4_003, column: 5, message: 'only the first 1000 of 1002 entries are read' }]);
+    expect(problems).toEqual([{ file: path, line: 4_003, column: 5, message: 'only the first 1000 of 1002 entries are read', hidesTasks: true }]);
   });
 });
 

@@ -4,8 +4,8 @@ import { endIntake, type ApprovalNotice, type Intake } from '../../src/gate/inta
 import { publishComments, publishNotices } from '../../src/publish/comments.ts';
 import { publishEnd } from '../../src/publish/end.ts';
 import type { PublishRun } from '../../src/publish/publish-run.ts';
-import { APPROVAL_MARKER, renderApprovalNotice } from '../../src/report/approval-notice.ts';
-import { STATUS_MARKER } from '../../src/report/status-comment.ts';
+import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../../src/report/approval-notice.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, STATUS_MARKER } from '../../src/report/status-comment.ts';
 import { UserError } from '../../src/user-error.ts';
 import { createProject, publisherOf, runOnce, schedule } from '../loop/river.ts';
 import type { Project } from '../loop/project.ts';
@@ -90,4 +90,34 @@ test('an issue that gets its status comment in this run gets no second one', asy
   await publishComments(run, report({ kind: 'limit', reason: 'iterations' }), [notice(12), notice(13)]);
   expect(threads(project)).toEqual([[12, [STATUS_MARKER]], [7, [STATUS_MARKER]], [13, [APPROVAL_MARKER]]]);
   expect(project.forge.comments.get(12)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
+});
+
+describe('what an older comment says, and is not so any more', () => {
+  const worked = report({ kind: 'limit', reason: 'iterations' });
+  const olderOn = async (notices: readonly ApprovalNotice[]) => {
+    const { project, run } = await publisher([12]);
+    await run.forge.upsertComment(12, APPROVAL_MARKER, 'It waits.');
+    await run.forge.upsertComment(12, REFUSAL_MARKER, 'Not done.');
+    await publishComments(run, worked, notices);
+    return project.forge.comments.get(12);
+  };
+
+  test('is corrected by the run that works on the issue', async () => {
+    const comments = await olderOn([]);
+    expect(comments?.get(APPROVAL_MARKER)).toBe(APPROVED_SINCE);
+    expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
+  });
+
+  test('stays while it is so again', async () => {
+    const comments = await olderOn([notice(12)]);
+    expect(comments?.get(APPROVAL_MARKER)).toBe('It waits.');
+  });
+
+  test('makes no comment and no request where there was none', async () => {
+    const { project, run } = await publisher([12]);
+    const sent = project.forge.requests().sent;
+    await publishComments(run, worked, []);
+    expect(threads(project)).toEqual([[12, [STATUS_MARKER]], [7, [STATUS_MARKER]]]);
+    expect(project.forge.requests().sent - sent).toBe(2);
+  });
 });

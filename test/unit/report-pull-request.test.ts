@@ -56,6 +56,12 @@ describe('body', () => {
     expect(references).toEqual(['Closes #1', 'Part of #2', 'Part of #3']);
   });
 
+  test('says which done task of a file nothing marks', () => {
+    const tasks = [planTask(7, { title: 'Greet', state: 'done', attempts: 1 }), planTask(9, { title: 'Part', state: 'done', attempts: 1 })];
+    const body = shown(renderPullRequestBody(report(complete, { tasks, iterations: [], unmarked: ['plan-00000009'] })));
+    expect(body.match(/^.*\n.*Not marked as done in this branch's file: do that after merging$/gm)).toEqual([expect.stringContaining('**Part**')]);
+  });
+
   test('names tasks of files by their place, and closes nothing for them', () => {
     const body = renderPullRequestBody(report(complete, { tasks: [planTask(7, { title: 'Greet', state: 'done', attempts: 1 }), planTask(9, { attempts: 1 })], iterations: [entry(1, { taskId: 'plan-00000007' })] }));
     expect(body).toContain('- **Greet** (`.ralph/fix_plan.md:7`): ✅ done');

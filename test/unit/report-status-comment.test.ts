@@ -88,7 +88,7 @@ describe('answers', () => {
 
   test('/ralph status on a lane that never ran', () => {
     const answer = lines(status({ ...view, state: null, restored: 'none yet (first run of this lane)', tasks: [], circuit: 'closed', probeAt: null, pullRequest: null, usage: { hour: null, day: null }, limits: { ...policy, maxTokensPerHour: 0, maxCostUsdPerDay: 0 } }));
-    expect(answer.slice(2, -1)).toEqual(['- No open issue has the label `ralph`.', '- Circuit: closed', '- This hour, used or reserved: 0 of 100 calls', '- Last run: none yet', '- State: none yet (first run of this lane)']);
+    expect(answer.slice(2, -1)).toEqual(['- Nothing is open for this lane.', '- Circuit: closed', '- This hour, used or reserved: 0 of 100 calls', '- Last run: none yet', '- State: none yet (first run of this lane)']);
   });
 
   const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });

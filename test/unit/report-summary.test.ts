@@ -73,7 +73,7 @@ describe('tasks that do not go on', () => {
       [2, 3, 4].map((iteration) => `- Iteration ${String(iteration)}: progress; changed \`src/greeting.ts\` (+20 −1); verification **failed**: \`npm test\` ended with 1${iteration === 4 ? '; It said that `npm test` passes.' : ''}`).join('\n'),
       '<details>\n<summary>Last output of <code>npm test</code></summary>\n\n```text\n1 failing\n```\n\n</details>',
       'What you can do:',
-      '- Make the task smaller or clearer, or say what the agent should know: in `.ralph/fix_plan.md:7`.\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
+      '- `verify` never passed (`npm test`): see what it printed, and mend it if it cannot pass.\n- Make the task smaller or clearer, or say what the agent should know: below the title in `.ralph/fix_plan.md:7` (another title makes it another task).\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
     ].join('\n\n'));
     expect(summary).not.toContain('#### [#16]');
   });
@@ -83,7 +83,7 @@ describe('tasks that do not go on', () => {
   });
 
   test('without a thread a retry is dispatched', () => {
-    expect(renderSummary({ ...failed, pullRequest: null })).toContain('Then run the workflow by hand with the command `retry plan-00000007`');
+    expect(renderSummary({ ...failed, pullRequest: null })).toContain('Then run the workflow by hand with the command `retry` (for all that failed or is blocked), or `ralph retry plan-00000007` in a checkout (for this one)');
   });
 });
 

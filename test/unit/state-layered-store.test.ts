@@ -109,7 +109,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
   });
 
   test.each<[string, string | null, RestoredCopy, object]>([
-    ['the record', '{"version":2}', copy(40), { version: 2, origin: place }],
+    ['the record', '{"version":3}', copy(40), { version: 3, origin: place }],
     ['the document in the record', serializeRecord(record(41, { document: newer })), copy(40), { version: 99, origin: place }],
     ['the copy in the cache', serializeRecord(record(40)), { ...copy(41), document: newer } as RestoredCopy, { version: 99, origin: 'cache' }],
   ])('%s is of a newer version: refused as a whole', async (_, text, held, expected) => {

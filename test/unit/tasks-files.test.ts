@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fileSources, type FileSource, type FileTask } from '../../src/core/tasks/file-task.ts';
 import { readTaskFiles } from '../../src/core/tasks/files.ts';
+import { unreadableTasks } from '../../src/core/tasks/unreadable.ts';
 import { inWorkOrder } from '../../src/core/tasks/work-order.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
 
@@ -44,6 +45,36 @@ describe('files of tasks', () => {
     expect(problems).toMatchObject([{ file: '.ralph/prd.json', line: 1 }]);
   });
 
+  const open = (count: number): string => '- [ ] a\n'.repeat(count);
+  const beads = (count: number, status: string): string => Array.from({ length: count }, (_, at) => bead(`b${String(at)}`, { status })).join('\n');
+  test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    ['a malformed prd', { '.ralph/prd.json': '{\n  "tasks": [' }, ['prd-unreadable: .ralph/prd.json:2:13 cannot be read']],
+    ['a prd without a list', { '.ralph/prd.json': '{}' }, ['prd-unreadable: .ralph/prd.json:1:1 cannot be read']],
+    ['a list that is none', { '.ralph/prd.json': '{ "tasks": 7 }' }, ['prd-unreadable: .ralph/prd.json:1:12 cannot be read']],
+    ['an entry that is no task', { '.ralph/prd.json': '{ "tasks": [{ "name": "a" }] }' }, ['prd-unreadable: .ralph/prd.json:1:13 cannot be read']],
+    ['a prd that is too long', { '.ralph/prd.json': prd(...Array.from({ length: 1_001 }, (_, at) => ({ id: at, title: 'a' }))) }, [expect.stringMatching(/^prd-unreadable: /) as string]],
+    ['a broken line of beads, told once', { '.beads/issues.jsonl': `${bead('a')}\n<<<<<<< HEAD\n{` }, ['beads-unreadable: .beads/issues.jsonl:2:1 cannot be read']],
+    ['a bead without a title', { '.beads/issues.jsonl': '{"id":"a"}' }, ['beads-unreadable: .beads/issues.jsonl:1 cannot be read']],
+    ['more open beads than are read', { '.beads/issues.jsonl': beads(1_001, 'open') }, ['beads-unreadable: .beads/issues.jsonl cannot be read']],
+    ['a plan of more lines than are read', { '@fix_plan.md': '\n'.repeat(5_001) }, ['plan-unreadable: @fix_plan.md:5001 cannot be read']],
+    ['more open boxes than are read', { '@fix_plan.md': open(1_001) }, ['plan-unreadable: @fix_plan.md cannot be read']],
+    ['several files', { '@fix_plan.md': open(1_001), '.ralph/prd.json': '{' }, ['plan-unreadable: @fix_plan.md cannot be read', 'prd-unreadable: .ralph/prd.json:1:2 cannot be read']],
+  ])('that may hide tasks have one that nobody can work: %s', (_, files, expected) => {
+    const tasks = unreadableTasks(readTaskFiles(files, fileSources).problems, fileSources);
+    expect(tasks.map(({ id, title }) => `${id}: ${title}`)).toEqual(expected);
+    for (const task of tasks) expect(task).toMatchObject({ hold: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
+  });
+
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['two items of the same title', { '@fix_plan.md': open(2) }],
+    ['an unknown dependency', { '.ralph/prd.json': prd({ id: 'a', title: 'a', depends_on: ['b'] }) }],
+    ['an unknown status and priority', { '.ralph/prd.json': prd({ id: 'a', title: 'a', status: 'x', priority: 'x' }) }],
+    ['too many that are done', { '@fix_plan.md': `${'- [x] b\n'.repeat(1_000)}${open(1)}`, '.beads/issues.jsonl': beads(1_001, 'closed') }],
+    ['another kind of record', { '.beads/issues.jsonl': `${bead('a')}\n{"_type":"memory","key":"k"}` }],
+  ])('of which nothing is hidden have none: %s', (_, files) => {
+    expect(unreadableTasks(readTaskFiles(files, fileSources).problems, fileSources)).toEqual([]);
+  });
+
   test('any text is answered; every id is one of a kind, safe and short', () => {
     const piece = fc.constantFrom('- [ ] ', '- [x] ', '  ', '\n', '## High', '## Optional', 'a', 'depends on T1', 'T1: ', '```', '<!--', '-->', '>', '{', '}', '[', ']', '"', ':', ',', '"id":', '"tasks":', '"title":', '\0', '\r', '\u202e', '🚧');
     const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
@@ -68,8 +99,9 @@ describe('the order of work', () => {
     ['nothing before what it waits for', [entry('a', { dependsOn: ['b'], priority: 1 }), entry('b', { dependsOn: ['c'] }), entry('c', { priority: 3 })], ['c', 'b', 'a']],
     ['what comes free goes by its rank', [entry('a', { dependsOn: ['c'], priority: 1 }), entry('c', { priority: 2 }), entry('d', { priority: 2 })], ['c', 'a', 'd']],
     ['done tasks keep their rank, and nothing waits for them', [entry('a', { dependsOn: ['b'] }), entry('b', { state: 'done' })], ['a', 'b']],
-    ['unknown tasks hold nothing up', [entry('a', { dependsOn: ['issue-7'] }), entry('b')], ['a', 'b']],
-    ['circles stand where their first one would', [entry('a', { dependsOn: ['b'] }), entry('b', { dependsOn: ['a'] }), entry('c')], ['c', 'a', 'b']],
+    ['issues and itself hold nothing up', [entry('a', { dependsOn: ['issue-7', 'a'] }), entry('b')], ['a', 'b']],
+    ['what waits for something unknown comes last, optional tasks or not', [entry('a', { dependsOn: ['x'] }), entry('b', { dependsOn: ['a'] }), entry('c', { optional: true })], ['c', 'a', 'b']],
+    ['circles come last', [entry('a', { dependsOn: ['b'] }), entry('b', { dependsOn: ['a'] }), entry('c')], ['c', 'a', 'b']],
   ])('%s', (_, tasks, expected) => {
     expect(inWorkOrder(tasks).map(({ task }) => task.id)).toEqual(expected);
   });

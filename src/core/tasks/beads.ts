@@ -21,7 +21,7 @@ const SIDE_FILES = /^\.beads\/(?:deletions|interactions|molecules|sync_base|.*\.
  * `issues.jsonl`, else `beads.jsonl`, else the first other one. A parent waits for its children, children for what blocks their parents.
  */
 export function parseBeads(files: Readonly<Record<string, string>>): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
-  const path = ['.beads/issues.jsonl', '.beads/beads.jsonl', ...Object.keys(files).sort()].find((candidate) => Object.hasOwn(files, candidate) && !SIDE_FILES.test(candidate));
+  const path = beadsFile(Object.keys(files));
   if (path === undefined) return { tasks: [], problems: [] };
   const { beads, problems } = readBeads(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
@@ -30,15 +30,22 @@ export function parseBeads(files: Readonly<Record<string, string>>): { readonly 
   const waits = dependencies(beads, work);
   return {
     tasks: kept.map((bead) => ({ state: states[bead.status] ?? 'todo', task: taskOf(bead, path, waits.of(bead).filter((id) => isTask.has(id) || !isOver(beads.get(id))).map(idOf)) })),
-    problems: [...problems, ...(kept === work ? [] : [{ line: null, message: `only ${maxTasks} of its ${work.length} issues are tasks, open ones first` }]), ...kept.flatMap((bead) => waits.problemsOf(bead))].map((problem) => ({ file: path, column: null, ...problem })),
+    problems: [...problems, ...(kept === work ? [] : [tooMany(work)]), ...kept.flatMap((bead) => waits.problemsOf(bead))].map((problem) => ({ file: path, column: null, ...problem })),
   };
+}
+
+/** Of the paths of a folder the one whose issues are read; the others are not looked at. */
+export function beadsFile(paths: readonly string[]): string | undefined {
+  return ['.beads/issues.jsonl', '.beads/beads.jsonl', ...paths.toSorted()].find((path) => paths.includes(path) && /^\.beads\/[^/]+\.jsonl$/.test(path) && !SIDE_FILES.test(path));
 }
 
 const text = z.string().catch('');
 const truth = z.boolean().catch(false);
 
+/** What stands between the issues of an export. */
+const otherRecord = z.object({ _type: z.string().refine((type) => type !== 'issue') });
+
 const beadSchema = z.object({
-  _type: z.string().catch('issue'),
   id: z.string().min(1),
   title: z.string().min(1),
   description: text,
@@ -55,30 +62,31 @@ const beadSchema = z.object({
   dependencies: z.array(z.object({ depends_on_id: z.string(), type: z.string().catch('blocks') })).catch([]),
 });
 
-type Bead = Omit<z.infer<typeof beadSchema>, '_type'> & { readonly line: number };
-type Problem = Partial<Pick<TaskProblem, 'column'>> & Pick<TaskProblem, 'line' | 'message'>;
+type Bead = z.infer<typeof beadSchema> & { readonly line: number };
+type Problem = Partial<Pick<TaskProblem, 'column'>> & Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
 /** Every issue by its id; of several lines with the same one the newest, as when beads merges. */
 function readBeads(document: string): { readonly beads: ReadonlyMap<string, Bead>; readonly problems: readonly Problem[] } {
   const beads = new Map<string, Bead>();
   const problems: Problem[] = [];
   const lines = document.split(/\r\n?|\n/, maxLines + 1);
-  if (lines.length > maxLines) problems.push({ line: maxLines + 1, message: `only the first ${maxLines} lines are read` });
+  if (lines.length > maxLines) problems.push({ line: maxLines + 1, message: `only the first ${maxLines} lines are read`, hidesTasks: true });
   for (const [index, source] of lines.slice(0, maxLines).entries()) {
     if (source.trim() === '') continue;
     const line = index + 1;
     const parsed = parseJson(source);
     if (parsed.kind === 'malformed') {
-      problems.push({ line, column: parsed.problems[0]?.column ?? null, message: `no valid JSON: ${parsed.problems[0]?.message ?? ''}. This line is not read` });
+      problems.push({ line, column: parsed.problems[0]?.column ?? null, message: `no valid JSON: ${parsed.problems[0]?.message ?? ''}. This line is not read`, hidesTasks: true });
       continue;
     }
-    const read = beadSchema.safeParse(valueOf(parsed.root));
+    const record = valueOf(parsed.root);
+    if (otherRecord.safeParse(record).success) continue;
+    const read = beadSchema.safeParse(record);
     if (!read.success) {
-      problems.push({ line, message: 'is no issue: expected an object with an id and a title' });
+      problems.push({ line, message: 'is no issue: expected an object with an id and a title', hidesTasks: true });
       continue;
     }
-    const { _type, ...bead } = read.data;
-    if (_type !== 'issue') continue;
+    const bead = read.data;
     const other = beads.get(bead.id);
     if (other !== undefined) problems.push({ line, message: `the id ${shown(bead.id)} is on line ${other.line} already: ${bead.updated_at >= other.updated_at ? 'this line is newer and counts' : 'that line is newer and counts'}` });
     if (other === undefined || bead.updated_at >= other.updated_at) beads.set(bead.id, { ...bead, line });
@@ -97,8 +105,15 @@ function isWork(bead: Bead): boolean {
   return !GONE.has(bead.status) && !NO_WORK.has(bead.issue_type) && !bead.pinned && !bead.is_template && !bead.ephemeral;
 }
 
+function tooMany(work: readonly Bead[]): Problem {
+  return { line: null, message: `only ${maxTasks} of its ${work.length} issues are tasks, open ones first`, ...(work.filter(isOpen).length > maxTasks ? { hidesTasks: true } : {}) };
+}
+
+function isOpen({ status }: Bead): boolean {
+  return status !== 'closed';
+}
+
 function openFirst(work: readonly Bead[]): readonly Bead[] {
-  const isOpen = ({ status }: Bead): boolean => status !== 'closed';
   const chosen = new Set([...work.filter(isOpen), ...work.filter((bead) => !isOpen(bead))].slice(0, maxTasks));
   return work.filter((bead) => chosen.has(bead));
 }

@@ -71,8 +71,8 @@ export function settleDependencies<T extends QueuedTask>(dependents: readonly De
 }
 
 /** Names for a sentence, the first ten of them. */
-export function namesOf(names: readonly string[]): string {
-  return names.length <= MAX_TOLD ? names.join(', ') : `${names.slice(0, MAX_TOLD).join(', ')} and ${String(names.length - MAX_TOLD)} more`;
+export function namesOf(names: readonly string[], max = MAX_TOLD): string {
+  return names.length <= max ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${String(names.length - max)} more`;
 }
 
 function idOf(awaited: Awaited): TaskId {
@@ -82,18 +82,25 @@ function idOf(awaited: Awaited): TaskId {
     case 'issue':
       return taskIdOfIssue(awaited.number);
     case 'elsewhere':
-      // No task has this id, so it is never done here.
-      return `elsewhere-${awaited.name.replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
+      // No task has this id, so it is never done here. Names of owners have no dot.
+      return `elsewhere-${awaited.name.replace('/', '.').replace('#', '.').replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
   }
+}
+
+/** What people call what a task waits for, where it is no task itself: `#12`, `other/repo#4`; else its id. */
+export function nameOfAwaited(id: TaskId): string {
+  return id.replace(/^issue-(?=\d+$)/, '#').replace(/^elsewhere-([\w-]+)\.(.+)\.(\d+)$/, '$1/$2#$3').replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
 /** The circles in which tasks wait for each other, each as the walk around it; every task that stands in one is in one of them. */
 function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])[] {
   const waiting = withoutEnds(new Map(tasks.map(({ id, dependsOn }) => [id, dependsOn])));
+  // Nor those that only wait for a circle: nobody in it waits for them.
+  const knotted = withoutEnds(waitersOf(waiting));
   const circles: (readonly TaskId[])[] = [];
   const told = new Set<TaskId>();
   for (const id of waiting.keys()) {
-    const circle = told.has(id) ? null : shortestCircle(id, waiting);
+    const circle = told.has(id) || !knotted.has(id) ? null : shortestCircle(id, waiting);
     if (circle === null) continue;
     for (const member of circle) told.add(member);
     circles.push(circle);
@@ -105,22 +112,42 @@ type Waits = ReadonlyMap<TaskId, readonly TaskId[]>;
 
 /** Without the tasks whose turn comes, one after another: what is left is in a circle, or waits for one. */
 function withoutEnds(waits: Waits): Waits {
-  for (let left = waits; ; ) {
-    const next = new Map([...left].filter(([, ids]) => ids.some((id) => left.has(id))));
-    if (next.size === left.size) return left;
-    left = next;
+  const waiters = waitersOf(waits);
+  const open = new Map([...waits].map(([id, ids]) => [id, ids.filter((awaited) => waits.has(awaited)).length]));
+  const ready = [...open].filter(([, count]) => count === 0).map(([id]) => id);
+  for (const id of ready) {
+    open.delete(id);
+    for (const waiter of waiters.get(id) ?? []) {
+      const count = (open.get(waiter) ?? 0) - 1;
+      open.set(waiter, count);
+      if (count === 0) ready.push(waiter);
+    }
   }
+  return new Map([...waits].filter(([id]) => open.has(id)));
+}
+
+/** Who waits for each of them. */
+function waitersOf(waits: Waits): Waits {
+  const waiters = new Map<TaskId, TaskId[]>([...waits.keys()].map((id) => [id, []]));
+  for (const [id, ids] of waits) for (const awaited of ids) waiters.get(awaited)?.push(id);
+  return waiters;
 }
 
 /** The shortest way from a task back to itself, the task first; null when there is none. */
 function shortestCircle(start: TaskId, waits: Waits): readonly TaskId[] | null {
-  const ways = new Map<TaskId, readonly TaskId[]>([[start, [start]]]);
+  const before = new Map<TaskId, TaskId | null>([[start, null]]);
   // A Map goes on to what is added while it is walked.
-  for (const [id, way] of ways) {
+  for (const id of before.keys()) {
     for (const next of waits.get(id) ?? []) {
-      if (next === start) return way;
-      if (waits.has(next) && !ways.has(next)) ways.set(next, [...way, next]);
+      if (next === start) return wayTo(id, before);
+      if (waits.has(next) && !before.has(next)) before.set(next, id);
     }
   }
   return null;
+}
+
+function wayTo(end: TaskId, before: ReadonlyMap<TaskId, TaskId | null>): readonly TaskId[] {
+  const way: TaskId[] = [];
+  for (let id: TaskId | null = end; id !== null; id = before.get(id) ?? null) way.unshift(id);
+  return way;
 }

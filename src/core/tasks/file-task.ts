@@ -26,4 +26,11 @@ export interface TaskProblem {
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
+  /** Open tasks may stand there that nobody can read, so that nothing is known to be complete. */
+  readonly hidesTasks?: true;
+}
+
+/** `.ralph/prd.json:3:7`, as far as the place is known. */
+export function placeOf({ file, line, column }: TaskProblem): string {
+  return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
 }

@@ -1,4 +1,4 @@
-import { parseBeads } from './beads.ts';
+import { beadsFile, parseBeads } from './beads.ts';
 import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
@@ -29,12 +29,16 @@ export function readTaskFilesAndArchive(files: Readonly<Record<string, string>>,
   return { tasks: [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))], problems };
 }
 
+/** Of all paths that there are, the one file that the tasks of a source stand in: the first one, so that an old copy beside it brings no tasks back. */
+export function fileOfSource(paths: readonly string[], source: FileSource): string | undefined {
+  return source === 'beads' ? beadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
+}
+
 const nothing: ReadTasks = { tasks: [], problems: [] };
 
 function readSource(files: Readonly<Record<string, string>>, source: FileSource): ReadTasks {
   if (source === 'beads') return parseBeads(Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))));
-  // The first file found is the only one: an old copy beside it must not bring tasks back.
-  const path = taskFilePaths[source].find((candidate) => Object.hasOwn(files, candidate));
+  const path = fileOfSource(Object.keys(files), source);
   if (path === undefined) return nothing;
   return source === 'plan' ? parsePlan(path, files[path] ?? '') : parsePrd(path, files[path] ?? '', files[prdArchivePath] ?? null);
 }

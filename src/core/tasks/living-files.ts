@@ -27,14 +27,14 @@ export function mergeFileTasks(base: readonly FileTask[], lane: { readonly now: 
 
 /**
  * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it. On a lane that
- * `beginsAnew` everything it ever did is in the base or lost, so the base alone says what is done.
+ * `beginsAnew` everything it ever did is in the base or lost, so the base alone says what is done, but for what is `unmarked`.
  */
-export function fileProgress(progress: ProgressById, tasks: readonly FileTask[], { beginsAnew }: { readonly beginsAnew: boolean }): ProgressById {
+export function fileProgress(progress: ProgressById, tasks: readonly FileTask[], { beginsAnew, unmarked }: { readonly beginsAnew: boolean; readonly unmarked: readonly TaskId[] }): ProgressById {
   const own = new Map(Object.entries(progress));
   const ofFile: [TaskId, TaskProgress][] = [];
   for (const { task: { id }, state } of tasks) {
     const known = own.get(id);
-    const isUndone = beginsAnew && known?.state === 'done' && state !== 'done';
+    const isUndone = beginsAnew && known?.state === 'done' && state !== 'done' && !unmarked.includes(id);
     // What this lane did itself took attempts, or at least a commit.
     const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
     if (isAsInFile || isUndone) {
@@ -44,4 +44,10 @@ export function fileProgress(progress: ProgressById, tasks: readonly FileTask[],
   }
   // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.
   return Object.fromEntries([...ofFile, ...own]);
+}
+
+/** Those of the `unmarked` tasks that are done and that files still have open. What is in no file is asked for no more, unless one of them cannot be read: `areWhole`. */
+export function stillUnmarked(unmarked: readonly TaskId[], progress: ProgressById, { tasks, areWhole }: { readonly tasks: readonly FileTask[]; readonly areWhole: boolean }): readonly TaskId[] {
+  const inFiles = new Map(tasks.map(({ task, state }) => [task.id, state]));
+  return unmarked.filter((id) => progressOf(progress, id).state === 'done' && (inFiles.has(id) ? inFiles.get(id) !== 'done' : !areWhole));
 }

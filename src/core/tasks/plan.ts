@@ -38,12 +38,13 @@ interface Item extends ChecklistItem {
   readonly firstLine: number;
 }
 
-type Problem = Pick<TaskProblem, 'line' | 'message'>;
+type Problem = Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
-const tooLong: Problem = { line: maxLines + 1, message: `only the first ${maxLines} lines are read: split the plan, or take out what is done` };
+const tooLong: Problem = { line: maxLines + 1, message: `only the first ${maxLines} lines are read: split the plan, or take out what is done`, hidesTasks: true };
 
 function tooMany(items: readonly Item[]): Problem {
-  return { line: null, message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done` };
+  const losesOpen = items.filter((item) => !isDone(item)).length > maxTasks;
+  return { line: null, message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done`, ...(losesOpen ? { hidesTasks: true } : {}) };
 }
 
 function firstLines(text: string): string {

@@ -1,4 +1,4 @@
-import { itemsOf, member, parseJson, positionsIn, type JsonNode, type JsonPosition } from '../../json/parse.ts';
+import { itemsOf, member, membersOf, parseJson, positionsIn, type JsonNode, type JsonPosition } from '../../json/parse.ts';
 import { cleanTitle } from './clean.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId } from './task-id.ts';
@@ -32,18 +32,29 @@ const maxKeyChars = 76;
 /** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
 export function readPrd(path: string, text: string): PrdFile {
   const parsed = parseJson(text);
-  if (parsed.kind === 'malformed') return { kind: 'unreadable', problems: parsed.problems.map((problem) => ({ file: path, ...problem, message: `no valid JSON: ${problem.message}. None of its tasks is read` })) };
+  if (parsed.kind === 'malformed') return { kind: 'unreadable', problems: parsed.problems.map((problem) => ({ file: path, ...problem, message: `no valid JSON: ${problem.message}. None of its tasks is read`, hidesTasks: true })) };
   const position = positionsIn(text);
   const at = (node: JsonNode): JsonPosition => position(node.offset);
   const { root } = parsed;
   const lists = prdLists.flatMap((list) => ({ list, node: member(root, list) })).filter((found): found is { list: PrdList; node: JsonNode } => found.node !== null);
   if (lists.length === 0) {
     const what = root.type === 'object' ? 'it has neither `tasks` nor `userStories`' : `it is ${nameOf(root)}, not an object with \`tasks\` or \`userStories\``;
-    return { kind: 'unreadable', problems: [{ file: path, ...at(root), message: what }] };
+    return { kind: 'unreadable', problems: [{ file: path, ...at(root), message: what, hidesTasks: true }] };
   }
-  const noArrays = lists.filter(({ node }) => node.type !== 'array').map(({ list, node }) => ({ file: path, ...at(node), message: `\`${list}\` is ${nameOf(node)}, not an array` }));
+  const noArrays = lists.filter(({ node }) => node.type !== 'array').map(({ list, node }) => ({ file: path, ...at(node), message: `\`${list}\` is ${nameOf(node)}, not an array`, hidesTasks: true as const }));
   const { entries, problems } = identified(lists.flatMap(({ list, node }) => itemsOf(node).map((item) => ({ list, node: item }))), (node) => ({ file: path, ...at(node) }));
-  return { kind: 'prd', root, entries, problems: [...noArrays, ...problems], at };
+  return { kind: 'prd', root, entries, problems: [...noArrays, ...repeatedLists(root).map(({ list, node }) => ({ file: path, ...at(node), message: `there is another \`${list}\` below, and only the last one is read: put the entries into one list`, hidesTasks: true as const })), ...problems], at };
+}
+
+/** Names of lists that come again, of which JSON knows the last alone. */
+function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; readonly node: JsonNode }[] {
+  return prdLists.flatMap((list) => membersOf(root).flatMap(({ children: [node] = [] }) => (node?.value === list ? [{ list, node }] : [])).slice(0, -1));
+}
+
+/** Where the entries of a prd.json stand, by the ids of their tasks; empty when it cannot be read. */
+export function placesInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
+  const prd = readPrd('', text);
+  return new Map(prd.kind === 'prd' ? prd.entries.map(({ id, node }) => [id, prd.at(node)]) : []);
 }
 
 /** A member that is text: a text or a number, trimmed; null when it is absent, empty or something else. */
@@ -74,7 +85,7 @@ function identified(items: readonly { readonly list: PrdList; readonly node: Jso
     const key = textMember(node, 'id');
     const title = titleOf(node) || cleanTitle(key ?? '').text;
     if (node.type !== 'object' || title === '') {
-      problems.push({ ...place(node), message: node.type === 'object' ? 'an entry without a title is no task' : `an entry that is ${nameOf(node)} is no task: expected an object with a title` });
+      problems.push({ ...place(node), message: node.type === 'object' ? 'an entry without a title is no task' : `an entry that is ${nameOf(node)} is no task: expected an object with a title`, hidesTasks: true });
       continue;
     }
     const own = key === null ? hashId(title) : safeKey(key);
@@ -84,7 +95,7 @@ function identified(items: readonly { readonly list: PrdList; readonly node: Jso
     entries.set(id, { id, list, node, key, title });
   }
   const more = items[maxEntries];
-  if (more !== undefined) problems.push({ ...place(more.node), message: `only the first ${maxEntries} of ${items.length} entries are read` });
+  if (more !== undefined) problems.push({ ...place(more.node), message: `only the first ${maxEntries} of ${items.length} entries are read`, hidesTasks: true });
   return { entries: [...entries.values()], problems };
 }
 

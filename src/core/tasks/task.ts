@@ -38,8 +38,9 @@ export interface QueuedTask {
  * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
  * `unchecked`: so far down the queue that this run did not look who approved it.
+ * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
-export const taskHolds = ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked'] as const;
+export const taskHolds = ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked', 'unreadable'] as const;
 export type TaskHold = (typeof taskHolds)[number];
 
 /** How far a lane got with a task. */
@@ -79,6 +80,11 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
 /** Id of the task that an issue is. */
 export function taskIdOfIssue(issue: number): TaskId {
   return `issue-${issue}`;
+}
+
+/** Whether the task is an issue, and not one of a file. */
+export function isIssueTask(id: TaskId): boolean {
+  return /^issue-\d+$/.test(id);
 }
 
 /** Number of the issue that the task is; null for one of a file. */

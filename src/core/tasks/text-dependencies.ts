@@ -17,7 +17,7 @@ export interface TextDependencies {
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts wait for nothing, and parsing a thousand of them would take a second.
-  const mentions = HINT.test(text) ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at)) : [];
+  const mentions = HINT.test(text.slice(0, maxChars)) ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at)) : [];
   const issues = mentions.filter((mention) => mention.kind === 'issue');
   const isOwn = (repo: string | null): boolean => repo === null || repo.toLowerCase() === repository?.toLowerCase();
   return {
@@ -32,7 +32,8 @@ type Mention = { readonly kind: 'issue'; readonly repo: string | null; readonly 
 /** No more is read of a text: an agent gets to see less, and thousands of lists would take seconds. */
 const maxChars = 30_000;
 
-const HINT = /depend|blocked|\[[^[\]x]\][ \t]*\S*(?:#\d|\/)|GH-\d/i;
+/** Bounded: a stranger may write thousands of boxes in a row. */
+const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
 const KEYWORD = /\b(?:(?:depends?|dependent|depending)[ -]on\b|blocked[ -]by\b|dependencies:?$)/gim;
 const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 

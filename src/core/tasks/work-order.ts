@@ -2,7 +2,10 @@ import type { FileTask } from './file-task.ts';
 import { inOrderOfWork } from './queue.ts';
 import type { TaskId } from './task.ts';
 
-/** Tasks in the order in which they would be worked, each done at once: what is in progress first, and nothing before what it waits for. What is done keeps its rank. */
+/**
+ * Tasks in the order in which they would be worked, each done at once: what is in progress first, and nothing before what it waits for.
+ * What is done keeps its rank; what cannot be worked, since it waits for itself or for what does not exist, comes last. Issues are taken for done.
+ */
 export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
   const rank = inOrderOfWork(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
@@ -10,8 +13,8 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const waiting = new Set<TaskId>(left.flatMap(({ task, state }) => (state === 'done' ? [] : [task.id])));
   const order: FileTask[] = [];
   while (left.length > 0) {
-    const next = left.findIndex(({ task, state }) => state === 'done' || task.dependsOn.every((id) => !waiting.has(id)));
-    // None: the rest wait for each other.
+    const next = left.findIndex(({ task, state }) => state === 'done' || task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || id.startsWith('issue-')))));
+    // None: the rest cannot be worked.
     const [task] = left.splice(Math.max(next, 0), 1);
     if (task === undefined) break;
     waiting.delete(task.task.id);
