@@ -138,10 +138,9 @@ describe('a body', () => {
 
 describe('a title', () => {
   test.each<[string, string, number]>([
-    [' Fix\r\n\nthe bug\u2028now ', 'Fix the bug now', 0],
-    ['a <!-- shown --> b --> c', 'a <!-- shown --> b --> c', 0],
-    ['<!-- to the end', '<!-- to the end', 0],
-    ['<!\u200B-- x -->', '<!-- x -->', 1],
+    [' Fix\r\n\nthe <!-- no -->bug\u2028now ', 'Fix the bug now', 11],
+    ['a --> b', 'a --> b', 0],
+    ['<!<!-- x -->-- y -->a', 'a', 20],
     ['a\u0000b\u202Ec\u200Bd', 'abcd', 3],
     ['[a](u "t") <b title="t"> &#8203;', '[a](u "t") <b title="t"> &#8203;', 0],
     ['y'.repeat(300), 'y'.repeat(200), 100],

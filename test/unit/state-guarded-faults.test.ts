@@ -169,9 +169,9 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
   });
 
   test('a record of a newer version is refused and never overwritten', async () => {
-    const newer = '{"version":2,"in":"another form"}';
+    const newer = '{"version":3,"in":"another form"}';
     await using run = await runAt('restored', newer);
-    expect(run.restored).toEqual({ kind: 'newer', version: 2 });
+    expect(run.restored).toEqual({ kind: 'newer', version: 3 });
     expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
     expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('newer version'), lane: { kind: 'held', why: expect.stringContaining('newer version') } });
     expect(await run.store.order('queue', pause)).toEqual({ kind: 'not-kept', why: expect.stringContaining('newer version') });

@@ -28,11 +28,12 @@ export function cleanText(text: string): CleanedText {
   return { text: again.text, removed: whole.removed + codePoints(whole.text) - codePoints(again.text), kinds };
 }
 
-/** A title, which GitHub shows as it is written, comments as well: one line of at most 200 characters, without unseen characters. */
+/** A title, which GitHub shows as it is written: one line of at most 200 characters, without unseen characters and comments. */
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
   const lines = plainBlanks(plainLines(title));
-  const line = edited(lines, findUnseen(lines).map((span) => ({ ...span, insert: '' })), tally.add).replaceAll(/\s+/g, ' ').trim();
+  const seen = edited(lines, findUnseen(lines).map((span) => ({ ...span, insert: '' })), tally.add);
+  const line = withoutComments(seen, (count) => { tally.add('html-comment', count); }).replaceAll(/\s+/g, ' ').trim();
   const kept = cut(line, maxTitleChars);
   return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
 }
@@ -87,6 +88,18 @@ function edited(text: string, edits: readonly Edit<CleanKind>[], onRemoved: (kin
     done = end;
   }
   return kept + text.slice(done);
+}
+
+/** A comment as browsers end it (`-->`, `--!>`, at once, or never). */
+const htmlComment = /<!--(?:-?>|[^]*?(?:--!?>|$))/g;
+
+/** Again until nothing is left: what stood around a comment may form a new one. */
+function withoutComments(text: string, onRemoved: (count: number) => void): string {
+  const after = text.replaceAll(htmlComment, (comment) => {
+    onRemoved(codePoints(comment));
+    return '';
+  });
+  return after === text ? text : withoutComments(after, onRemoved);
 }
 
 function cut(text: string, maxChars: number): string {
