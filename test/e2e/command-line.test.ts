@@ -50,7 +50,7 @@ describe('on Node 20', () => {
   });
 
   test('an agent that cannot be started, and a token that is missing, are said', async () => {
-    expect(await ralph(['import', '-', '--agent-path', '/nowhere/claude'], '# Shop\n')).toMatchObject({ code: 1, out: '', error: expect.stringContaining('ralph import: The agent /nowhere/claude cannot be started') as string });
+    expect(await ralph(['import', '-', '--agent-path', '/nowhere/claude'], '# Shop\n')).toMatchObject({ code: 1, out: '', error: expect.stringContaining('ralph import: There is no agent /nowhere/claude. Install Claude Code') as string });
     expect(await ralph(['import', '--issues'])).toMatchObject({ code: 1, out: '', error: expect.stringContaining('There is no token') as string });
   });
 
