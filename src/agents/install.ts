@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UserError } from '../user-error.ts';
+import { textOf, UserError } from '../user-error.ts';
 import { describeEnd, programAt, runProgram, versionOf } from './program.ts';
 import type { FinishedProgram, Program } from './program.ts';
 
@@ -51,7 +51,7 @@ async function npmInstall(folder: string, { version, ...surroundings }: Wanted):
   // Scripts of packages are not run: the platform's package holds the binary, and nothing has to be linked.
   const args = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', '--include=optional', ...NPM_RETRIES, `${PACKAGE}@${version}`];
   const npm = await runProgram({ file: 'npm', args }, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = textOf(cause);
     throw new UserError('infrastructure', `Claude Code ${version} cannot be installed: npm cannot be started (${reason}). Add actions/setup-node before this action, or set agent-path.`, { cause });
   });
   if (npm.end.kind !== 'exited' || npm.end.code !== 0) throw installError(version, npm);

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { UserError } from '../user-error.ts';
+import { textOf, UserError } from '../user-error.ts';
 import { runBounded } from './bounded-process.ts';
 import type { ProcessEnd } from './bounded-process.ts';
 import { createTail } from './output-tail.ts';
@@ -53,7 +53,7 @@ export async function runProgram(program: Program, { timeoutMs, ...surroundings 
 
 /** The error for an agent that the system would not start. */
 export function cannotStart(program: Program, cause: unknown): UserError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = textOf(cause);
   return new UserError('configuration', `The agent ${program.file} cannot be started: ${reason}. Set agent-path to an executable file, or leave it empty to have Claude Code installed.`, { cause });
 }
 

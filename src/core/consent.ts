@@ -1,3 +1,4 @@
+import { noticeLabel, sameLabel } from './labels.ts';
 import type { Approval } from './tasks/task.ts';
 
 /** What somebody did to an issue; `by` is null where GitHub does not tell who. Instants in ms, cut to whole seconds by GitHub. */
@@ -35,7 +36,6 @@ export type Consent =
 
 /** So many changes of a body GitHub shows at once. */
 const shownEdits = 50;
-const noticeLabel = 'ralph:needs-approval';
 
 /** Judges by what GitHub says happened. What is not known is not consent. */
 export function judgeConsent<Account extends { readonly login: string }>({ history, taskLabel, text, approved, isTrusted }: ConsentQuestion<Account>): Consent {
@@ -53,7 +53,7 @@ export function judgeConsent<Account extends { readonly login: string }>({ histo
   // Who labelled or corrected another text since then does not want the old one brought back.
   const isOvertaken = (approved?.at ?? 0) < consentAt || (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
   if (foreign !== null && (approved?.text !== text || isOvertaken)) {
-    const isNoticed = history.labelings.some(({ kind, label, at }) => kind === 'labeled' && sameName(label, noticeLabel) && at >= foreign.at);
+    const isNoticed = history.labelings.some(({ kind, label, at }) => kind === 'labeled' && sameLabel(label, noticeLabel) && at >= foreign.at);
     return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
   }
   return { kind: 'given', by, at: askedAt };
@@ -69,7 +69,7 @@ export function accountsThatMatter<Account>(history: History<Account>, taskLabel
 
 /** A label that is put on where it is already makes no event: the newest event of the task label says how it came to be there. */
 function standingLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
-  const newest = labelings.filter(({ label }) => sameName(label, taskLabel)).at(-1);
+  const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
   return newest?.kind === 'labeled' ? newest : null;
 }
 
@@ -82,8 +82,4 @@ function editsSince<Account>({ edits }: History<Account>, at: number): readonly 
 function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
   const showsOlder = since.length < edits.length && since.length < shownEdits;
   return truncated && since.length > 0 && !showsOlder;
-}
-
-function sameName(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
 }

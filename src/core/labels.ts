@@ -12,11 +12,28 @@ export const lifecycleLabels: Readonly<Record<LifecycleLabel, { readonly color: 
   'ralph:needs-approval': { color: 'fbca04', description: 'The text was changed after approval: put the task label on again' },
 };
 
+/** Put on with the notice that an issue waits for approval. */
+export const noticeLabel: LifecycleLabel = 'ralph:needs-approval';
+
 /** The label that says how a task stands; null: none, for a task that was not begun. */
 export function labelFor({ state }: Pick<TaskProgress, 'state'>, hold: TaskHold | null): LifecycleLabel | null {
   if (state === 'done') return 'ralph:done';
-  if (hold === 'needs-approval') return 'ralph:needs-approval';
+  if (hold === 'needs-approval') return noticeLabel;
   return ({ todo: null, 'in-progress': 'ralph:working', failed: 'ralph:failed', blocked: 'ralph:blocked' } as const)[state];
+}
+
+/** GitHub takes names of labels for the same in any case. */
+export function sameLabel(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+export function hasLabel(labels: readonly string[], name: string): boolean {
+  return labels.some((label) => sameLabel(label, name));
+}
+
+/** Whether the labels say that the issue waits for approval. */
+export function waitsForApproval(labels: readonly string[]): boolean {
+  return hasLabel(labels, noticeLabel);
 }
 
 /** What to put on and take off, so that of our labels an issue has `wanted` alone; both empty when it is so already. Names are compared without case. */

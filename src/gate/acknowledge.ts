@@ -3,6 +3,7 @@ import { nextTask } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Intake } from './intake.ts';
+import { textOf } from '../user-error.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
@@ -21,7 +22,7 @@ export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<Wor
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
   } catch (error) {
     // A label is never worth a run.
-    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${error instanceof Error ? error.message : String(error)}`;
+    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${textOf(error)}`;
     return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
   }
   return { ...intake, tasks: intake.tasks.map((one) => (one.id === task.id ? withLabels(one, [...labels.filter((name) => !remove.includes(name)), ...add]) : one)) };

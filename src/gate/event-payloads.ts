@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { COMMANDS, nearestCommand, readCommand, type Command } from '../core/command.ts';
+import { hasLabel, sameLabel } from '../core/labels.ts';
 import type { Account } from '../ports/forge.ts';
 import { UserError } from '../user-error.ts';
 import { OWN_COMMENT_MARKER, type EventInputs, type Intent } from './intent.ts';
@@ -73,7 +74,7 @@ export function readLabeled(payload: unknown, inputs: EventInputs): Intent | nul
   if (!parsed.success) return null;
   const { sender, label: put, issue: about } = parsed.data;
   if (about.isPullRequest) return noIssue(about.number);
-  if (!isTaskLabel(put.name, inputs)) return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
+  if (!sameLabel(put.name, inputs.taskLabel)) return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
   const approved = writtenText.safeParse(payload);
   return approved.success ? { kind: 'work-issue', issue: about.number, approvedText: approved.data, actor: sender } : null;
 }
@@ -87,7 +88,7 @@ export function readWithdrawal(payload: unknown, inputs: EventInputs): Intent | 
   if (because === 'unlabeled') {
     const taken = unlabeled.safeParse(payload);
     if (!taken.success) return null;
-    if (!isTaskLabel(taken.data.label.name, inputs)) return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
+    if (!sameLabel(taken.data.label.name, inputs.taskLabel)) return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
   } else if (!hasTaskLabel(about, inputs)) return noTask(about.number, inputs);
   return { kind: 'withdraw', issue: about.number, because };
 }
@@ -136,12 +137,8 @@ export function readClosedPull(payload: unknown, { branchPrefix }: EventInputs):
   return { kind: 'end-lane', pullRequest: { number: pull.number, branch: head.ref, head: head.sha, merged: pull.merged === true }, actor: sender };
 }
 
-function isTaskLabel(given: string, { taskLabel }: EventInputs): boolean {
-  return given.toLowerCase() === taskLabel.toLowerCase();
-}
-
 function hasTaskLabel({ labels }: z.output<typeof issue>, inputs: EventInputs): boolean {
-  return labels.some((given) => isTaskLabel(given, inputs));
+  return hasLabel(labels, inputs.taskLabel);
 }
 
 function noTask(its: number, { taskLabel }: EventInputs): Intent {

@@ -1,3 +1,4 @@
+import { waitsForApproval } from '../core/labels.ts';
 import { createHash } from 'node:crypto';
 import { cap, flatten } from '../core/plain-text.ts';
 import type { CleanedText } from '../core/tasks/clean.ts';
@@ -64,7 +65,7 @@ export function unseenIn({ kinds }: CleanedText): number {
 
 /** What an earlier run found and told the issue by its label; who takes no second look leaves it so. */
 export function holdByLabel({ source }: Pick<Task, 'source'>): TaskHold | null {
-  const isHeld = source.kind === 'issue' && source.labels.some((label) => label.toLowerCase() === 'ralph:needs-approval');
+  const isHeld = source.kind === 'issue' && waitsForApproval(source.labels);
   return isHeld ? 'needs-approval' : null;
 }
 

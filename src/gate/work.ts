@@ -1,3 +1,4 @@
+import { hasLabel } from '../core/labels.ts';
 import { issueLane, QUEUE } from '../core/state.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../user-error.ts';
@@ -53,5 +54,5 @@ export async function queuedIssues({ config, forge }: Pick<GateRun, 'config' | '
 }
 
 export function hasTaskLabel({ config }: Pick<GateRun, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
-  return labels.some((label) => label.toLowerCase() === config.taskLabel.toLowerCase());
+  return hasLabel(labels, config.taskLabel);
 }

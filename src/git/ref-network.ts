@@ -5,6 +5,7 @@ import { withBareRepository } from './bare-repository.ts';
 import { authorization, type Git, type GitAnswer } from './git.ts';
 import { explainStateRefusal } from './ref-refusal.ts';
 import { isUnreachable } from './refusal.ts';
+import { textOf } from '../user-error.ts';
 
 export interface RefNetworkOptions {
   /** HTTP(S) URL without user name or password for a token; for a person's own access any that git takes. */
@@ -80,7 +81,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
         return await body({ git, gitFolder, objectsFolder, ask, askOnce });
       });
     } catch (error) {
-      return { kind: 'unavailable', why: redact(error instanceof Error ? error.message : String(error)) };
+      return { kind: 'unavailable', why: redact(textOf(error)) };
     }
   }
 

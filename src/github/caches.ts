@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Forge } from '../ports/forge.ts';
 import { usualPace, type Client, type ForgeOptions, type Octokit } from './client.ts';
 import { statusOf } from './errors.ts';
+import { textOf } from '../user-error.ts';
 
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
@@ -33,7 +34,7 @@ export function createCaches(client: Client, { debug = () => undefined, pace = u
           throw error;
         }
       });
-      const said = work.catch((error: unknown) => { debug(error instanceof Error ? error.message : String(error)); });
+      const said = work.catch((error: unknown) => { debug(textOf(error)); });
       await Promise.race([said, wait(Math.min(longestMs, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined)]);
       over.abort();
       return deleted;

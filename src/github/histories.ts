@@ -1,3 +1,4 @@
+import { noticeLabel } from '../core/labels.ts';
 import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
 import { accountFragment, toAccount, type Actor } from './accounts.ts';
 import type { Client } from './client.ts';
@@ -9,7 +10,7 @@ type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf'>;
 export function createHistories(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel) {
-      const labels = [taskLabel.toLowerCase(), 'ralph:needs-approval'];
+      const labels = [taskLabel.toLowerCase(), noticeLabel];
       const found = await askAboutIssues<HistoryAnswer>(client, { doing: 'read who labelled and changed issues', needs: ['issues: read'] }, { ...historyQuestion, numbers });
       return new Map([...found].map(([number, answer]) => [number, toHistory(answer, labels)]));
     },

@@ -2,6 +2,7 @@ import { stoppedBy } from '../core/orders.ts';
 import type { LaneState } from '../core/state.ts';
 import type { OrdersNow } from '../ports/state.ts';
 import type { LoopRun } from './loop-run.ts';
+import { textOf } from '../user-error.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;
@@ -31,7 +32,7 @@ async function ordersWithin(asked: Promise<OrdersNow>, signal: AbortSignal): Pro
   try {
     return await Promise.race([asked, given]);
   } catch (error) {
-    return { kind: 'unavailable', why: error instanceof Error ? error.message : String(error) };
+    return { kind: 'unavailable', why: textOf(error) };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', onCancel);

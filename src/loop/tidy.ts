@@ -5,6 +5,7 @@ import type { CommittedIteration, FileTexts } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopRun } from './loop-run.ts';
 import type { Work } from './work.ts';
+import { textOf } from '../user-error.ts';
 
 /** A file to write, and what it holds now (null: it is not there). */
 interface Rewrite {
@@ -31,7 +32,7 @@ export async function tidy(run: LoopRun, work: Work): Promise<Work> {
     const undone = await commitRewrites(run, rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])), 'Keep finished tasks and old notes where they were');
     return { ...archived, head: undone.head };
   } catch (error) {
-    run.log.warning(`Finished tasks and old notes stay where they are, since they could not be archived: ${error instanceof Error ? error.message : String(error)}`);
+    run.log.warning(`Finished tasks and old notes stay where they are, since they could not be archived: ${textOf(error)}`);
     return work;
   }
 }

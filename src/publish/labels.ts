@@ -1,11 +1,11 @@
-import { definitionOf, labelChange, labelFor, type LifecycleLabel } from '../core/labels.ts';
+import { definitionOf, labelChange, labelFor, noticeLabel, waitsForApproval, type LifecycleLabel } from '../core/labels.ts';
 import type { LaneState } from '../core/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice, Intake } from '../gate/intake.ts';
-import { textOf } from './error-text.ts';
 import type { PublishRun } from './publish-run.ts';
 import { within } from './within.ts';
+import { textOf } from '../user-error.ts';
 
 /** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
 export const MAX_LABELLED_ISSUES = 30;
@@ -31,11 +31,11 @@ export function labelWishes({ tasks, progress, notices, told }: Notices & { read
     if (source.kind !== 'issue') return [];
     const wanted = labelFor(progressOf(progress, id), hold);
     // Nobody looked whether it still waits.
-    const isUnknown = hold === 'unchecked' && wanted === null && waits(source.labels);
+    const isUnknown = hold === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
   const isListed = new Set(listed.map(({ issue }) => issue));
-  const others = told.filter(({ issue }) => !isListed.has(issue)).map(({ issue, labels }) => ({ issue, labels, wanted: 'ralph:needs-approval' as const }));
+  const others = told.filter(({ issue }) => !isListed.has(issue)).map(({ issue, labels }) => ({ issue, labels, wanted: noticeLabel }));
   const isUntold = new Set(notices.filter((notice) => !told.includes(notice)).map(({ issue }) => issue));
   return [...listed, ...others].filter(({ issue }) => !isUntold.has(issue));
 }
@@ -45,7 +45,7 @@ export function labelWishesOfEnd({ outcome, tasks, state, notes }: Extract<Intak
   const isCertain = state !== null && notes.working === null && outcome.kind !== 'refused' && outcome.reason !== 'answered' && outcome.reason !== 'noted';
   // One that the lane never began may be another lane's right now.
   const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
-  const settled = isCertain ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waits(task.source.labels)) : [];
+  const settled = isCertain ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels)) : [];
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, told });
 }
 
@@ -72,8 +72,4 @@ export async function publishLabels(run: Pick<PublishRun, 'forge' | 'log' | 'ste
   ];
   for (const warning of warnings) run.log.warning(warning);
   return warnings;
-}
-
-function waits(labels: readonly string[]): boolean {
-  return labels.some((label) => label.toLowerCase() === 'ralph:needs-approval');
 }

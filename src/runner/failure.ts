@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import { UserError } from '../user-error.ts';
+import { textOf, UserError } from '../user-error.ts';
 
 export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 
@@ -12,5 +12,5 @@ export function failureOf(error: unknown, debug: (text: string) => void): Failur
 
 /** What an error says, on one line. */
 export function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).trim().replaceAll(/\s*\n\s*/g, ' ');
+  return textOf(error).trim().replaceAll(/\s*\n\s*/g, ' ');
 }

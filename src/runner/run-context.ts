@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hasProviderKey } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
-import { UserError } from '../user-error.ts';
+import { textOf, UserError } from '../user-error.ts';
 
 /** GitHub's own cap for a webhook payload is 25 MB. */
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
@@ -52,7 +52,7 @@ function readEvent(path: string, problems: string[]): unknown {
     if (text.length <= MAX_EVENT_BYTES) return JSON.parse(text);
     problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} characters are more than an event can have.`);
   } catch (error) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${error instanceof Error ? error.message : String(error)}).`);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${textOf(error)}).`);
   }
   return null;
 }

@@ -7,6 +7,7 @@ import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } fro
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
+import { textOf } from '../user-error.ts';
 
 export interface CacheStoreOptions {
   /** Program and arguments that start the cache worker. */
@@ -47,7 +48,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
         return unavailable(`the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`);
       }
       return { kind: 'found', sequence: read.copy.sequence, document: read.copy.document, sessionFolder: read.copy.sessionFolder };
-    }).catch((error: unknown) => unavailable(messageOf(error)));
+    }).catch((error: unknown) => unavailable(textOf(error)));
   }
 
   async function save(copy: StateCopy): Promise<SavedCopy> {
@@ -59,7 +60,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
       if (end.answer.kind === 'denied') return notSaved(`${readOnlyEvent} (the service: ${end.answer.why})`);
       return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
-    }).catch((error: unknown) => notSaved(messageOf(error)));
+    }).catch((error: unknown) => notSaved(textOf(error)));
   }
 
   interface Staging {
@@ -121,7 +122,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     } catch (error) {
       if (copy.sessionFolder === null) throw error;
       await writeStateFolder(target, { ...copy, sessionFolder: null });
-      options.log.warning(`The session is not kept, so the next run starts a new one: ${messageOf(error)}.`);
+      options.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}.`);
     }
   }
 }
@@ -132,8 +133,4 @@ function unavailable(why: string): RestoredCopy {
 
 function notSaved(why: string): SavedCopy {
   return { kind: 'not-saved', why };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import type * as ActionsCache from '@actions/cache';
 import { type CacheAnswer, type CacheRequest, type WorkerLine, answerDescriptor, stateFolderName } from './cache-protocol.ts';
 import { type Exchange, describeExchange, saysNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
+import { textOf } from '../user-error.ts';
 
 /** The worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is its lifeline to the action. */
 export async function cacheWorkerProcess(argument: string): Promise<never> {
@@ -28,7 +29,7 @@ export async function runCacheWorker(request: CacheRequest, onExchange: (exchang
     const cache = await import('@actions/cache');
     return request.kind === 'restore' ? await restore(cache, request.key, exchanges) : await save(cache, request.key, exchanges);
   } catch (error) {
-    return { kind: 'failed', why: error instanceof Error ? error.message : String(error) };
+    return { kind: 'failed', why: textOf(error) };
   }
 }
 

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports/state.ts';
+import { textOf } from '../user-error.ts';
 
 export interface DirectoryCellsOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
@@ -235,5 +236,5 @@ const causes: Readonly<Record<string, string>> = {
 function describe(error: unknown, folder: string): string {
   const cause = causes[codeOf(error)];
   if (cause !== undefined) return `${folder}: ${cause}`;
-  return error instanceof Error ? error.message : String(error);
+  return textOf(error);
 }

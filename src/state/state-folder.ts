@@ -3,6 +3,7 @@ import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { maxSessionBytes, maxStateBytes, type LaneId } from '../core/state.ts';
 import type { StateCopy } from '../ports/state.ts';
+import { textOf } from '../user-error.ts';
 
 /** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
 interface Manifest {
@@ -50,7 +51,7 @@ export async function readStateFolder(source: string): Promise<ReadCopy> {
     const { lane, sequence } = manifest;
     return { kind: 'intact', copy: { lane, sequence, document: document.toString('utf8'), sessionFolder: hasSession ? join(source, sessionName) : null } };
   } catch (error) {
-    return { kind: 'refused', why: error instanceof Error ? error.message : String(error) };
+    return { kind: 'refused', why: textOf(error) };
   }
 }
 
