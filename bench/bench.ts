@@ -56,9 +56,18 @@ async function measureAll(): Promise<readonly Row[]> {
 
 function print(rows: readonly Row[]): void {
   const verdict = ({ isMet }: Row): string => (isMet === null ? '' : isMet ? 'ok' : 'OVER');
-  const table = [['measure', 'value', 'goal', ''], ...rows.map((row) => [row.measure, row.value, row.goal, verdict(row)])];
+  const table = [
+    ['measure', 'value', 'goal', ''],
+    ...rows.map((row) => [row.measure, row.value, row.goal, verdict(row)]),
+  ];
   const widths = [0, 1, 2].map((column) => Math.max(...table.map((cells) => (cells[column] ?? '').length)));
-  for (const cells of table) console.log(cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  for (const cells of table)
+    console.log(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
 }
 
 async function machine(): Promise<string> {

@@ -17,15 +17,38 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
   };
   const main = join(ACTION_FOLDER, 'dist', 'main.js');
   const nothing = await script('nothing.mjs', '');
-  const oneRequest = await script('one-request.mjs', `await (await fetch(process.env.GITHUB_API_URL + '/repos/${REPOSITORY.owner}/${REPOSITORY.name}/issues', { headers: { authorization: 'token ' + process.env['INPUT_GITHUB-TOKEN'] } })).json();\nprocess.exit(0);\n`);
+  const oneRequest = await script(
+    'one-request.mjs',
+    `await (await fetch(process.env.GITHUB_API_URL + '/repos/${REPOSITORY.owner}/${REPOSITORY.name}/issues', { headers: { authorization: 'token ' + process.env['INPUT_GITHUB-TOKEN'] } })).json();\nprocess.exit(0);\n`,
+  );
   const compare = async (event: SandboxJob['event'], baseline: string): Promise<Pairs> => {
     const environment = await environmentOf(sandbox, event, folder);
-    return alternate(ROUNDS, () => wallOf(main, environment, folder), () => wallOf(baseline, environment, folder));
+    return alternate(
+      ROUNDS,
+      () => wallOf(main, environment, folder),
+      () => wallOf(baseline, environment, folder),
+    );
   };
-  const otherLabel = { name: 'issues', payload: { action: 'labeled', label: { name: 'bug' }, issue: { number: 1 }, sender: { login: 'octo', id: 1, type: 'User' } } };
+  const otherLabel = {
+    name: 'issues',
+    payload: {
+      action: 'labeled',
+      label: { name: 'bug' },
+      issue: { number: 1 },
+      sender: { login: 'octo', id: 1, type: 'User' },
+    },
+  };
   return [
-    ratioRow('cold start: an event that is not for us, against an empty file', await compare(otherLabel, nothing), GOAL),
-    ratioRow('cold start: idle run, against a Node that sends one request', await compare(events.schedule(), oneRequest), GOAL),
+    ratioRow(
+      'cold start: an event that is not for us, against an empty file',
+      await compare(otherLabel, nothing),
+      GOAL,
+    ),
+    ratioRow(
+      'cold start: idle run, against a Node that sends one request',
+      await compare(events.schedule(), oneRequest),
+      GOAL,
+    ),
     // The request alone takes Node beyond twice the time, so this one is told and not judged.
     ratioRow('cold start: idle run, against an empty file', await compare(events.schedule(), nothing), null),
   ];
@@ -35,14 +58,19 @@ async function wallOf(script: string, environment: Readonly<Record<string, strin
   const startedAt = performance.now();
   const child = spawn(process.execPath, [script], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => void (said += text.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (text: Buffer) => void (said += text.toString()));
   const code = await new Promise((resolve) => child.once('exit', resolve));
   if (code !== 0) throw new Error(`${script} ended with ${String(code)}:\n${said}`);
   return performance.now() - startedAt;
 }
 
 /** What the runner sets. */
-async function environmentOf(sandbox: Sandbox, event: SandboxJob['event'], folder: string): Promise<Record<string, string>> {
+async function environmentOf(
+  sandbox: Sandbox,
+  event: SandboxJob['event'],
+  folder: string,
+): Promise<Record<string, string>> {
   const path = join(folder, `${event.name}.json`);
   await writeFile(path, JSON.stringify(event.payload));
   for (const name of ['output', 'state', 'summary']) await writeFile(join(folder, name), '');

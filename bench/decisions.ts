@@ -18,9 +18,19 @@ const firstCallAt = Date.parse('2026-10-01T00:00:00Z');
 
 /** What deciding costs: one call's begin, settle and next decision, on a lane whose windows, ledger and history are full. */
 export function measureDecisions(): Promise<readonly Row[]> {
-  const policy: Policy = { ...configOf({ verify: 'npm test', 'max-iterations-per-task': '0' }).policy, maxIterations: 1e6, maxRunMs: 1e12 };
-  const { tasks } = createWorld(Array.from({ length: taskCount }, () => 1), false);
-  let lane: Lane = { state: initialState('queue', firstCallAt), run: startRun(initialState('queue', firstCallAt), firstCallAt) };
+  const policy: Policy = {
+    ...configOf({ verify: 'npm test', 'max-iterations-per-task': '0' }).policy,
+    maxIterations: 1e6,
+    maxRunMs: 1e12,
+  };
+  const { tasks } = createWorld(
+    Array.from({ length: taskCount }, () => 1),
+    false,
+  );
+  let lane: Lane = {
+    state: initialState('queue', firstCallAt),
+    run: startRun(initialState('queue', firstCallAt), firstCallAt),
+  };
   const times: number[] = [];
   for (let nth = 0; nth < steps; nth += 1) {
     const call = callOf(nth, tasks);
@@ -29,9 +39,17 @@ export function measureDecisions(): Promise<readonly Row[]> {
     times.push(performance.now() - startedAt);
   }
   const { transitions, ledger, signals } = lane.state;
-  if (transitions.length !== maxTransitions || ledger.length !== maxLedgerDays || signals.outputChars.length !== 5) throw new Error('The windows did not fill up: what was measured means nothing.');
+  if (transitions.length !== maxTransitions || ledger.length !== maxLedgerDays || signals.outputChars.length !== 5)
+    throw new Error('The windows did not fill up: what was measured means nothing.');
   const { median, max } = spread(times.slice(steps / 2));
-  return Promise.resolve([{ measure: 'decide + settle, full windows', value: `${median.toFixed(3)} ms (≤ ${max.toFixed(1)} ms)`, goal: `< ${String(goalMs)} ms`, isMet: median < goalMs }]);
+  return Promise.resolve([
+    {
+      measure: 'decide + settle, full windows',
+      value: `${median.toFixed(3)} ms (≤ ${max.toFixed(1)} ms)`,
+      goal: `< ${String(goalMs)} ms`,
+      isMet: median < goalMs,
+    },
+  ]);
 }
 
 interface Lane {
@@ -45,7 +63,10 @@ interface Call {
   readonly evidence: Evidence;
 }
 
-function step({ state, run }: Lane, { now, analysis, evidence, tasks, policy }: Call & { readonly tasks: readonly Task[]; readonly policy: Policy }): Lane {
+function step(
+  { state, run }: Lane,
+  { now, analysis, evidence, tasks, policy }: Call & { readonly tasks: readonly Task[]; readonly policy: Policy },
+): Lane {
   const next = nextStep({ state, tasks, run, policy, now });
   if (next.kind === 'stop') throw new Error(`The lane stopped: ${next.outcome.reason}`);
   const begun = beginIteration(state, { taskId: next.task.id, tree: evidence.before.tree }, policy, now);
@@ -56,9 +77,23 @@ function step({ state, run }: Lane, { now, analysis, evidence, tasks, policy }: 
 /** A call that says and does about as much as a call can, and goes on. */
 function callOf(nth: number, tasks: readonly Task[]): Call {
   const now = firstCallAt + nth * hourMs;
-  const errors = Array.from({ length: 20 }, (_, at) => `TypeError: ${'x'.repeat(at + 1)}${nth % 4 === 0 ? 'y' : ''} is not a function`).join('\n');
+  const errors = Array.from(
+    { length: 20 },
+    (_, at) => `TypeError: ${'x'.repeat(at + 1)}${nth % 4 === 0 ? 'y' : ''} is not a function`,
+  ).join('\n');
   const isLast = nth % Math.ceil(steps / (tasks.length - 1)) === 0;
-  const says = { kind: 'block', status: isLast ? 'COMPLETE' : 'IN_PROGRESS', exit: false, tasks: isLast ? 1 : 0, files: 200, tests: 'PASSING', work: 'IMPLEMENTATION', text: errors, chars: 20_000, denied: Array.from({ length: 20 }, (_, at) => `npm ci && npm run part-${String(at)}`) } as const;
+  const says = {
+    kind: 'block',
+    status: isLast ? 'COMPLETE' : 'IN_PROGRESS',
+    exit: false,
+    tasks: isLast ? 1 : 0,
+    files: 200,
+    tests: 'PASSING',
+    work: 'IMPLEMENTATION',
+    text: errors,
+    chars: 20_000,
+    denied: Array.from({ length: 20 }, (_, at) => `npm ci && npm run part-${String(at)}`),
+  } as const;
   return {
     now,
     analysis: analyze(print(says, `session-${String(nth % 7)}`), now),

@@ -21,20 +21,36 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     folder: workspace,
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workFolder: join(folder, 'own'),
-    rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [], scanner: { scan: () => Promise.resolve([]) } },
+    rules: {
+      allowProtectedPaths: [],
+      maxPatchFiles: 300,
+      maxPatchKib: 2048,
+      secretValues: [],
+      scanner: { scan: () => Promise.resolve([]) },
+    },
     identity: { name: 'bench', email: 'bench@example.com' },
     env: { PATH: process.env.PATH, HOME: folder },
   });
   const snapshot = () => costOf(async () => void (await repository.snapshot()));
   const status = () => costOf(() => git(workspace, ['status', '--porcelain']));
   const pairs = await alternate(ROUNDS, snapshot, status);
-  return [ratioRow(`evidence: ${FILES.toLocaleString('en')} files, against git status`, pairs.map(([ours, theirs]) => [ours.wallMs, theirs.wallMs]), GOAL)];
+  return [
+    ratioRow(
+      `evidence: ${FILES.toLocaleString('en')} files, against git status`,
+      pairs.map(([ours, theirs]) => [ours.wallMs, theirs.wallMs]),
+      GOAL,
+    ),
+  ];
 }
 
 async function createLargeCheckout(workspace: string): Promise<void> {
   await mkdir(workspace, { recursive: true });
   await git(workspace, ['init', '--quiet', '--initial-branch=main']);
-  const importer = spawn('git', ['fast-import', '--quiet'], { cwd: workspace, env: environment, stdio: ['pipe', 'ignore', 'inherit'] });
+  const importer = spawn('git', ['fast-import', '--quiet'], {
+    cwd: workspace,
+    env: environment,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
   const ended = once(importer, 'exit');
   await pipeline(Readable.from(commit()), importer.stdin);
   await ended;

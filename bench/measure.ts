@@ -22,7 +22,11 @@ export interface Spread {
 }
 
 /** Runs `one` and `other` in turns, so that what slows the machine down slows both. The first round only warms up. */
-export async function alternate<T>(rounds: number, one: () => Promise<T>, other: () => Promise<T>): Promise<readonly (readonly [T, T])[]> {
+export async function alternate<T>(
+  rounds: number,
+  one: () => Promise<T>,
+  other: () => Promise<T>,
+): Promise<readonly (readonly [T, T])[]> {
   const pairs: [T, T][] = [];
   for (let round = 0; round <= rounds; round += 1) pairs.push([await one(), await other()]);
   return pairs.slice(1);
@@ -33,7 +37,10 @@ export async function costOf(work: () => Promise<void>): Promise<Cost> {
   const [startedAt, cpuBefore] = [performance.now(), cpuSoFarMs()];
   await work();
   const cpuNow = cpuSoFarMs();
-  return { wallMs: performance.now() - startedAt, cpuMs: cpuNow === null || cpuBefore === null ? null : cpuNow - cpuBefore };
+  return {
+    wallMs: performance.now() - startedAt,
+    cpuMs: cpuNow === null || cpuBefore === null ? null : cpuNow - cpuBefore,
+  };
 }
 
 /** Times in ms: ours and theirs. */
@@ -64,6 +71,8 @@ function cpuSoFarMs(): number | null {
   if (process.platform !== 'linux') return null;
   const { user, system } = process.cpuUsage();
   // The name in parentheses may hold blanks; cutime and cstime are fields 16 and 17 of proc_pid_stat(5).
-  const fields = readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ');
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
   return (user + system) / 1000 + (Number(fields[13]) + Number(fields[14])) * 10;
 }

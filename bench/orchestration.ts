@@ -35,23 +35,60 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     folder: ours,
     remote: { url: remote.url, token: TOKEN },
     workFolder: join(folder, 'own'),
-    rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [TOKEN], scanner: createSecretScanner() },
+    rules: {
+      allowProtectedPaths: [],
+      maxPatchFiles: 300,
+      maxPatchKib: 2048,
+      secretValues: [TOKEN],
+      scanner: createSecretScanner(),
+    },
     identity: { name: 'bench', email: 'bench@example.com' },
     env: { PATH: process.env.PATH, HOME: folder },
   });
   const opened = await repository.openLane({ branch: LANE.branch, baseBranch: LANE.baseBranch, start: LANE.start });
 
-  const pairs = await alternate(ROUNDS, await loopOn(repository, { folder, workspace: ours, opened }), () => costOf(() => bareIterations(bare)));
-  const rows = [ratioRow(`orchestration: ${String(ITERATIONS)} iterations, wall`, pairs.map(([a, b]) => [a.wallMs, b.wallMs]), GOAL)];
-  const withCpu = pairs.flatMap(([a, b]) => (a.cpuMs === null || b.cpuMs === null ? [] : [[a.cpuMs, b.cpuMs] as const]));
-  return withCpu.length === 0 ? rows : [...rows, ratioRow(`orchestration: ${String(ITERATIONS)} iterations, CPU`, withCpu, GOAL)];
+  const pairs = await alternate(ROUNDS, await loopOn(repository, { folder, workspace: ours, opened }), () =>
+    costOf(() => bareIterations(bare)),
+  );
+  const rows = [
+    ratioRow(
+      `orchestration: ${String(ITERATIONS)} iterations, wall`,
+      pairs.map(([a, b]) => [a.wallMs, b.wallMs]),
+      GOAL,
+    ),
+  ];
+  const withCpu = pairs.flatMap(([a, b]) =>
+    a.cpuMs === null || b.cpuMs === null ? [] : [[a.cpuMs, b.cpuMs] as const],
+  );
+  return withCpu.length === 0
+    ? rows
+    : [...rows, ratioRow(`orchestration: ${String(ITERATIONS)} iterations, CPU`, withCpu, GOAL)];
 }
 
-const LANE = { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null } as const;
-const TASK: Task = { id: 'issue-1', title: 'Write files', body: 'One after another.', source: { kind: 'issue', number: 1, url: 'https://example.com/1', labels: [] }, comments: [], hold: null, priority: 3, dependsOn: [], optional: false };
+const LANE = {
+  id: 'queue',
+  branch: 'ralph/queue',
+  baseBranch: 'main',
+  start: { kind: 'fresh' },
+  pullRequest: null,
+} as const;
+const TASK: Task = {
+  id: 'issue-1',
+  title: 'Write files',
+  body: 'One after another.',
+  source: { kind: 'issue', number: 1, url: 'https://example.com/1', labels: [] },
+  comments: [],
+  hold: null,
+  priority: 3,
+  dependsOn: [],
+  optional: false,
+};
 
 /** One call of the result runs the real loop over all iterations and tells what that cost. */
-async function loopOn(repository: Repository, at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane }): Promise<() => Promise<Cost>> {
+async function loopOn(
+  repository: Repository,
+  at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane },
+): Promise<() => Promise<Cost>> {
   const defaults = readInputDefaults(await readFile(join(ACTION_FOLDER, 'action.yml'), 'utf8'), TOKEN);
   const config = parseInputs({ ...defaults, 'max-iterations': String(ITERATIONS), 'max-iterations-per-task': '0' });
   const runFolder = createRunFolder(at.folder);
@@ -74,12 +111,26 @@ async function loopOn(repository: Repository, at: { readonly folder: string; rea
     redact: (text: string) => text,
     narrate: () => undefined,
     appendJournal: journal.append,
-    record: (work: Parameters<typeof writeRunRecord>[1]['work']) => { writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work }); },
+    record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
+      writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work });
+    },
   };
-  return () => costOf(async () => {
-    const work = await loop(run, { kind: 'work', lane: LANE, opened: at.opened, sessionFolder: null, tasks: [TASK], state: initialState(LANE.id, Date.now()), policy: run.config.policy, heldAt: Date.now(), notes: { restored: '', warnings: [], notices: [], working: null } });
-    if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null)) throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
-  });
+  return () =>
+    costOf(async () => {
+      const work = await loop(run, {
+        kind: 'work',
+        lane: LANE,
+        opened: at.opened,
+        sessionFolder: null,
+        tasks: [TASK],
+        state: initialState(LANE.id, Date.now()),
+        policy: run.config.policy,
+        heldAt: Date.now(),
+        notes: { restored: '', warnings: [], notices: [], working: null },
+      });
+      if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
+        throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);
+    });
 }
 
 function writingAgent(workspace: string): Agent {
@@ -121,10 +172,23 @@ async function writeNextFile(folder: string): Promise<void> {
   await writeFile(join(folder, `file-${String(written)}.js`), `export const number = ${String(written)};\n`);
 }
 
-const silent: Log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_, body) => body() };
+const silent: Log = {
+  info: () => undefined,
+  warning: () => undefined,
+  error: () => undefined,
+  group: (_, body) => body(),
+};
 
 async function git(folder: string, args: readonly string[]): Promise<string> {
-  const identity = { GIT_AUTHOR_NAME: 'bench', GIT_AUTHOR_EMAIL: 'bench@example.com', GIT_COMMITTER_NAME: 'bench', GIT_COMMITTER_EMAIL: 'bench@example.com' };
-  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env: { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...identity } });
+  const identity = {
+    GIT_AUTHOR_NAME: 'bench',
+    GIT_AUTHOR_EMAIL: 'bench@example.com',
+    GIT_COMMITTER_NAME: 'bench',
+    GIT_COMMITTER_EMAIL: 'bench@example.com',
+  };
+  const { stdout } = await promisify(execFile)('git', args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...identity },
+  });
   return stdout.trim();
 }

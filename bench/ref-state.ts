@@ -20,14 +20,21 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
   const requests: number[] = [];
 
   const ours = async (): Promise<number> => {
-    const cells = createRefCells({ url: remote.url, access: { kind: 'token', token: TOKEN }, workFolder: join(folder, randomUUID()), env: { PATH: process.env.PATH, HOME: folder }, now: () => Date.now() });
+    const cells = createRefCells({
+      url: remote.url,
+      access: { kind: 'token', token: TOKEN },
+      workFolder: join(folder, randomUUID()),
+      env: { PATH: process.env.PATH, HOME: folder },
+      now: () => Date.now(),
+    });
     const text = someState();
     const before = remote.requests.length;
     const ms = await timed(async () => {
       const [read] = await cells.read(['ours']);
       const written = await cells.write('ours', read?.kind === 'found' ? read.head : null, text);
       const back = await cells.readHead('ours');
-      if (written.kind !== 'written' || back.kind !== 'head' || back.head !== written.head) throw new Error(`the state was not kept: ${JSON.stringify([read, written, back]).slice(0, 500)}`);
+      if (written.kind !== 'written' || back.kind !== 'head' || back.head !== written.head)
+        throw new Error(`the state was not kept: ${JSON.stringify([read, written, back]).slice(0, 500)}`);
     });
     requests.push(remote.requests.length - before);
     return ms;
@@ -37,11 +44,30 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
     const repository = join(folder, randomUUID());
     await git(folder, ['init', '--quiet', '--bare', repository]);
     const commit = await commitOf(repository, someState());
-    const settings = ['-c', `http.${remote.url}.extraheader=AUTHORIZATION: basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`];
+    const settings = [
+      '-c',
+      `http.${remote.url}.extraheader=AUTHORIZATION: basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`,
+    ];
     return await timed(async () => {
-      await git(repository, [...settings, 'fetch', '--quiet', '--depth=1', '--no-tags', remote.url, '+refs/ralph/state*/bare:refs/ralph/state*/bare']).catch(() => undefined);
+      await git(repository, [
+        ...settings,
+        'fetch',
+        '--quiet',
+        '--depth=1',
+        '--no-tags',
+        remote.url,
+        '+refs/ralph/state*/bare:refs/ralph/state*/bare',
+      ]).catch(() => undefined);
       await git(repository, [...settings, 'push', '--quiet', '--force', remote.url, `${commit}:refs/ralph/state/bare`]);
-      await git(repository, [...settings, '-c', 'protocol.version=0', 'ls-remote', '--quiet', remote.url, 'refs/ralph/state/bare']);
+      await git(repository, [
+        ...settings,
+        '-c',
+        'protocol.version=0',
+        'ls-remote',
+        '--quiet',
+        remote.url,
+        'refs/ralph/state/bare',
+      ]);
     });
   };
 
@@ -49,8 +75,17 @@ export async function measureRefState(folder: string): Promise<readonly Row[]> {
   // The first round creates the ref.
   const most = Math.max(...requests.slice(1));
   return [
-    ratioRow('state: restore + save + read back of 64 KiB over git on loopback, against bare fetch, push, ls-remote', pairs, GOAL),
-    { measure: 'state: HTTP requests of it', value: String(most), goal: `≤ ${String(REQUESTS_GOAL)}`, isMet: most <= REQUESTS_GOAL },
+    ratioRow(
+      'state: restore + save + read back of 64 KiB over git on loopback, against bare fetch, push, ls-remote',
+      pairs,
+      GOAL,
+    ),
+    {
+      measure: 'state: HTTP requests of it',
+      value: String(most),
+      goal: `≤ ${String(REQUESTS_GOAL)}`,
+      isMet: most <= REQUESTS_GOAL,
+    },
   ];
 }
 
@@ -74,10 +109,21 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-const identity = { GIT_AUTHOR_NAME: 'bench', GIT_AUTHOR_EMAIL: 'bench@example.com', GIT_COMMITTER_NAME: 'bench', GIT_COMMITTER_EMAIL: 'bench@example.com' };
+const identity = {
+  GIT_AUTHOR_NAME: 'bench',
+  GIT_AUTHOR_EMAIL: 'bench@example.com',
+  GIT_COMMITTER_NAME: 'bench',
+  GIT_COMMITTER_EMAIL: 'bench@example.com',
+};
 
 async function git(folder: string, args: readonly string[]): Promise<string> {
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', ...identity };
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    ...identity,
+  };
   const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env });
   return stdout.trim();
 }

@@ -8,7 +8,8 @@ const DONE_GOAL = 8;
 /** HTTP requests of whole runs, main and post: to the API, the cache and the git server. Counted, not timed. */
 export async function countRequests(sandbox: Sandbox): Promise<readonly Row[]> {
   const idle = await requestsOf(sandbox, 'idle');
-  for (const title of ['Add a farewell', 'Add a product', 'Say hello in German']) sandbox.openIssue({ title, body: 'With a test.' });
+  for (const title of ['Add a farewell', 'Add a product', 'Say hello in German'])
+    sandbox.openIssue({ title, body: 'With a test.' });
   const first = await requestsOf(sandbox, 'complete');
   const again = await requestsOf(sandbox, 'idle');
   return [
@@ -34,7 +35,8 @@ async function requestsOf(sandbox: Sandbox, expected: string): Promise<Requests>
       return Promise.resolve();
     },
   });
-  if (outputs['outcome'] !== expected) throw new Error(`the run ended as ${outputs['outcome'] ?? 'nothing'} instead of ${expected}:\n${main.log}`);
+  if (outputs['outcome'] !== expected)
+    throw new Error(`the run ended as ${outputs['outcome'] ?? 'nothing'} instead of ${expected}:\n${main.log}`);
   const after = requestsSoFar(sandbox);
   return { api: after.api - before.api, cache: after.cache - before.cache, git: after.git - before.git };
 }

@@ -9,7 +9,10 @@ const isText = process.argv[2] === 'short-lines';
 let shown = 0;
 let spentMs = 0;
 let bytes = 0;
-const reader = createOutputReader({ now: 0, ...(isText ? {} : { onEvent: (event) => void (shown += lineOf(event).length) }) });
+const reader = createOutputReader({
+  now: 0,
+  ...(isText ? {} : { onEvent: (event) => void (shown += lineOf(event).length) }),
+});
 for (const chunk of isText ? shortLines(BYTES) : chunks(BYTES)) {
   bytes += chunk.length;
   const startedAt = performance.now();
@@ -21,4 +24,9 @@ const { format, turns, signal } = reader.end();
 spentMs += performance.now() - startedAt;
 const isUnderstood = isText ? format === 'text' : turns !== null && signal.from === 'block' && shown > 0;
 if (!isUnderstood) throw new Error('the transcript was not understood');
-console.log(JSON.stringify({ megabytesPerSecond: bytes / 1e6 / (spentMs / 1000), peakMegabytes: process.resourceUsage().maxRSS / 1000 }));
+console.log(
+  JSON.stringify({
+    megabytesPerSecond: bytes / 1e6 / (spentMs / 1000),
+    peakMegabytes: process.resourceUsage().maxRSS / 1000,
+  }),
+);

@@ -16,19 +16,35 @@ const ROUNDS = 3;
 
 /** Reads 100 MB of stream-json and 100 MB of tiny lines, each time in a new process; the memory is all that this process ever had. */
 export async function measureTranscript(): Promise<readonly Row[]> {
-  return [...(await measure('transcript of 100 MB', STREAM_GOALS, [])), ...(await measure('text of 100 MB in tiny lines', TEXT_GOALS, ['short-lines']))];
+  return [
+    ...(await measure('transcript of 100 MB', STREAM_GOALS, [])),
+    ...(await measure('text of 100 MB in tiny lines', TEXT_GOALS, ['short-lines'])),
+  ];
 }
 
 async function measure(what: string, goals: Reading, args: readonly string[]): Promise<readonly Row[]> {
   const readings: Reading[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('transcript-process.ts', import.meta.url)), ...args]);
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      fileURLToPath(new URL('transcript-process.ts', import.meta.url)),
+      ...args,
+    ]);
     readings.push(JSON.parse(stdout) as Reading);
   }
   const speed = spread(readings.map((reading) => reading.megabytesPerSecond));
   const memory = spread(readings.map((reading) => reading.peakMegabytes));
   return [
-    { measure: `${what}: speed`, value: `${speed.median.toFixed(0)} MB/s (${speed.min.toFixed(0)}–${speed.max.toFixed(0)})`, goal: `≥ ${String(goals.megabytesPerSecond)} MB/s`, isMet: speed.median >= goals.megabytesPerSecond },
-    { measure: `${what}: memory in all`, value: `${memory.median.toFixed(0)} MB (${memory.min.toFixed(0)}–${memory.max.toFixed(0)})`, goal: `< ${String(goals.peakMegabytes)} MB`, isMet: memory.max < goals.peakMegabytes },
+    {
+      measure: `${what}: speed`,
+      value: `${speed.median.toFixed(0)} MB/s (${speed.min.toFixed(0)}–${speed.max.toFixed(0)})`,
+      goal: `≥ ${String(goals.megabytesPerSecond)} MB/s`,
+      isMet: speed.median >= goals.megabytesPerSecond,
+    },
+    {
+      measure: `${what}: memory in all`,
+      value: `${memory.median.toFixed(0)} MB (${memory.min.toFixed(0)}–${memory.max.toFixed(0)})`,
+      goal: `< ${String(goals.peakMegabytes)} MB`,
+      isMet: memory.max < goals.peakMegabytes,
+    },
   ];
 }

@@ -41,7 +41,9 @@ export interface CacheService extends AsyncDisposable {
 }
 
 /** GitHub's cache service (v2, twirp over JSON) and its blob store, on loopback and in memory. */
-export async function startCacheService(options: { readonly scopes?: readonly CacheScope[]; readonly readOnly?: boolean } = {}): Promise<CacheService> {
+export async function startCacheService(
+  options: { readonly scopes?: readonly CacheScope[]; readonly readOnly?: boolean } = {},
+): Promise<CacheService> {
   const scopes = options.scopes ?? [{ Scope: 'refs/heads/main', Permission: readBit | writeBit }];
   const entries: CacheEntry[] = [];
   const requests: CacheService['requests'] = [];
@@ -51,8 +53,22 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
   let mode: 'read' | 'write' = options.readOnly === true ? 'read' : 'write';
 
   const shelf: CacheShelf = {
-    list: () => entries.filter(({ state }) => state === 'complete').map(({ id, key, scope, version, content, createdAt }) => ({ id, key, ref: scope, version, sizeInBytes: content.length, createdAt })),
-    remove: ({ id }) => void entries.splice(entries.findIndex((entry) => entry.id === id), 1),
+    list: () =>
+      entries
+        .filter(({ state }) => state === 'complete')
+        .map(({ id, key, scope, version, content, createdAt }) => ({
+          id,
+          key,
+          ref: scope,
+          version,
+          sizeInBytes: content.length,
+          createdAt,
+        })),
+    remove: ({ id }) =>
+      void entries.splice(
+        entries.findIndex((entry) => entry.id === id),
+        1,
+      ),
   };
 
   const server = createServer((request, response) => {
@@ -67,7 +83,10 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
   return {
     url,
     get env() {
-      const granted = mode === 'write' ? scopes : scopes.map(({ Scope, Permission }) => ({ Scope, Permission: Permission & readBit }));
+      const granted =
+        mode === 'write'
+          ? scopes
+          : scopes.map(({ Scope, Permission }) => ({ Scope, Permission: Permission & readBit }));
       return {
         ACTIONS_RESULTS_URL: url,
         ACTIONS_CACHE_SERVICE_V2: 'True',
@@ -108,44 +127,84 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
     if (step === 'upload') return upload(address, body, response);
     if (step === 'download') return download(address, request, response);
 
-    if (fault === 'corrupt') return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>');
+    if (fault === 'corrupt')
+      return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>captive portal</html>');
     const granted = scopesOf(request.headers.authorization);
-    if (granted === null) return answer(response, 401, { code: 'unauthenticated', msg: 'token is missing or unreadable' });
+    if (granted === null)
+      return answer(response, 401, { code: 'unauthenticated', msg: 'token is missing or unreadable' });
     if (step === 'lookup') return lookup(message, granted, response);
     if (step === 'reserve') return reserve(message, granted, response);
     return finalize(message, granted, response);
   }
 
-  function lookup({ key = '', restore_keys = [], version }: RpcRequest, granted: readonly CacheScope[], response: ServerResponse): void {
+  function lookup(
+    { key = '', restore_keys = [], version }: RpcRequest,
+    granted: readonly CacheScope[],
+    response: ServerResponse,
+  ): void {
     const readable = granted.filter(({ Permission }) => Permission & readBit);
-    if (readable.length === 0) return answer(response, 403, { code: 'permission_denied', msg: 'cache read denied: token has no readable scopes' });
+    if (readable.length === 0)
+      return answer(response, 403, {
+        code: 'permission_denied',
+        msg: 'cache read denied: token has no readable scopes',
+      });
     const newestFirst = entries.filter((entry) => entry.state === 'complete' && entry.version === version).reverse();
     for (const { Scope } of readable) {
       const inScope = newestFirst.filter((entry) => entry.scope === Scope);
       const found =
         inScope.find((entry) => entry.key === key) ??
-        [key, ...restore_keys].map((prefix) => inScope.find((entry) => entry.key.startsWith(prefix))).find((entry) => entry !== undefined);
-      if (found) return answer(response, 200, { ok: true, signed_download_url: blobUrl(found), matched_key: found.key });
+        [key, ...restore_keys]
+          .map((prefix) => inScope.find((entry) => entry.key.startsWith(prefix)))
+          .find((entry) => entry !== undefined);
+      if (found)
+        return answer(response, 200, { ok: true, signed_download_url: blobUrl(found), matched_key: found.key });
     }
     answer(response, 200, { ok: false, signed_download_url: '', matched_key: '' });
   }
 
-  function reserve({ key = '', version = '' }: RpcRequest, granted: readonly CacheScope[], response: ServerResponse): void {
+  function reserve(
+    { key = '', version = '' }: RpcRequest,
+    granted: readonly CacheScope[],
+    response: ServerResponse,
+  ): void {
     const scope = granted.find(({ Permission }) => Permission & writeBit)?.Scope;
-    if (scope === undefined) return answer(response, 200, { ok: false, signed_upload_url: '', message: 'cache write denied: token has no writable scopes' });
+    if (scope === undefined)
+      return answer(response, 200, {
+        ok: false,
+        signed_upload_url: '',
+        message: 'cache write denied: token has no writable scopes',
+      });
     if (entries.some((entry) => entry.scope === scope && entry.key === key && entry.version === version)) {
-      return answer(response, 409, { code: 'already_exists', msg: 'cache entry with the same key, version, and scope already exists' });
+      return answer(response, 409, {
+        code: 'already_exists',
+        msg: 'cache entry with the same key, version, and scope already exists',
+      });
     }
     reserved += 1;
-    const entry: CacheEntry = { id: reserved, scope, key, version, createdAt: Date.now(), state: 'reserved', content: Buffer.alloc(0) };
+    const entry: CacheEntry = {
+      id: reserved,
+      scope,
+      key,
+      version,
+      createdAt: Date.now(),
+      state: 'reserved',
+      content: Buffer.alloc(0),
+    };
     entries.push(entry);
     answer(response, 200, { ok: true, signed_upload_url: blobUrl(entry), message: '' });
   }
 
-  function finalize({ key, version, size_bytes }: RpcRequest, granted: readonly CacheScope[], response: ServerResponse): void {
+  function finalize(
+    { key, version, size_bytes }: RpcRequest,
+    granted: readonly CacheScope[],
+    response: ServerResponse,
+  ): void {
     const scope = granted.find(({ Permission }) => Permission & writeBit)?.Scope;
-    const entry = entries.find((candidate) => candidate.scope === scope && candidate.key === key && candidate.version === version);
-    if (entry?.content.length !== Number(size_bytes)) return answer(response, 200, { ok: false, entry_id: '0', message: 'uploaded size differs' });
+    const entry = entries.find(
+      (candidate) => candidate.scope === scope && candidate.key === key && candidate.version === version,
+    );
+    if (entry?.content.length !== Number(size_bytes))
+      return answer(response, 200, { ok: false, entry_id: '0', message: 'uploaded size differs' });
     entry.state = 'complete';
     answer(response, 200, { ok: true, entry_id: String(entry.id), message: '' });
   }
@@ -163,7 +222,12 @@ export async function startCacheService(options: { readonly scopes?: readonly Ca
     } else {
       entry.content = faults.upload === 'corrupt' ? corrupted(body) : body;
     }
-    const headers = { etag: `"${randomUUID()}"`, 'last-modified': new Date().toUTCString(), 'x-ms-request-id': randomUUID(), 'x-ms-version': '2025-01-05' };
+    const headers = {
+      etag: `"${randomUUID()}"`,
+      'last-modified': new Date().toUTCString(),
+      'x-ms-request-id': randomUUID(),
+      'x-ms-version': '2025-01-05',
+    };
     response.writeHead(201, headers).end();
   }
 
@@ -203,7 +267,9 @@ export function cacheToken(scopes: readonly CacheScope[]): string {
 
 function scopesOf(authorization: string | undefined): readonly CacheScope[] | null {
   try {
-    const claims = Buffer.from(authorization?.replace(/^Bearer /, '').split('.')[1] ?? '', 'base64url').toString('utf8');
+    const claims = Buffer.from(authorization?.replace(/^Bearer /, '').split('.')[1] ?? '', 'base64url').toString(
+      'utf8',
+    );
     return JSON.parse((JSON.parse(claims) as { ac: string }).ac) as CacheScope[];
   } catch {
     return null;

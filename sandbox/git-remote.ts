@@ -42,7 +42,12 @@ export interface GitRemoteOptions {
 }
 
 /** A git server on loopback: `git http-backend` behind HTTP, private like a private repository on GitHub. */
-export async function startGitRemote({ folder, repository = 'octo/sample', token, readOnlyToken }: GitRemoteOptions): Promise<GitRemote> {
+export async function startGitRemote({
+  folder,
+  repository = 'octo/sample',
+  token,
+  readOnlyToken,
+}: GitRemoteOptions): Promise<GitRemote> {
   const root = folder ?? (await mkdtemp(join(tmpdir(), 'ralph-git-remote-')));
   const repositoryFolder = join(root, `${repository}.git`);
   await mkdir(repositoryFolder, { recursive: true });
@@ -54,11 +59,22 @@ export async function startGitRemote({ folder, repository = 'octo/sample', token
   const server = createServer((request, response) => {
     const path = request.url ?? '/';
     const authorization = request.headers.authorization ?? null;
-    response.on('finish', () => requests.push({ method: request.method ?? '', path, authorization, status: response.statusCode }));
-    const refusal = refuse({ sent: tokenOf(authorization), token, readOnlyToken, isPush: path.includes('git-receive-pack'), repository, readOnly });
+    response.on('finish', () =>
+      requests.push({ method: request.method ?? '', path, authorization, status: response.statusCode }),
+    );
+    const refusal = refuse({
+      sent: tokenOf(authorization),
+      token,
+      readOnlyToken,
+      isPush: path.includes('git-receive-pack'),
+      repository,
+      readOnly,
+    });
     if (refusal) {
       request.resume();
-      response.writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {}).end(refusal.text);
+      response
+        .writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {})
+        .end(refusal.text);
     } else {
       runBackend(root, request, response);
     }
@@ -91,7 +107,21 @@ function tokenOf(authorization: string | null): string | null {
   return scheme.toLowerCase() === 'bearer' ? value : null;
 }
 
-function refuse({ sent, token, readOnlyToken, isPush, repository, readOnly }: { sent: string | null; token: string; readOnlyToken: string | undefined; isPush: boolean; repository: string; readOnly: boolean }): { status: number; text: string } | null {
+function refuse({
+  sent,
+  token,
+  readOnlyToken,
+  isPush,
+  repository,
+  readOnly,
+}: {
+  sent: string | null;
+  token: string;
+  readOnlyToken: string | undefined;
+  isPush: boolean;
+  repository: string;
+  readOnly: boolean;
+}): { status: number; text: string } | null {
   if (sent === token && !(isPush && readOnly)) return null;
   if (sent === null || (sent !== token && sent !== readOnlyToken)) return { status: 401, text: 'Bad credentials\n' };
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
@@ -127,7 +157,11 @@ function runBackend(root: string, request: IncomingMessage, response: ServerResp
     head = Buffer.concat([head, chunk]);
     const end = head.indexOf('\r\n\r\n');
     if (end === -1) return;
-    const fields = head.subarray(0, end).toString().split('\r\n').map((line) => line.split(/:\s*/, 2) as [string, string]);
+    const fields = head
+      .subarray(0, end)
+      .toString()
+      .split('\r\n')
+      .map((line) => line.split(/:\s*/, 2) as [string, string]);
     const status = Number(fields.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
     response.writeHead(status, Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
     response.write(head.subarray(end + 4));
@@ -144,7 +178,8 @@ async function writeRule(repositoryFolder: string, rule: PushRule): Promise<void
 const rules: Record<PushRule, string> = {
   open: 'exit 0',
   'read-only': 'exit 1',
-  'protected-branch': 'echo "error: GH006: Protected branch update failed for the branch. Changes must be made through a pull request." >&2; exit 1',
+  'protected-branch':
+    'echo "error: GH006: Protected branch update failed for the branch. Changes must be made through a pull request." >&2; exit 1',
   'no-workflow-files': `while read -r old new ref; do
   case $new in *[!0]*) ;; *) continue ;; esac
   file=$(git log --format= --name-only -m "$new" --not --all | grep '^[.]github/workflows/' | head -n 1)
@@ -171,9 +206,11 @@ const sampleFiles: Record<string, string> = {
   'package.json': `${JSON.stringify({ name: 'sample', version: '1.0.0', private: true, type: 'module', scripts: { test: 'node --test' } }, null, 2)}\n`,
   '.gitignore': 'node_modules/\n*.log\n',
   'README.md': '# Sample\n\nA few functions on numbers and texts. `npm test` runs the tests.\n',
-  'src/sum.js': '/** Adds numbers. */\nexport function sum(...numbers) {\n  return numbers.reduce((total, number) => total + number, 0);\n}\n',
+  'src/sum.js':
+    '/** Adds numbers. */\nexport function sum(...numbers) {\n  return numbers.reduce((total, number) => total + number, 0);\n}\n',
   'src/greet.js': '/** A greeting for a name. */\nexport function greet(name) {\n  return `Hello, ${name}!`;\n}\n',
-  'test/sum.test.js': "import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { sum } from '../src/sum.js';\n\ntest('adds numbers', () => {\n  assert.equal(sum(1, 2, 3), 6);\n});\n",
+  'test/sum.test.js':
+    "import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { sum } from '../src/sum.js';\n\ntest('adds numbers', () => {\n  assert.equal(sum(1, 2, 3), 6);\n});\n",
 };
 
 async function git(folder: string, args: readonly string[]): Promise<string> {

@@ -9,7 +9,10 @@ import type { Sandbox } from './sandbox.ts';
 export async function keepRun(folder: string, { main, post, summary, outputs }: JobResult): Promise<void> {
   await mkdir(folder, { recursive: true });
   // The runner swallows these two; without it they would show what it hides.
-  const shown = `${main.log}${post.log}`.split('\n').filter((line) => !/^::(add-mask|debug)::/.test(line)).join('\n');
+  const shown = `${main.log}${post.log}`
+    .split('\n')
+    .filter((line) => !/^::(add-mask|debug)::/.test(line))
+    .join('\n');
   await writeFile(join(folder, 'log.txt'), shown);
   await writeFile(join(folder, 'summary.md'), summary);
   await writeFile(join(folder, 'outputs.json'), `${JSON.stringify(outputs, null, 2)}\n`);
@@ -23,9 +26,17 @@ export async function keepGitHub({ github }: Sandbox, folder: string): Promise<v
   for (const issue of issues) {
     const pull = pulls.find(({ number }) => number === issue.number);
     const name = `${pull === undefined ? 'issue' : 'pull-request'}-${String(issue.number)}`;
-    if (pull !== undefined) await writeFile(join(folder, `${name}.md`), `# ${issue.title}\n\n${pull.draft ? 'Draft' : 'Ready for review'}: ${pull.head} → ${pull.base}\n\n${issue.body}\n`);
+    if (pull !== undefined)
+      await writeFile(
+        join(folder, `${name}.md`),
+        `# ${issue.title}\n\n${pull.draft ? 'Draft' : 'Ready for review'}: ${pull.head} → ${pull.base}\n\n${issue.body}\n`,
+      );
     const thread = comments.filter((comment) => comment.issue === issue.number);
-    if (thread.length > 0) await writeFile(join(folder, `${name}-comments.md`), thread.map(({ author, body }) => `**${author.login}** wrote:\n\n${body}\n`).join('\n---\n\n'));
+    if (thread.length > 0)
+      await writeFile(
+        join(folder, `${name}-comments.md`),
+        thread.map(({ author, body }) => `**${author.login}** wrote:\n\n${body}\n`).join('\n---\n\n'),
+      );
   }
 }
 
@@ -34,10 +45,15 @@ export async function keepBranches({ git, remote }: Sandbox, folder: string): Pr
   const bare = 'remote.git';
   await runGit(folder, 'clone', '--quiet', '--mirror', remote.repositoryFolder, bare);
   await runGit(join(folder, bare), 'remote', 'remove', 'origin');
-  const branches = (await git('for-each-ref', '--format=%(refname:short)', 'refs/heads/ralph/')).split('\n').filter(Boolean);
+  const branches = (await git('for-each-ref', '--format=%(refname:short)', 'refs/heads/ralph/'))
+    .split('\n')
+    .filter(Boolean);
   for (const branch of branches) {
     const name = branch.replaceAll('/', '-');
-    await writeFile(join(folder, `${name}.txt`), `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`);
+    await writeFile(
+      join(folder, `${name}.txt`),
+      `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`,
+    );
     await runGit(folder, 'clone', '--quiet', '--branch', branch, bare, name);
     // So that it works wherever the folder is moved to.
     await runGit(join(folder, name), 'remote', 'set-url', 'origin', `../${bare}`);

@@ -27,10 +27,18 @@ if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
   watch(childProcess, ['spawn'], (args) => `process ${describe(args)}`);
   // Appending is writing, inside.
   watch(fs, ['writeFileSync', 'renameSync'], (args, name) => `${name} ${nameOf(args[0])}`);
-  watch(fs.promises, ['writeFile', 'rename', 'rm', 'mkdir', 'mkdtemp', 'copyFile', 'link'], (args, name) => `${name} ${nameOf(args[0])}`);
+  watch(
+    fs.promises,
+    ['writeFile', 'rename', 'rm', 'mkdir', 'mkdtemp', 'copyFile', 'link'],
+    (args, name) => `${name} ${nameOf(args[0])}`,
+  );
   syncBuiltinESMExports();
 
-  function watch<Target extends object>(target: Target, methods: readonly (keyof Target & string)[], title: (args: readonly unknown[], name: string) => string): void {
+  function watch<Target extends object>(
+    target: Target,
+    methods: readonly (keyof Target & string)[],
+    title: (args: readonly unknown[], name: string) => string,
+  ): void {
     for (const name of methods) {
       const original = target[name] as (...args: unknown[]) => unknown;
       Object.assign(target, {

@@ -66,10 +66,17 @@ export async function runJob(job: JobRequest): Promise<JobResult> {
     await writeFile(path, '');
     return path;
   };
-  const [outputFile, stateFile, summaryFile, envFile, pathFile] = await Promise.all(['output', 'state', 'summary', 'env', 'path'].map(file)) as [string, string, string, string, string];
+  const [outputFile, stateFile, summaryFile, envFile, pathFile] = (await Promise.all(
+    ['output', 'state', 'summary', 'env', 'path'].map(file),
+  )) as [string, string, string, string, string];
 
   const defaults = readInputDefaults(await readFile(join(job.action, 'action.yml'), 'utf8'), job.githubToken);
-  const inputs = Object.fromEntries(Object.entries({ ...defaults, ...job.inputs }).map(([name, value]) => [`INPUT_${name.replaceAll(' ', '_').toUpperCase()}`, value]));
+  const inputs = Object.fromEntries(
+    Object.entries({ ...defaults, ...job.inputs }).map(([name, value]) => [
+      `INPUT_${name.replaceAll(' ', '_').toUpperCase()}`,
+      value,
+    ]),
+  );
   const environment: Record<string, string> = {
     PATH: job.path ?? process.env.PATH ?? '',
     HOME: home,
@@ -102,11 +109,21 @@ export async function runJob(job: JobRequest): Promise<JobResult> {
   };
 
   const step = { node: job.node, cwd: job.workspace, onOutput: job.onOutput };
-  const main = await runStep({ ...step, script: join(job.action, 'dist', 'main.js'), environment, onStart: job.onStart });
+  const main = await runStep({
+    ...step,
+    script: join(job.action, 'dist', 'main.js'),
+    environment,
+    onStart: job.onStart,
+  });
   const saved = parseFileCommands(await readFile(stateFile, 'utf8'));
   const outputs = parseFileCommands(await readFile(outputFile, 'utf8'));
   const states = Object.fromEntries(Object.entries(saved).map(([name, value]) => [`STATE_${name}`, value]));
-  const post = await runStep({ ...step, script: join(job.action, 'dist', 'post.js'), environment: { ...environment, ...states }, onStart: undefined });
+  const post = await runStep({
+    ...step,
+    script: join(job.action, 'dist', 'post.js'),
+    environment: { ...environment, ...states },
+    onStart: undefined,
+  });
   return { main, post, outputs, summary: await readFile(summaryFile, 'utf8') };
 }
 
@@ -121,7 +138,11 @@ interface Step {
 
 async function runStep(step: Step): Promise<StepResult> {
   const startedAt = Date.now();
-  const child = spawn(step.node, [step.script], { cwd: step.cwd, env: step.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(step.node, [step.script], {
+    cwd: step.cwd,
+    env: step.environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const timers: NodeJS.Timeout[] = [];
   let log = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -137,15 +158,24 @@ async function runStep(step: Step): Promise<StepResult> {
       pid,
       cancel: () => {
         child.kill('SIGINT');
-        timers.push(setTimeout(() => child.kill('SIGTERM'), TERM_AFTER_MS), setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS));
+        timers.push(
+          setTimeout(() => child.kill('SIGTERM'), TERM_AFTER_MS),
+          setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS),
+        );
       },
-      kill: (signal) => { child.kill(signal); },
+      kill: (signal) => {
+        child.kill(signal);
+      },
     });
   }
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
     child.once('error', reject);
     // `close` may wait for orphans that hold the pipes; the runner, too, goes on five seconds after `exit`.
-    child.once('exit', (code, by) => { setTimeout(() => { resolve([code, by]); }, 50); });
+    child.once('exit', (code, by) => {
+      setTimeout(() => {
+        resolve([code, by]);
+      }, 50);
+    });
   });
   timers.forEach(clearTimeout);
   child.stdout.destroy();
@@ -161,7 +191,8 @@ export function readInputDefaults(yaml: string, githubToken: string): Record<str
   for (const line of inputs.split('\n')) {
     name = /^ {2}([\w-]+):$/.exec(line)?.[1] ?? name;
     const value = /^ {4}default: (.*)$/.exec(line)?.[1];
-    if (value !== undefined) defaults[name] = value.replace(/^'(.*)'$/, '$1').replace('${{ github.token }}', githubToken);
+    if (value !== undefined)
+      defaults[name] = value.replace(/^'(.*)'$/, '$1').replace('${{ github.token }}', githubToken);
   }
   return defaults;
 }

@@ -52,12 +52,21 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
   await mkdir(folder, { recursive: true });
   const seed = await mkdtemp(join(folder, 'seed-'));
   await createSampleProject(seed);
-  const remote = await startGitRemote({ folder: join(folder, 'remote'), repository: `${REPOSITORY.owner}/${REPOSITORY.name}`, token: TOKEN });
+  const remote = await startGitRemote({
+    folder: join(folder, 'remote'),
+    repository: `${REPOSITORY.owner}/${REPOSITORY.name}`,
+    token: TOKEN,
+  });
   await remote.importFrom(seed);
   await rm(seed, { recursive: true, force: true });
 
   const cache = await startCacheService();
-  const permissions: Sandbox['permissions'] = { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write' };
+  const permissions: Sandbox['permissions'] = {
+    metadata: 'read',
+    contents: 'write',
+    issues: 'write',
+    pull_requests: 'write',
+  };
   const github = await startGitHub({
     repository: REPOSITORY,
     branches: async () => readBranches(remote.repositoryFolder),
@@ -80,7 +89,8 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
       const machine = join(folder, `machine-${String(number)}`);
       const workspace = join(machine, 'work', REPOSITORY.name, REPOSITORY.name);
       await mkdir(workspace, { recursive: true });
-      if (job.checkout !== 'none') await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
+      if (job.checkout !== 'none')
+        await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
       await job.prepare?.(workspace);
       const result = await runJob({
         action: ACTION_FOLDER,
@@ -94,13 +104,22 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         runId: String(1000 + number),
         // The scripted agent is a script of the Node that runs here.
         path: `${dirname(process.execPath)}:${process.env.PATH ?? ''}`,
-        env: { ...wayToRegistry(), ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing', ...cache.env, GITHUB_SERVER_URL: serverUrl, GITHUB_API_URL: github.url, GITHUB_GRAPHQL_URL: `${github.url}/graphql`, ...job.env },
+        env: {
+          ...wayToRegistry(),
+          ANTHROPIC_API_KEY: 'sk-ant-sandbox-key-that-opens-nothing',
+          ...cache.env,
+          GITHUB_SERVER_URL: serverUrl,
+          GITHUB_API_URL: github.url,
+          GITHUB_GRAPHQL_URL: `${github.url}/graphql`,
+          ...job.env,
+        },
         ...(job.onOutput === undefined ? {} : { onOutput: job.onOutput }),
         ...(job.onStart === undefined ? {} : { onStart: job.onStart }),
       });
       return { ...result, workspace, machine };
     },
-    openIssue: ({ title, body, labels = ['ralph'] }) => addIssue(github.state, { title, body, labels, author: REPOSITORY.owner }, Date.now()),
+    openIssue: ({ title, body, labels = ['ralph'] }) =>
+      addIssue(github.state, { title, body, labels, author: REPOSITORY.owner }, Date.now()),
     git: (...args) => git(remote.repositoryFolder, args),
     async [Symbol.asyncDispose]() {
       await Promise.all([github[Symbol.asyncDispose](), cache[Symbol.asyncDispose](), remote[Symbol.asyncDispose]()]);
@@ -111,44 +130,119 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
 /** How this machine reaches the npm registry; a self-hosted runner has the same in its environment. */
 function wayToRegistry(): Record<string, string> {
   const names = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|https_proxy|no_proxy|npm_config_(registry|cafile))$/i;
-  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => names.test(entry[0]) && entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => names.test(entry[0]) && entry[1] !== undefined,
+    ),
+  );
 }
 
 const sender = (login: string): { login: string; id: number; type: string } => ({ login, id: 1, type: 'User' });
-const repositoryPayload = { name: REPOSITORY.name, full_name: `${REPOSITORY.owner}/${REPOSITORY.name}`, default_branch: REPOSITORY.defaultBranch, owner: { login: REPOSITORY.owner } };
+const repositoryPayload = {
+  name: REPOSITORY.name,
+  full_name: `${REPOSITORY.owner}/${REPOSITORY.name}`,
+  default_branch: REPOSITORY.defaultBranch,
+  owner: { login: REPOSITORY.owner },
+};
 
-const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Record<string, unknown> => ({ number, title, body, state, labels: labels.map((name) => ({ name })) });
+const issuePayload = ({ number, title, body, labels, state }: StoredIssue): Record<string, unknown> => ({
+  number,
+  title,
+  body,
+  state,
+  labels: labels.map((name) => ({ name })),
+});
 
 /** Event payloads, cut down to what GitHub always sends. */
 export const events = {
   schedule: () => ({ name: 'schedule', payload: { schedule: '17 * * * *', repository: repositoryPayload } }),
-  dispatch: () => ({ name: 'workflow_dispatch', payload: { inputs: null, ref: 'refs/heads/main', repository: repositoryPayload, sender: sender('octo') } }),
-  repositoryDispatch: (command?: string) => ({ name: 'repository_dispatch', payload: { action: 'ralph', client_payload: command === undefined ? {} : { command }, repository: repositoryPayload, sender: sender('octo') } }),
-  push: (ref = 'refs/heads/main') => ({ name: 'push', payload: { ref, deleted: false, repository: repositoryPayload, sender: sender('octo') } }),
+  dispatch: () => ({
+    name: 'workflow_dispatch',
+    payload: { inputs: null, ref: 'refs/heads/main', repository: repositoryPayload, sender: sender('octo') },
+  }),
+  repositoryDispatch: (command?: string) => ({
+    name: 'repository_dispatch',
+    payload: {
+      action: 'ralph',
+      client_payload: command === undefined ? {} : { command },
+      repository: repositoryPayload,
+      sender: sender('octo'),
+    },
+  }),
+  push: (ref = 'refs/heads/main') => ({
+    name: 'push',
+    payload: { ref, deleted: false, repository: repositoryPayload, sender: sender('octo') },
+  }),
   labeled: (issue: StoredIssue, label = 'ralph', by = 'octo') => ({
     name: 'issues',
-    payload: { action: 'labeled', label: { name: label }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) },
+    payload: {
+      action: 'labeled',
+      label: { name: label },
+      issue: issuePayload(issue),
+      repository: repositoryPayload,
+      sender: sender(by),
+    },
   }),
   unlabeled: (issue: StoredIssue, label = 'ralph') => ({
     name: 'issues',
-    payload: { action: 'unlabeled', label: { name: label }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender('octo') },
+    payload: {
+      action: 'unlabeled',
+      label: { name: label },
+      issue: issuePayload(issue),
+      repository: repositoryPayload,
+      sender: sender('octo'),
+    },
   }),
-  issue: (action: 'closed' | 'reopened' | 'deleted' | 'transferred', issue: StoredIssue, by = 'octo') => ({ name: 'issues', payload: { action, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) } }),
-  edited: (issue: StoredIssue, by: string) => ({ name: 'issues', payload: { action: 'edited', changes: { body: { from: '' } }, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) } }),
+  issue: (action: 'closed' | 'reopened' | 'deleted' | 'transferred', issue: StoredIssue, by = 'octo') => ({
+    name: 'issues',
+    payload: { action, issue: issuePayload(issue), repository: repositoryPayload, sender: sender(by) },
+  }),
+  edited: (issue: StoredIssue, by: string) => ({
+    name: 'issues',
+    payload: {
+      action: 'edited',
+      changes: { body: { from: '' } },
+      issue: issuePayload(issue),
+      repository: repositoryPayload,
+      sender: sender(by),
+    },
+  }),
   /** Also writes the comment. */
-  comment: (github: GitHub, { issue, body, by = 'octo' }: { readonly issue: StoredIssue; readonly body: string; readonly by?: string }) => {
-    const comment = addComment(github.state, { issue: issue.number, body, author: { login: by, type: 'User' } }, Date.now());
+  comment: (
+    github: GitHub,
+    { issue, body, by = 'octo' }: { readonly issue: StoredIssue; readonly body: string; readonly by?: string },
+  ) => {
+    const comment = addComment(
+      github.state,
+      { issue: issue.number, body, author: { login: by, type: 'User' } },
+      Date.now(),
+    );
     const pull = github.state.pulls.some(({ number }) => number === issue.number);
     return {
       name: 'issue_comment',
-      payload: { action: 'created', comment: { id: comment.id, body, user: sender(by) }, issue: { number: issue.number, title: issue.title, ...(pull ? { pull_request: { url: '' } } : {}) }, repository: repositoryPayload, sender: sender(by) },
+      payload: {
+        action: 'created',
+        comment: { id: comment.id, body, user: sender(by) },
+        issue: { number: issue.number, title: issue.title, ...(pull ? { pull_request: { url: '' } } : {}) },
+        repository: repositoryPayload,
+        sender: sender(by),
+      },
     };
   },
   pullClosed: ({ number, head, headSha, mergedAt, fork }: StoredPull) => ({
     name: 'pull_request',
     payload: {
       action: 'closed',
-      pull_request: { number, merged: mergedAt !== null, head: { ref: head, sha: headSha, repo: { full_name: fork === null ? repositoryPayload.full_name : `${fork}/${REPOSITORY.name}` } }, base: { ref: REPOSITORY.defaultBranch, repo: { full_name: repositoryPayload.full_name } } },
+      pull_request: {
+        number,
+        merged: mergedAt !== null,
+        head: {
+          ref: head,
+          sha: headSha,
+          repo: { full_name: fork === null ? repositoryPayload.full_name : `${fork}/${REPOSITORY.name}` },
+        },
+        base: { ref: REPOSITORY.defaultBranch, repo: { full_name: repositoryPayload.full_name } },
+      },
       repository: repositoryPayload,
       sender: sender('octo'),
     },
@@ -160,20 +254,38 @@ async function checkOut(workspace: string, url: string, depth: 'full' | 'shallow
   const credentials = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
   await git(workspace, ['init', '--quiet', '--initial-branch=main']);
   await git(workspace, ['remote', 'add', 'origin', url]);
-  await git(workspace, ['config', '--local', `http.${new URL(url).origin}/.extraheader`, `AUTHORIZATION: basic ${credentials}`]);
-  await git(workspace, ['fetch', '--quiet', ...(depth === 'shallow' ? ['--depth=1'] : []), 'origin', '+refs/heads/main:refs/remotes/origin/main']);
+  await git(workspace, [
+    'config',
+    '--local',
+    `http.${new URL(url).origin}/.extraheader`,
+    `AUTHORIZATION: basic ${credentials}`,
+  ]);
+  await git(workspace, [
+    'fetch',
+    '--quiet',
+    ...(depth === 'shallow' ? ['--depth=1'] : []),
+    'origin',
+    '+refs/heads/main:refs/remotes/origin/main',
+  ]);
   await git(workspace, ['checkout', '--quiet', '--force', '-B', 'main', 'refs/remotes/origin/main']);
 }
 
 async function readBranches(repository: string): Promise<Record<string, string>> {
-  const lines = (await git(repository, ['for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads'])).split('\n');
+  const lines = (
+    await git(repository, ['for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads'])
+  ).split('\n');
   return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(' ') as [string, string]));
 }
 
 async function git(folder: string, args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)('git', args, {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1', GIT_TERMINAL_PROMPT: '0' },
+    env: {
+      PATH: process.env.PATH ?? '',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_TERMINAL_PROMPT: '0',
+    },
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout.trim();

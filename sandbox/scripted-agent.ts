@@ -69,10 +69,32 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
   if (session === null) {
     const text = `No conversation found with session ID: ${options.resume}`;
     console.error(text);
-    emit({ type: 'result', subtype: 'error_during_execution', is_error: true, num_turns: 0, session_id: options.resume, total_cost_usd: 0, usage: {}, modelUsage: {}, permission_denials: [], errors: [text] });
+    emit({
+      type: 'result',
+      subtype: 'error_during_execution',
+      is_error: true,
+      num_turns: 0,
+      session_id: options.resume,
+      total_cost_usd: 0,
+      usage: {},
+      modelUsage: {},
+      permission_denials: [],
+      errors: [text],
+    });
     return 1;
   }
-  emit({ type: 'system', subtype: 'init', cwd: process.cwd(), session_id: session.id, tools: ['Bash', 'Write'], mcp_servers: [], model: 'scripted (not a model)', permissionMode: 'acceptEdits', apiKeySource: 'none', claude_code_version: 'scripted 1.0' });
+  emit({
+    type: 'system',
+    subtype: 'init',
+    cwd: process.cwd(),
+    session_id: session.id,
+    tools: ['Bash', 'Write'],
+    mcp_servers: [],
+    model: 'scripted (not a model)',
+    permissionMode: 'acceptEdits',
+    apiKeySource: 'none',
+    claude_code_version: 'scripted 1.0',
+  });
   session.record('user', prompt);
   switch (behaviour.kind) {
     case 'hang':
@@ -107,10 +129,23 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
   }
   await sleep(Number(process.env['RALPH_PAUSE_MS'] ?? 100));
   const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
-  const final = behaviour.kind === 'play' ? behaviour.says : behaviour.kind === 'idle' ? 'I looked around and changed nothing.' : work(session, prompt, behaviour.kind !== 'work-without-block');
+  const final =
+    behaviour.kind === 'play'
+      ? behaviour.says
+      : behaviour.kind === 'idle'
+        ? 'I looked around and changed nothing.'
+        : work(session, prompt, behaviour.kind !== 'work-without-block');
   say(session, final);
   session.record('assistant', final);
-  emit(result(session, { result: final, permission_denials: denials, num_turns: 3, total_cost_usd: 0.01, usage: { input_tokens: 1200, output_tokens: 300, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 } }));
+  emit(
+    result(session, {
+      result: final,
+      permission_denials: denials,
+      num_turns: 3,
+      total_cost_usd: 0.01,
+      usage: { input_tokens: 1200, output_tokens: 300, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+    }),
+  );
   return 0;
 }
 
@@ -121,12 +156,29 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
   say(session, visit.says);
   const id = `toolu_${randomUUID()}`;
-  emit(assistant(session, { type: 'tool_use', id, name: 'Write', input: { file_path: join(process.cwd(), visit.path), content: visit.content } }));
+  emit(
+    assistant(session, {
+      type: 'tool_use',
+      id,
+      name: 'Write',
+      input: { file_path: join(process.cwd(), visit.path), content: visit.content },
+    }),
+  );
   mkdirSync(dirname(visit.path), { recursive: true });
   writeFileSync(visit.path, visit.content);
   if (visit.finishes && task.item !== null) markItem(task.item);
-  emit({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${visit.path}` }] }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() });
-  const passes = visit.finishes && spawnSync(process.execPath, ['--test', visit.path], { stdio: 'ignore' }).status === 0;
+  emit({
+    type: 'user',
+    message: {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, content: `File created successfully at: ${visit.path}` }],
+    },
+    parent_tool_use_id: null,
+    session_id: session.id,
+    uuid: randomUUID(),
+  });
+  const passes =
+    visit.finishes && spawnSync(process.execPath, ['--test', visit.path], { stdio: 'ignore' }).status === 0;
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
   if (!withBlock) return summary;
   const tests = !visit.finishes ? 'NOT_RUN' : passes ? 'PASSING' : 'FAILING';
@@ -136,21 +188,54 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
 function deny(session: Session, command: string): object {
   const use = { type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'Bash', input: { command } };
   emit(assistant(session, use));
-  emit({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, is_error: true, content: 'This command requires approval' }] }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() });
+  emit({
+    type: 'user',
+    message: {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: use.id, is_error: true, content: 'This command requires approval' },
+      ],
+    },
+    parent_tool_use_id: null,
+    session_id: session.id,
+    uuid: randomUUID(),
+  });
   return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
 }
 
 function reachLimit(session: Session, resetsAt: number): number {
   const text = "You've hit your 5-hour limit";
-  emit({ type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt, rateLimitType: 'five_hour', overageStatus: 'rejected', isUsingOverage: false }, session_id: session.id, uuid: randomUUID() });
-  emit({ ...assistant(session, { type: 'text', text }), error: 'rate_limit', is_api_error_message: true, api_error_status: 429, api_error: 'usage_limit_reached' });
+  emit({
+    type: 'rate_limit_event',
+    rate_limit_info: {
+      status: 'rejected',
+      resetsAt,
+      rateLimitType: 'five_hour',
+      overageStatus: 'rejected',
+      isUsingOverage: false,
+    },
+    session_id: session.id,
+    uuid: randomUUID(),
+  });
+  emit({
+    ...assistant(session, { type: 'text', text }),
+    error: 'rate_limit',
+    is_api_error_message: true,
+    api_error_status: 429,
+    api_error: 'usage_limit_reached',
+  });
   emit(result(session, { is_error: true, api_error_status: 429, terminal_reason: 'api_error', result: text }));
   return 1;
 }
 
 function failToLogIn(session: Session): number {
   const text = 'Invalid API key · Fix external API key';
-  emit({ ...assistant(session, { type: 'text', text }), error: 'authentication_failed', is_api_error_message: true, api_error_status: 401 });
+  emit({
+    ...assistant(session, { type: 'text', text }),
+    error: 'authentication_failed',
+    is_api_error_message: true,
+    api_error_status: 401,
+  });
   emit(result(session, { is_error: true, api_error_status: 401, terminal_reason: 'api_error', result: text }));
   return 1;
 }
@@ -180,8 +265,14 @@ function writeFiles(files: Readonly<Record<string, string | null>>): void {
 
 function lookAround(file: string): void {
   const config = spawnSync('git', ['config', '--list', '--show-origin'], { encoding: 'utf8' }).stdout;
-  const fetch = spawnSync('git', ['ls-remote', 'origin'], { encoding: 'utf8', env: { ...process.env, GIT_TERMINAL_PROMPT: '0' } }).status;
-  writeFileSync(file, JSON.stringify({ environment: process.env, config, fetch, localConfig: readFileSync('.git/config', 'utf8') }));
+  const fetch = spawnSync('git', ['ls-remote', 'origin'], {
+    encoding: 'utf8',
+    env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
+  }).status;
+  writeFileSync(
+    file,
+    JSON.stringify({ environment: process.env, config, fetch, localConfig: readFileSync('.git/config', 'utf8') }),
+  );
 }
 
 function leaveOrphan(pidFile: string): void {
@@ -195,11 +286,39 @@ function say(session: Session, text: string): void {
 }
 
 function assistant(session: Session, block: object): object {
-  return { type: 'assistant', message: { id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model: 'scripted', content: [block], stop_reason: null, usage: { input_tokens: 400, output_tokens: 1 } }, parent_tool_use_id: null, session_id: session.id, uuid: randomUUID() };
+  return {
+    type: 'assistant',
+    message: {
+      id: `msg_${randomUUID()}`,
+      type: 'message',
+      role: 'assistant',
+      model: 'scripted',
+      content: [block],
+      stop_reason: null,
+      usage: { input_tokens: 400, output_tokens: 1 },
+    },
+    parent_tool_use_id: null,
+    session_id: session.id,
+    uuid: randomUUID(),
+  };
 }
 
 function result(session: Session, fields: object): object {
-  return { type: 'result', subtype: 'success', is_error: false, duration_ms: 300, duration_api_ms: 0, num_turns: 1, session_id: session.id, total_cost_usd: 0, usage: {}, modelUsage: {}, permission_denials: [], uuid: randomUUID(), ...fields };
+  return {
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    duration_ms: 300,
+    duration_api_ms: 0,
+    num_turns: 1,
+    session_id: session.id,
+    total_cost_usd: 0,
+    usage: {},
+    modelUsage: {},
+    permission_denials: [],
+    uuid: randomUUID(),
+    ...fields,
+  };
 }
 
 function emit(event: object): void {
@@ -213,14 +332,23 @@ interface Session {
 
 /** A new session, or the one to be resumed; null when there is no transcript of it. */
 function openSession(resume: string | null): Session | null {
-  const folder = join(process.env['CLAUDE_CONFIG_DIR'] ?? join(homedir(), '.claude'), 'projects', projectSlug(realpathSync(process.cwd())));
+  const folder = join(
+    process.env['CLAUDE_CONFIG_DIR'] ?? join(homedir(), '.claude'),
+    'projects',
+    projectSlug(realpathSync(process.cwd())),
+  );
   const id = resume ?? randomUUID();
   const path = join(folder, `${id}.jsonl`);
   if (resume !== null && !existsSync(path)) return null;
   mkdirSync(folder, { recursive: true });
   return {
     id,
-    record: (role, text) => { appendFileSync(path, `${JSON.stringify({ type: role, message: { role, content: text }, sessionId: id, uuid: randomUUID(), timestamp: new Date().toISOString() })}\n`); },
+    record: (role, text) => {
+      appendFileSync(
+        path,
+        `${JSON.stringify({ type: role, message: { role, content: text }, sessionId: id, uuid: randomUUID(), timestamp: new Date().toISOString() })}\n`,
+      );
+    },
   };
 }
 

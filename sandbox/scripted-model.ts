@@ -6,8 +6,19 @@ import type { AddressInfo } from 'node:net';
 /** One answer of the model. */
 export type Step =
   | { readonly kind: 'say'; readonly text: string }
-  | { readonly kind: 'use'; readonly text?: string; readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
-  | { readonly kind: 'error'; readonly status: number; readonly type: string; readonly message: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'use';
+      readonly text?: string;
+      readonly tool: string;
+      readonly input: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: 'error';
+      readonly status: number;
+      readonly type: string;
+      readonly message: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'hang' };
 
 /** A list answers the n-th request with its n-th step and every later one with its last; a function answers by the conversation. */
@@ -58,7 +69,11 @@ export async function startScriptedModel({ script }: { readonly script: Script }
       const isMessage = request.method === 'POST' && path === '/v1/messages';
       const conversation = isMessage ? conversationOf(body) : null;
       requests.push({ method: request.method ?? '', path, headers: request.headers, conversation });
-      if (conversation === null) sendJson(response, { status: request.method === 'HEAD' ? 200 : 404, body: { type: 'error', error: { type: 'not_found_error', message: path } } });
+      if (conversation === null)
+        sendJson(response, {
+          status: request.method === 'HEAD' ? 200 : 404,
+          body: { type: 'error', error: { type: 'not_found_error', message: path } },
+        });
       else answer(response, next(conversation), body);
     });
   });
@@ -68,7 +83,9 @@ export async function startScriptedModel({ script }: { readonly script: Script }
     requests,
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
-        server.close(() => { resolve(); });
+        server.close(() => {
+          resolve();
+        });
         server.closeAllConnections();
       }),
   };
@@ -90,13 +107,23 @@ interface Block {
 function answer(response: ServerResponse, step: Step, body: MessageBody): void {
   if (step.kind === 'hang') return;
   if (step.kind === 'error') {
-    sendJson(response, { status: step.status, headers: step.headers, body: { type: 'error', error: { type: step.type, message: step.message } } });
+    sendJson(response, {
+      status: step.status,
+      headers: step.headers,
+      body: { type: 'error', error: { type: step.type, message: step.message } },
+    });
     return;
   }
   const content = contentOf(step);
   const message = {
-    id: `msg_${randomUUID()}`, type: 'message', role: 'assistant', model: body.model ?? 'scripted', content: [],
-    stop_reason: null, stop_sequence: null, usage: { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 },
+    id: `msg_${randomUUID()}`,
+    type: 'message',
+    role: 'assistant',
+    model: body.model ?? 'scripted',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 },
   };
   const end = { stop_reason: step.kind === 'use' ? 'tool_use' : 'end_turn', stop_sequence: null };
   if (body.stream !== true) {
@@ -104,7 +131,9 @@ function answer(response: ServerResponse, step: Step, body: MessageBody): void {
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'request-id': `req_${randomUUID()}` });
-  const send = (event: ServerEvent): void => { response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`); };
+  const send = (event: ServerEvent): void => {
+    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  };
   send({ type: 'message_start', message });
   content.forEach((block, index) => {
     for (const event of blockEvents(block, index)) send(event);
@@ -116,17 +145,27 @@ function answer(response: ServerResponse, step: Step, body: MessageBody): void {
 
 type ServerEvent = Readonly<Record<string, unknown>> & { readonly type: string };
 
-type Content = { readonly type: 'text'; readonly text: string } | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: object };
+type Content =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: object };
 
 function contentOf(step: Extract<Step, { kind: 'say' | 'use' }>): Content[] {
   if (step.kind === 'say') return [{ type: 'text', text: step.text }];
-  const use: Content = { type: 'tool_use', id: `toolu_${randomUUID().replaceAll('-', '')}`, name: step.tool, input: step.input };
+  const use: Content = {
+    type: 'tool_use',
+    id: `toolu_${randomUUID().replaceAll('-', '')}`,
+    name: step.tool,
+    input: step.input,
+  };
   return step.text === undefined ? [use] : [{ type: 'text', text: step.text }, use];
 }
 
 function blockEvents(block: Content, index: number): ServerEvent[] {
   const start = block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
-  const delta = block.type === 'text' ? { type: 'text_delta', text: block.text } : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+  const delta =
+    block.type === 'text'
+      ? { type: 'text_delta', text: block.text }
+      : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
   return [
     { type: 'content_block_start', index, content_block: start },
     { type: 'content_block_delta', index, delta },
@@ -135,13 +174,20 @@ function blockEvents(block: Content, index: number): ServerEvent[] {
 }
 
 function conversationOf(body: MessageBody): Conversation {
-  const turns = (body.messages ?? []).filter((message) => message.role === 'user').map((message) => blocksOf(message.content));
+  const turns = (body.messages ?? [])
+    .filter((message) => message.role === 'user')
+    .map((message) => blocksOf(message.content));
   const isResult = (turn: readonly Block[]): boolean => turn.some((block) => block.type === 'tool_result');
   const lastPrompt = turns.findLastIndex((turn) => !isResult(turn));
   const results = turns.slice(lastPrompt + 1).flatMap((turn) => turn.filter((block) => block.type === 'tool_result'));
   return {
     prompts: turns.filter((turn) => !isResult(turn)).map((turn) => turn.map(textOf).join('\n')),
-    results: results.map((block) => ({ text: blocksOf(block.content ?? '').map(textOf).join('\n'), isError: block.is_error === true })),
+    results: results.map((block) => ({
+      text: blocksOf(block.content ?? '')
+        .map(textOf)
+        .join('\n'),
+      isError: block.is_error === true,
+    })),
   };
 }
 
@@ -160,7 +206,18 @@ async function readBody(request: IncomingMessage): Promise<MessageBody> {
   return text === '' ? {} : (JSON.parse(text) as MessageBody);
 }
 
-function sendJson(response: ServerResponse, { status, headers, body }: { readonly status: number; readonly headers?: Readonly<Record<string, string>> | undefined; readonly body: object }): void {
+function sendJson(
+  response: ServerResponse,
+  {
+    status,
+    headers,
+    body,
+  }: {
+    readonly status: number;
+    readonly headers?: Readonly<Record<string, string>> | undefined;
+    readonly body: object;
+  },
+): void {
   response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${randomUUID()}`, ...headers });
   response.end(JSON.stringify(body));
 }

@@ -22,18 +22,36 @@ export interface Visit {
 
 /** Reads the task out of a prompt of ours: its id in a heading, its place and title as the first lines of the data below; null when there is none. */
 export function taskIn(prompt: string): NamedTask | null {
-  const found = /^# Your task: ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(prompt);
+  const found =
+    /^# Your task: ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(prompt);
   if (found === null) return null;
   const [, id = '', path, line, key = '', title = ''] = found;
-  return { id, title: title.trim(), item: path === undefined ? null : { path, at: line === undefined ? { key } : { line: Number(line) } } };
+  return {
+    id,
+    title: title.trim(),
+    item: path === undefined ? null : { path, at: line === undefined ? { key } : { line: Number(line) } },
+  };
 }
 
 /** The text of a file of tasks with an item marked as done: a box ticked, an entry that passes, a bead closed. */
 export function marked(text: string, { path, at }: ItemPlace): string {
-  if ('line' in at) return text.split('\n').map((line, index) => (index + 1 === at.line ? line.replace(/\[.\]/, '[x]') : line)).join('\n');
-  if (path.endsWith('.jsonl')) return text.split('\n').map((line) => (line.includes(`"id":${JSON.stringify(at.key)}`) ? line.replace('"status":"open"', '"status":"closed"') : line)).join('\n');
+  if ('line' in at)
+    return text
+      .split('\n')
+      .map((line, index) => (index + 1 === at.line ? line.replace(/\[.\]/, '[x]') : line))
+      .join('\n');
+  if (path.endsWith('.jsonl'))
+    return text
+      .split('\n')
+      .map((line) =>
+        line.includes(`"id":${JSON.stringify(at.key)}`) ? line.replace('"status":"open"', '"status":"closed"') : line,
+      )
+      .join('\n');
   const prd = JSON.parse(text) as Record<string, { id: unknown; passes?: boolean; status?: string }[]>;
-  for (const entry of [...(prd['tasks'] ?? []), ...(prd['userStories'] ?? [])].filter(({ id }) => String(id) === at.key)) Object.assign(entry, 'passes' in entry ? { passes: true } : { status: 'done' });
+  for (const entry of [...(prd['tasks'] ?? []), ...(prd['userStories'] ?? [])].filter(
+    ({ id }) => String(id) === at.key,
+  ))
+    Object.assign(entry, 'passes' in entry ? { passes: true } : { status: 'done' });
   return `${JSON.stringify(prd, null, 2)}\n`;
 }
 
@@ -64,7 +82,12 @@ export function visitOf(task: NamedTask, number: number): Visit {
 }
 
 /** The self-report at the end of an agent's final message. */
-export function statusBlock(claim: { readonly finishes: boolean; readonly exit: boolean; readonly tests: 'PASSING' | 'FAILING' | 'NOT_RUN'; readonly recommendation: string }): string {
+export function statusBlock(claim: {
+  readonly finishes: boolean;
+  readonly exit: boolean;
+  readonly tests: 'PASSING' | 'FAILING' | 'NOT_RUN';
+  readonly recommendation: string;
+}): string {
   return [
     '---RALPH_STATUS---',
     `STATUS: ${claim.finishes ? 'COMPLETE' : 'IN_PROGRESS'}`,

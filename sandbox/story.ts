@@ -38,41 +38,109 @@ async function play(): Promise<void> {
   await using sandbox = await startSandbox(temp);
   const agent = agentOf(model?.url ?? null);
 
-  say('The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the action is the committed bundle, started as the runner starts it.');
+  say(
+    'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the action is the committed bundle, started as the runner starts it.',
+  );
   say(agent.notice);
   const issues = [
-    sandbox.openIssue({ title: 'Add a farewell', body: 'There is `greet` in src/greet.js. Add a farewell beside it, with a test.' }),
-    sandbox.openIssue({ title: 'Add a product of numbers', body: 'Like `sum`, for multiplication.', labels: ['ralph', 'P1'] }),
+    sandbox.openIssue({
+      title: 'Add a farewell',
+      body: 'There is `greet` in src/greet.js. Add a farewell beside it, with a test.',
+    }),
+    sandbox.openIssue({
+      title: 'Add a product of numbers',
+      body: 'Like `sum`, for multiplication.',
+      labels: ['ralph', 'P1'],
+    }),
     sandbox.openIssue({ title: 'Say hello in German', body: 'An optional second argument `language`.' }),
   ];
-  say(`Open issues with the label "ralph": ${issues.map(({ number, title }) => `#${String(number)} ${title}`).join(', ')}`);
+  say(
+    `Open issues with the label "ralph": ${issues.map(({ number, title }) => `#${String(number)} ${title}`).join(', ')}`,
+  );
 
   const inputs = { ...agent.inputs, verify: 'npm test' };
   const acts: Act[] = [
-    { title: 'Run 1: the schedule fires. At most 3 iterations', expected: 'limit', job: { event: events.schedule(), inputs: { ...inputs, 'max-iterations': '3' }, env: agent.env } },
-    { title: 'Run 2: the schedule fires again, on a new machine. The state comes back from the git ref, the session from the cache', expected: 'complete', job: { event: events.schedule(), inputs, env: agent.env } },
-    { title: 'Run 3: and again. There is nothing left to do', expected: 'idle', job: { event: events.schedule(), inputs, env: agent.env } },
+    {
+      title: 'Run 1: the schedule fires. At most 3 iterations',
+      expected: 'limit',
+      job: { event: events.schedule(), inputs: { ...inputs, 'max-iterations': '3' }, env: agent.env },
+    },
+    {
+      title:
+        'Run 2: the schedule fires again, on a new machine. The state comes back from the git ref, the session from the cache',
+      expected: 'complete',
+      job: { event: events.schedule(), inputs, env: agent.env },
+    },
+    {
+      title: 'Run 3: and again. There is nothing left to do',
+      expected: 'idle',
+      job: { event: events.schedule(), inputs, env: agent.env },
+    },
   ];
   const results = [];
   for (const act of acts) results.push(await perform(sandbox, act));
 
-  const urgent = sandbox.openIssue({ title: 'Greet several people at once', body: '`greet("Ada", "Bob")` should greet both.' });
-  results.push(await perform(sandbox, { title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a lane of its own`, expected: 'complete', job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } } }));
+  const urgent = sandbox.openIssue({
+    title: 'Greet several people at once',
+    body: '`greet("Ada", "Bob")` should greet both.',
+  });
+  results.push(
+    await perform(sandbox, {
+      title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a lane of its own`,
+      expected: 'complete',
+      job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } },
+    }),
+  );
 
   const [queued] = issues;
-  const says = (body: string): SandboxJob => ({ event: events.comment(sandbox.github, { issue: queued ?? urgent, body }), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } });
-  results.push(await perform(sandbox, { title: 'Run 5: somebody comments "/ralph status". No agent call is made', expected: 'idle', job: says('/ralph status') }));
-  results.push(await perform(sandbox, { title: 'Run 6: somebody comments "/ralph pause"', expected: 'idle', job: says('/ralph pause') }));
-  results.push(await perform(sandbox, { title: 'Run 7: the schedule fires, and obeys', expected: 'paused', job: { event: events.schedule(), inputs, env: agent.env } }));
-  results.push(await perform(sandbox, { title: 'Run 8: somebody comments "/ralph resume"', expected: 'idle', job: says('/ralph resume') }));
+  const says = (body: string): SandboxJob => ({
+    event: events.comment(sandbox.github, { issue: queued ?? urgent, body }),
+    inputs,
+    env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' },
+  });
+  results.push(
+    await perform(sandbox, {
+      title: 'Run 5: somebody comments "/ralph status". No agent call is made',
+      expected: 'idle',
+      job: says('/ralph status'),
+    }),
+  );
+  results.push(
+    await perform(sandbox, {
+      title: 'Run 6: somebody comments "/ralph pause"',
+      expected: 'idle',
+      job: says('/ralph pause'),
+    }),
+  );
+  results.push(
+    await perform(sandbox, {
+      title: 'Run 7: the schedule fires, and obeys',
+      expected: 'paused',
+      job: { event: events.schedule(), inputs, env: agent.env },
+    }),
+  );
+  results.push(
+    await perform(sandbox, {
+      title: 'Run 8: somebody comments "/ralph resume"',
+      expected: 'idle',
+      job: says('/ralph resume'),
+    }),
+  );
 
   await keepGitHub(sandbox, output);
   await keepBranches(sandbox, output);
-  const problems = [...results.filter((problem) => problem !== null), ...sandbox.github.violations.map(({ where, problem }) => `GitHub's OpenAPI description forbids: ${where}: ${problem}`)];
+  const problems = [
+    ...results.filter((problem) => problem !== null),
+    ...sandbox.github.violations.map(
+      ({ where, problem }) => `GitHub's OpenAPI description forbids: ${where}: ${problem}`,
+    ),
+  ];
   for (const problem of problems) console.error(`NOT AS EXPECTED: ${problem}`);
   const shown = relative(process.cwd(), output) || output;
   say(`Look at it: ${shown}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
-  say(`How the queue stands: node ${relative(process.cwd(), join(ACTION_FOLDER, 'dist', 'cli', 'index.js'))} status --dir ${shown}/ralph-queue`);
+  say(
+    `How the queue stands: node ${relative(process.cwd(), join(ACTION_FOLDER, 'dist', 'cli', 'index.js'))} status --dir ${shown}/ralph-queue`,
+  );
   if (problems.length > 0) process.exitCode = 1;
 }
 
@@ -83,8 +151,12 @@ async function perform(sandbox: Sandbox, { title, expected, job }: Act): Promise
   const result = await sandbox.run({ ...job, onOutput: tell });
   await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
   const { outcome = 'none', reason = 'none' } = result.outputs;
-  console.log(`  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`);
-  return outcome === expected && result.main.exitCode === 0 ? null : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
+  console.log(
+    `  → ${outcome} (${reason}), exit code ${String(result.main.exitCode)}, ${String(sandbox.github.requests.length - requestsBefore)} requests to the API, ${(result.main.durationMs / 1000).toFixed(1)} s`,
+  );
+  return outcome === expected && result.main.exitCode === 0
+    ? null
+    : `${title}: expected ${expected}, got ${outcome} with exit code ${String(result.main.exitCode)}`;
 }
 
 /** Prints the lines of a log that tell the story. */
@@ -93,7 +165,9 @@ function narrator(): (text: string) => void {
   return (text) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(line)) console.log(`  ${line}`);
+    for (const line of lines)
+      if (/^(\[[█░]+\]|iteration \d|state: |session: |pushed |pull request #|order: |Paused|Resumed)/.test(line))
+        console.log(`  ${line}`);
   };
 }
 
@@ -104,24 +178,61 @@ interface SandboxAgent {
 }
 
 function agentOf(modelUrl: string | null): SandboxAgent {
-  if (options.agent === 'scripted') return { notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.', inputs: {}, env: {} };
+  if (options.agent === 'scripted')
+    return {
+      notice: 'The agent is SCRIPTED: it follows a fixed script, and there is no model behind it.',
+      inputs: {},
+      env: {},
+    };
   const install = { 'agent-path': '' };
   const env = { RUNNER_TOOL_CACHE: TOOL_CACHE };
-  if (modelUrl !== null) return { notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.', inputs: install, env: { ...env, ANTHROPIC_BASE_URL: modelUrl } };
-  const keys = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'].flatMap((name) => (process.env[name] ? [[name, process.env[name]] as const] : []));
-  return { notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.', inputs: install, env: { ...env, ANTHROPIC_API_KEY: '', ...Object.fromEntries(keys) } };
+  if (modelUrl !== null)
+    return {
+      notice: 'The agent is the real Claude Code CLI; the MODEL is scripted, on loopback.',
+      inputs: install,
+      env: { ...env, ANTHROPIC_BASE_URL: modelUrl },
+    };
+  const keys = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'].flatMap((name) =>
+    process.env[name] ? [[name, process.env[name]] as const] : [],
+  );
+  return {
+    notice: 'The agent is the real Claude Code CLI with YOUR key: this costs money.',
+    inputs: install,
+    env: { ...env, ANTHROPIC_API_KEY: '', ...Object.fromEntries(keys) },
+  };
 }
 
-function readOptions(): { readonly agent: 'scripted' | 'claude'; readonly scriptedModel: boolean; readonly out: string } {
+function readOptions(): {
+  readonly agent: 'scripted' | 'claude';
+  readonly scriptedModel: boolean;
+  readonly out: string;
+} {
   try {
-    const { values } = parseArgs({ options: { agent: { type: 'string', default: 'scripted' }, 'scripted-model': { type: 'boolean', default: false }, out: { type: 'string', default: join(ACTION_FOLDER, 'sandbox-output') }, help: { type: 'boolean', default: false } } });
+    const { values } = parseArgs({
+      options: {
+        agent: { type: 'string', default: 'scripted' },
+        'scripted-model': { type: 'boolean', default: false },
+        out: { type: 'string', default: join(ACTION_FOLDER, 'sandbox-output') },
+        help: { type: 'boolean', default: false },
+      },
+    });
     if (values.help) {
       console.log(usage);
       process.exit(0);
     }
-    if (values.agent !== 'scripted' && values.agent !== 'claude') throw new Error(`--agent "${values.agent}" is neither scripted nor claude`);
-    if (values['scripted-model'] && values.agent !== 'claude') throw new Error('--scripted-model goes with --agent claude');
-    if (values.agent === 'claude' && !values['scripted-model'] && !process.env.ANTHROPIC_API_KEY && !process.env.CLAUDE_CODE_OAUTH_TOKEN) throw new Error('--agent claude needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in the environment, or --scripted-model');
+    if (values.agent !== 'scripted' && values.agent !== 'claude')
+      throw new Error(`--agent "${values.agent}" is neither scripted nor claude`);
+    if (values['scripted-model'] && values.agent !== 'claude')
+      throw new Error('--scripted-model goes with --agent claude');
+    if (
+      values.agent === 'claude' &&
+      !values['scripted-model'] &&
+      !process.env.ANTHROPIC_API_KEY &&
+      !process.env.CLAUDE_CODE_OAUTH_TOKEN
+    )
+      throw new Error(
+        '--agent claude needs ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in the environment, or --scripted-model',
+      );
     return { agent: values.agent, scriptedModel: values['scripted-model'], out: values.out };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);

@@ -15,11 +15,24 @@ export function workerScript(): Script {
     // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
     const visit = visitOf(task, visitsTo(task.id, conversation) + failures.length);
     const done = conversation.results.length - failures.length;
-    if (done === 0) return { kind: 'use', text: visit.says, tool: 'Write', input: { file_path: visit.path, content: visit.content } };
+    if (done === 0)
+      return { kind: 'use', text: visit.says, tool: 'Write', input: { file_path: visit.path, content: visit.content } };
     if (done === 1 && visit.finishes) {
-      return { kind: 'use', tool: 'Bash', input: { command: `git add ${visit.path} && git commit -q -m "Test ${task.id}"`, description: 'Commit the test' } };
+      return {
+        kind: 'use',
+        tool: 'Bash',
+        input: {
+          command: `git add ${visit.path} && git commit -q -m "Test ${task.id}"`,
+          description: 'Commit the test',
+        },
+      };
     }
-    const claim = { finishes: visit.finishes, exit: visit.finishes && isLastTask(prompt), tests: 'NOT_RUN', recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}` } as const;
+    const claim = {
+      finishes: visit.finishes,
+      exit: visit.finishes && isLastTask(prompt),
+      tests: 'NOT_RUN',
+      recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}`,
+    } as const;
     return { kind: 'say', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
   };
 }

@@ -8,7 +8,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
 /** The files that the runner and the action start; everything else is in the bundle. */
-const STARTERS: Readonly<Record<string, string>> = { 'main.js': 'main', 'post.js': 'post', 'cache-worker.js': 'cacheWorker' };
+const STARTERS: Readonly<Record<string, string>> = {
+  'main.js': 'main',
+  'post.js': 'post',
+  'cache-worker.js': 'cacheWorker',
+};
 
 /** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */
 const CLI_STARTER = `#!/usr/bin/env node
@@ -39,21 +43,29 @@ async function declarePure(name: string): Promise<void> {
 
 /** File name → content of dist/. */
 async function bundle(): Promise<Map<string, string>> {
-  const built = await ncc(join(root, '.build', 'src', 'action.js'), { cache: false, quiet: true, license: 'licenses.txt', target: 'es2024' });
+  const built = await ncc(join(root, '.build', 'src', 'action.js'), {
+    cache: false,
+    quiet: true,
+    license: 'licenses.txt',
+    target: 'es2024',
+  });
   const files = new Map<string, string>();
   for (const [name, content] of Object.entries({ 'index.js': { source: built.code }, ...built.assets })) {
     const text = content.source.toString();
     // ncc's own minifier leaves the lazily loaded chunks as they are.
     files.set(name, name.endsWith('.js') ? await minified(text) : text);
   }
-  for (const [name, entry] of Object.entries(STARTERS)) files.set(name, `import { ${entry} } from './index.js';\nawait ${entry}();\n`);
+  for (const [name, entry] of Object.entries(STARTERS))
+    files.set(name, `import { ${entry} } from './index.js';\nawait ${entry}();\n`);
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
   return files;
 }
 
 async function minified(code: string): Promise<string> {
-  return (await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node20', legalComments: 'none' })).code;
+  return (
+    await transform(code, { minify: true, format: 'esm', platform: 'node', target: 'node20', legalComments: 'none' })
+  ).code;
 }
 
 async function write(files: ReadonlyMap<string, string>): Promise<void> {
@@ -68,7 +80,10 @@ async function write(files: ReadonlyMap<string, string>): Promise<void> {
 
 async function check(files: ReadonlyMap<string, string>): Promise<void> {
   const committed = await readdir(dist, { recursive: true, withFileTypes: true }).then(
-    (entries) => entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(dist.length + 1)),
+    (entries) =>
+      entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(dist.length + 1)),
     () => [],
   );
   const stale: string[] = [];

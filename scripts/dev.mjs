@@ -18,9 +18,17 @@ const commands = {
   simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],
   faults: (args) => [['node', 'scripts/faults.ts', ...args]],
   mutation: (args) => [['node', binary('stryker'), 'run', ...args]],
-  build: () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts']],
-  'check-dist': () => [['node', binary('tsc'), '-p', 'tsconfig.build.json'], ['node', 'scripts/build.ts', '--check']],
+  build: () => [
+    ['node', binary('tsc'), '-p', 'tsconfig.build.json'],
+    ['node', 'scripts/build.ts'],
+  ],
+  'check-dist': () => [
+    ['node', binary('tsc'), '-p', 'tsconfig.build.json'],
+    ['node', 'scripts/build.ts', '--check'],
+  ],
+  format: () => [['node', binary('prettier'), '--write', '--log-level=warn', '.']],
   lint: () => [
+    ['node', binary('prettier'), '--check', '--log-level=warn', '.'],
     ['node', binary('eslint'), '.', '--max-warnings=0'],
     ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
   ],
@@ -29,7 +37,14 @@ const commands = {
 };
 
 // npm's own limit for a request that hangs is five minutes.
-const npmOptions = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-timeout=60000', '--fetch-retries=4'];
+const npmOptions = [
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--loglevel=error',
+  '--fetch-timeout=60000',
+  '--fetch-retries=4',
+];
 
 const [name = '', ...args] = process.argv.slice(2);
 if (!Object.hasOwn(commands, name)) {
@@ -49,7 +64,9 @@ function installNode() {
   });
   if (existsSync(packaged)) return packaged;
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
-  console.error(`No Node 24 on npm for ${process.platform}-${process.arch} and this is ${process.version}: install Node 24 or newer, then run this again.`);
+  console.error(
+    `No Node 24 on npm for ${process.platform}-${process.arch} and this is ${process.version}: install Node 24 or newer, then run this again.`,
+  );
   process.exit(1);
 }
 
@@ -64,8 +81,11 @@ function installDependencies(nodePath) {
 /** Runs `install` unless the stamp in node_modules says that this very lockfile was installed. */
 function installOnce(folder, product, install) {
   const stamp = join(folder, 'node_modules', '.installed-lockfile');
-  const digest = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json'))).digest('hex');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest && (existsSync(product) || folder === toolchain)) return;
+  const digest = createHash('sha256')
+    .update(readFileSync(join(folder, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest && (existsSync(product) || folder === toolchain))
+    return;
   install();
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, digest);
@@ -73,10 +93,16 @@ function installOnce(folder, product, install) {
 
 function run(command, argv) {
   // What npm exports to its scripts would steer every npm and git that the tests start; where the registry is must stay.
-  const kept = ([name]) => !/^npm_/i.test(name) || /^npm_config_(registry|cafile|cache|https?_proxy|noproxy)$/i.test(name);
+  const kept = ([name]) =>
+    !/^npm_/i.test(name) || /^npm_config_(registry|cafile|cache|https?_proxy|noproxy)$/i.test(name);
   const env = Object.fromEntries(Object.entries(process.env).filter(kept));
   if (command !== 'npm') env.PATH = `${dirname(command)}${delimiter}${env.PATH}`;
-  const { status, signal, error } = spawnSync(command, argv, { cwd: root, stdio: 'inherit', env, shell: process.platform === 'win32' && command === 'npm' });
+  const { status, signal, error } = spawnSync(command, argv, {
+    cwd: root,
+    stdio: 'inherit',
+    env,
+    shell: process.platform === 'win32' && command === 'npm',
+  });
   if (error) console.error(`${command}: ${error.message}`);
   if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
 }

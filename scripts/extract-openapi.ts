@@ -36,7 +36,18 @@ const operations: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What of a schema is kept as it is; other formats are GitHub's own and mean nothing to a validator. */
-const keywords = ['type', 'enum', 'pattern', 'minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'required'];
+const keywords = [
+  'type',
+  'enum',
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'required',
+];
 const formats = ['date-time', 'date', 'uri', 'email', 'uuid'];
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -46,20 +57,32 @@ const target = new URL('../sandbox/openapi/github.json', import.meta.url);
 const description = download();
 const extract = {
   source: `npm:${npmPackage.name}@${npmPackage.version} ${npmPackage.file} (https://github.com/github/rest-api-description), made by scripts/extract-openapi.ts`,
-  licence: 'MIT, https://spdx.org/licenses/MIT (GitHub REST API description: Copyright GitHub, Inc.; @octokit/openapi: Copyright Octokit contributors)',
-  changes: 'Only some operations; texts and examples left out; OpenAPI 3.0 schemas written as JSON Schema; oneOf as anyOf; request bodies closed.',
-  operations: Object.fromEntries(Object.entries(operations).flatMap(([path, methods]) => methods.map((method) => operation(path, method)))),
+  licence:
+    'MIT, https://spdx.org/licenses/MIT (GitHub REST API description: Copyright GitHub, Inc.; @octokit/openapi: Copyright Octokit contributors)',
+  changes:
+    'Only some operations; texts and examples left out; OpenAPI 3.0 schemas written as JSON Schema; oneOf as anyOf; request bodies closed.',
+  operations: Object.fromEntries(
+    Object.entries(operations).flatMap(([path, methods]) => methods.map((method) => operation(path, method))),
+  ),
 };
 const schemas = referencedSchemas(extract.operations);
 writeFileSync(target, `${JSON.stringify({ ...extract, $defs: schemas })}\n`);
-console.log(`${Object.keys(extract.operations).length} operations, ${Object.keys(schemas).length} schemas, ${Math.round(readFileSync(target).length / 1024)} KiB`);
+console.log(
+  `${Object.keys(extract.operations).length} operations, ${Object.keys(schemas).length} schemas, ${Math.round(readFileSync(target).length / 1024)} KiB`,
+);
 
 function download(): JsonObject {
   const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
   try {
     writeFileSync(join(folder, 'package.json'), '{"private":true}');
-    execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${npmPackage.name}@${npmPackage.version}`], { cwd: folder, stdio: 'inherit' });
-    return JSON.parse(readFileSync(join(folder, 'node_modules', npmPackage.name, npmPackage.file), 'utf8')) as JsonObject;
+    execFileSync(
+      'npm',
+      ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${npmPackage.name}@${npmPackage.version}`],
+      { cwd: folder, stdio: 'inherit' },
+    );
+    return JSON.parse(
+      readFileSync(join(folder, 'node_modules', npmPackage.name, npmPackage.file), 'utf8'),
+    ) as JsonObject;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -74,7 +97,12 @@ function operation(path: string, method: string): [string, JsonObject] {
       path: parameterSchema(parameters.filter((parameter) => parameter['in'] === 'path')),
       query: parameterSchema(parameters.filter((parameter) => parameter['in'] === 'query')),
       body: found['requestBody'] === undefined ? null : requestBody(found['requestBody'] as JsonObject),
-      responses: Object.fromEntries(Object.entries(found['responses'] as JsonObject).map(([status, response]) => [status, content(resolve(response as JsonObject))])),
+      responses: Object.fromEntries(
+        Object.entries(found['responses'] as JsonObject).map(([status, response]) => [
+          status,
+          content(resolve(response as JsonObject)),
+        ]),
+      ),
     },
   ];
 }
@@ -82,8 +110,12 @@ function operation(path: string, method: string): [string, JsonObject] {
 function parameterSchema(parameters: readonly JsonObject[]): JsonObject {
   return {
     type: 'object',
-    properties: Object.fromEntries(parameters.map((parameter) => [parameter['name'] as string, jsonSchema(parameter['schema'] as Json)])),
-    required: parameters.filter((parameter) => parameter['required'] === true).map((parameter) => parameter['name'] as string),
+    properties: Object.fromEntries(
+      parameters.map((parameter) => [parameter['name'] as string, jsonSchema(parameter['schema'] as Json)]),
+    ),
+    required: parameters
+      .filter((parameter) => parameter['required'] === true)
+      .map((parameter) => parameter['name'] as string),
     additionalProperties: false,
   };
 }
@@ -113,7 +145,8 @@ function resolve(value: JsonObject): JsonObject {
 function at(value: JsonObject, ...keys: readonly string[]): JsonObject {
   return keys.reduce((inner, key) => {
     const next = inner[key];
-    if (next === undefined || next === null) throw new Error(`The description has no ${keys.join(' → ')} (missing: ${key}).`);
+    if (next === undefined || next === null)
+      throw new Error(`The description has no ${keys.join(' → ')} (missing: ${key}).`);
     return next as JsonObject;
   }, value);
 }
@@ -125,10 +158,14 @@ function jsonSchema(schema: Json): JsonObject {
   const result: JsonObject = {};
   for (const key of keywords) if (from[key] !== undefined) result[key] = from[key];
   if (formats.includes(from['format'] as string)) result['format'] = from['format'] as string;
-  if (from['properties'] !== undefined) result['properties'] = Object.fromEntries(Object.entries(from['properties'] as JsonObject).map(([name, inner]) => [name, jsonSchema(inner)]));
+  if (from['properties'] !== undefined)
+    result['properties'] = Object.fromEntries(
+      Object.entries(from['properties'] as JsonObject).map(([name, inner]) => [name, jsonSchema(inner)]),
+    );
   if (from['items'] !== undefined) result['items'] = jsonSchema(from['items']);
   const additional = from['additionalProperties'];
-  if (additional !== undefined) result['additionalProperties'] = typeof additional === 'boolean' ? additional : jsonSchema(additional);
+  if (additional !== undefined)
+    result['additionalProperties'] = typeof additional === 'boolean' ? additional : jsonSchema(additional);
   if (from['allOf'] !== undefined) result['allOf'] = (from['allOf'] as Json[]).map(jsonSchema);
   // GitHub's variants overlap (several are nullable), so that `oneOf` taken literally refuses valid values.
   const variants = [from['anyOf'], from['oneOf']].filter((list) => list !== undefined) as Json[][];
@@ -139,7 +176,11 @@ function jsonSchema(schema: Json): JsonObject {
 function orNull(schema: JsonObject): JsonObject {
   if (schema['type'] === undefined) return { anyOf: [schema, { type: 'null' }] };
   const values = schema['enum'] as Json[] | undefined;
-  return { ...schema, type: [schema['type'], 'null'], ...(values === undefined ? {} : { enum: [...new Set([...values, null])] }) };
+  return {
+    ...schema,
+    type: [schema['type'], 'null'],
+    ...(values === undefined ? {} : { enum: [...new Set([...values, null])] }),
+  };
 }
 
 /** Every component that `from` leads to, also through other components; and `basic-error`, which any operation may answer. */

@@ -22,15 +22,24 @@ for (const row of faultRows) {
   const played = await playFault(row);
   const isExpected = played.thisRun === row.thisRun && played.nextRun === row.nextRun && row.told.test(played.told);
   if (!isExpected) differing += 1;
-  process.stdout.write(`| ${isExpected ? '✓' : '✗'} | ${cell(`${row.title} ${row.happened}`)} | ${cell(played.thisRun)} | ${cell(played.nextRun)} |\n`);
+  process.stdout.write(
+    `| ${isExpected ? '✓' : '✗'} | ${cell(`${row.title} ${row.happened}`)} | ${cell(played.thisRun)} | ${cell(played.nextRun)} |\n`,
+  );
 }
-process.stdout.write(`\n${String(faultRows.length - differing)} of ${String(faultRows.length)} rows end as expected.\n`);
+process.stdout.write(
+  `\n${String(faultRows.length - differing)} of ${String(faultRows.length)} rows end as expected.\n`,
+);
 const killed = args.includes('--every') ? killEverywhere() : 0;
 process.exit(differing > 0 ? 1 : killed);
 
 function killEverywhere(): number {
   const vitest = join(import.meta.dirname, '..', 'node_modules', '.bin', 'vitest');
-  return spawnSync(process.execPath, [vitest, 'run', 'test/e2e/kill-anywhere.test.ts'], { stdio: 'inherit', env: { ...process.env, RALPH_FAULTS: 'every' } }).status ?? 1;
+  return (
+    spawnSync(process.execPath, [vitest, 'run', 'test/e2e/kill-anywhere.test.ts'], {
+      stdio: 'inherit',
+      env: { ...process.env, RALPH_FAULTS: 'every' },
+    }).status ?? 1
+  );
 }
 
 function cell(text: string): string {

@@ -31,9 +31,29 @@ export interface World extends Omit<RunFrame, 'connect'> {
 }
 
 /** The world of a run, in main and in post. `mark`: every process of the agent carries it. */
-export function createWorld({ environment, config, context, runFolder, mark }: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'mark'>): World {
+export function createWorld({
+  environment,
+  config,
+  context,
+  runFolder,
+  mark,
+}: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'mark'>): World {
   const { secrets, redact } = secretsOf(environment, config.agent.envNames);
-  return { environment, actionFolder: actionFolderOf(process.argv[1]), config, context, secrets, redact, clock: systemClock, log: createLog(redact), debug: (text) => { debug(redact(text)); }, runFolder, mark };
+  return {
+    environment,
+    actionFolder: actionFolderOf(process.argv[1]),
+    config,
+    context,
+    secrets,
+    redact,
+    clock: systemClock,
+    log: createLog(redact),
+    debug: (text) => {
+      debug(redact(text));
+    },
+    runFolder,
+    mark,
+  };
 }
 
 /** How long ports wait for a server. */
@@ -71,7 +91,10 @@ const startedAt = Date.now() - performance.now();
 export const systemClock: Clock = { now: () => Math.round(startedAt + performance.now()) };
 
 /** Values that nothing may show, and the function that hides them. */
-export function secretsOf(environment: World['environment'], envNames: readonly string[]): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
+export function secretsOf(
+  environment: World['environment'],
+  envNames: readonly string[],
+): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
   const secrets = secretValues(environment, envNames);
   return { secrets, redact: createRedactor(secrets) };
 }
@@ -84,7 +107,15 @@ function actionFolderOf(script: string | undefined): string {
 /** GitHub's API. */
 async function connectForge({ config, context, log, debug }: World, patience: Patience | null): Promise<Forge> {
   const { createForge } = await import('./github/forge.ts');
-  return createForge({ token: config.githubToken, apiUrl: context.apiUrl, repository: context.repository, log, debug, now: systemClock.now, ...(patience === null ? {} : { pace: patience.request }) });
+  return createForge({
+    token: config.githubToken,
+    apiUrl: context.apiUrl,
+    repository: context.repository,
+    log,
+    debug,
+    now: systemClock.now,
+    ...(patience === null ? {} : { pace: patience.request }),
+  });
 }
 
 /** The remote side of the repository. */
@@ -105,13 +136,22 @@ async function connectRemote(world: World, patience: Patience | null): Promise<R
 
 /** The checkout. */
 async function openRepository(world: World): Promise<Repository> {
-  const [{ createRepository }, { createSecretScanner }] = await Promise.all([import('./git/checkout.ts'), import('./secrets/scanner.ts')]);
+  const [{ createRepository }, { createSecretScanner }] = await Promise.all([
+    import('./git/checkout.ts'),
+    import('./secrets/scanner.ts'),
+  ]);
   const { config, context } = world;
   return createRepository({
     folder: context.workspace,
     remote: { url: remoteUrl(context), token: config.githubToken },
     workFolder: join(world.runFolder, 'git'),
-    rules: { allowProtectedPaths: config.allowProtectedPaths, maxPatchFiles: config.maxPatchFiles, maxPatchKib: config.maxPatchKib, secretValues: world.secrets, scanner: createSecretScanner() },
+    rules: {
+      allowProtectedPaths: config.allowProtectedPaths,
+      maxPatchFiles: config.maxPatchFiles,
+      maxPatchKib: config.maxPatchKib,
+      secretValues: world.secrets,
+      scanner: createSecretScanner(),
+    },
     identity: COMMIT_IDENTITY,
     env: world.environment as NodeJS.ProcessEnv,
   });
@@ -121,13 +161,24 @@ async function openRepository(world: World): Promise<Repository> {
 async function openCells(world: World, patience: Patience | null): Promise<CellStore> {
   const { createRefCells } = await import('./git/ref-cells.ts');
   const { config, context, environment, runFolder } = world;
-  return createRefCells({ url: remoteUrl(context), access: { kind: 'token', token: config.githubToken }, workFolder: join(runFolder, 'cells'), env: environment as NodeJS.ProcessEnv, now: systemClock.now, ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }) });
+  return createRefCells({
+    url: remoteUrl(context),
+    access: { kind: 'token', token: config.githubToken },
+    workFolder: join(runFolder, 'cells'),
+    env: environment as NodeJS.ProcessEnv,
+    now: systemClock.now,
+    ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
+  });
 }
 
 /** The state store that the input asks for; `cells` is null where the cache alone keeps it. */
 async function openStore(world: World, cells: CellStore | null): Promise<StateStore> {
-  const [{ createLayeredStore }, { createGuardedStore }] = await Promise.all([import('./state/layered-store.ts'), import('./state/guarded-store.ts')]);
-  const guarded = cells === null ? null : createGuardedStore({ cells, lease: () => leaseOf(world), now: systemClock.now });
+  const [{ createLayeredStore }, { createGuardedStore }] = await Promise.all([
+    import('./state/layered-store.ts'),
+    import('./state/guarded-store.ts'),
+  ]);
+  const guarded =
+    cells === null ? null : createGuardedStore({ cells, lease: () => leaseOf(world), now: systemClock.now });
   const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
   return createLayeredStore({ guarded, copies });
 }
@@ -138,7 +189,14 @@ async function openBudget(cells: CellStore): Promise<BudgetStore> {
 }
 
 function leaseOf({ config, context, mark }: World): Lease {
-  return { mark, runId: context.runId, runAttempt: context.runAttempt, runUrl: context.runUrl, acquiredAt: systemClock.now(), durationMs: leaseMs(config.policy.maxRunMs) };
+  return {
+    mark,
+    runId: context.runId,
+    runAttempt: context.runAttempt,
+    runUrl: context.runUrl,
+    acquiredAt: systemClock.now(),
+    durationMs: leaseMs(config.policy.maxRunMs),
+  };
 }
 
 /** The Actions cache, each operation in a process of its own. */
@@ -161,7 +219,18 @@ async function createAgent(world: World): Promise<Agent> {
   const { createClaudeAgent } = await import('./agents/claude.ts');
   const { config, context, environment } = world;
   return createClaudeAgent({
-    command: config.agent.path === null ? { kind: 'install', version: config.agent.version, folder: join(environment.RUNNER_TOOL_CACHE ?? context.temp, 'ralph-action', `claude-code-${config.agent.version}`) } : { kind: 'path', path: config.agent.path },
+    command:
+      config.agent.path === null
+        ? {
+            kind: 'install',
+            version: config.agent.version,
+            folder: join(
+              environment.RUNNER_TOOL_CACHE ?? context.temp,
+              'ralph-action',
+              `claude-code-${config.agent.version}`,
+            ),
+          }
+        : { kind: 'path', path: config.agent.path },
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
@@ -179,7 +248,14 @@ async function createAgent(world: World): Promise<Agent> {
 async function createCommands(world: World): Promise<Verifier> {
   const { createVerifier } = await import('./agents/command.ts');
   const { config, context } = world;
-  return createVerifier({ commands: config.verify, workFolder: context.workspace, environment: verifyEnvironment(world.environment, config.agent.envNames), mark: world.mark, log: world.log, now: systemClock.now });
+  return createVerifier({
+    commands: config.verify,
+    workFolder: context.workspace,
+    environment: verifyEnvironment(world.environment, config.agent.envNames),
+    mark: world.mark,
+    log: world.log,
+    now: systemClock.now,
+  });
 }
 
 /** Without these the agent's own `git commit` fails on a runner, which has no git user. */
@@ -215,7 +291,8 @@ export function createPlace(world: World, startedAt: number): RunPlace {
   let remembered: LaneId | null = null;
   return {
     readPrompt: () => readPrompt(world),
-    readLearnings: async () => (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    readLearnings: async () =>
+      (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     files: createWorkFiles(context.workspace),
     record: (record) => {
       writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
@@ -223,7 +300,10 @@ export function createPlace(world: World, startedAt: number): RunPlace {
       if (record.held !== remembered) rememberForPost('lane', record.held ?? '');
       remembered = record.held;
     },
-    loss: () => (existsSync(runFolder) ? null : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`),
+    loss: () =>
+      existsSync(runFolder)
+        ? null
+        : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`,
     sessionFolder: sessionFolderOf(world),
     onCancel,
     endAgent: () => endAgent(mark),

@@ -22,14 +22,29 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
   try {
     const git = createGit({ folder, env: process.env, configuration: 'own' });
     const found = await git.answer(['rev-parse', '--show-toplevel']);
-    if (found.exitCode !== 0) return { kind: 'missing', why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})` };
+    if (found.exitCode !== 0)
+      return {
+        kind: 'missing',
+        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+      };
     const top = found.stdout.toString().replace(/\n$/, '');
     const url = await firstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
     const stateFolder = join(top, '.ralph', 'state');
     const hasFolder = existsSync(stateFolder);
-    if (url === null && (remote !== null || !hasFolder)) return { kind: 'missing', why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.` };
-    const places = [...(url === null ? [] : [await refPlace(top, url)]), ...(hasFolder ? [placeOf(createDirectoryCells({ folder: stateFolder, now }))] : [])];
-    return { kind: 'open', places, person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone' };
+    if (url === null && (remote !== null || !hasFolder))
+      return {
+        kind: 'missing',
+        why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.`,
+      };
+    const places = [
+      ...(url === null ? [] : [await refPlace(top, url)]),
+      ...(hasFolder ? [placeOf(createDirectoryCells({ folder: stateFolder, now }))] : []),
+    ];
+    return {
+      kind: 'open',
+      places,
+      person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
+    };
   } catch (error) {
     if (error instanceof UserError) return { kind: 'missing', why: error.message };
     throw error;
@@ -38,8 +53,18 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
 
 async function refPlace(top: string, url: string): Promise<StatePlace> {
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-'));
-  process.on('exit', () => { rmSync(workFolder, { recursive: true, force: true }); });
-  return placeOf(createRefCells({ url: isRelativePath(url) ? resolve(top, url) : url, access: { kind: 'own' }, workFolder, env: process.env, now }));
+  process.on('exit', () => {
+    rmSync(workFolder, { recursive: true, force: true });
+  });
+  return placeOf(
+    createRefCells({
+      url: isRelativePath(url) ? resolve(top, url) : url,
+      access: { kind: 'own' },
+      workFolder,
+      env: process.env,
+      now,
+    }),
+  );
 }
 
 function placeOf(cells: CellStore): StatePlace {

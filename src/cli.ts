@@ -16,17 +16,32 @@ const open: OpenPlaces = async (checkout) => (await import('./cli-places.ts')).o
 
 const openImport: OpenImport = async () => (await import('./cli-import.ts')).openImport();
 
-const COMMANDS: readonly Command[] = [addCommand, analyzeCommand, cleanCommand, createImportCommand(openImport), replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
+const COMMANDS: readonly Command[] = [
+  addCommand,
+  analyzeCommand,
+  cleanCommand,
+  createImportCommand(openImport),
+  replayCommand,
+  createStatusCommand(open),
+  tasksCommand,
+  ...createOrderCommands(open),
+];
 
 /** The command `ralph`. */
 export async function cli(): Promise<void> {
   const terminal: Terminal = {
     stdin: process.stdin,
-    out: (text) => { process.stdout.write(text); },
-    error: (text) => { process.stderr.write(text); },
+    out: (text) => {
+      process.stdout.write(text);
+    },
+    error: (text) => {
+      process.stderr.write(text);
+    },
     now: () => Date.now(),
   };
   // A reader that has seen enough, such as `head`, is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => { process.exit(error.code === 'EPIPE' ? 0 : 1); });
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
   process.exitCode = await runCommand(COMMANDS, process.argv.slice(2), terminal);
 }

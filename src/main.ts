@@ -24,10 +24,17 @@ export async function main(): Promise<void> {
   const { secrets, redact } = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
   mask(secrets);
   const log = createLog(redact);
-  const debugRedacted = (text: string): void => { debug(redact(text)); };
+  const debugRedacted = (text: string): void => {
+    debug(redact(text));
+  };
   let journal: JournalFile | null = null;
   if (read.kind === 'unusable') finish(endedReport(read.failure, startedAt), 'failure');
-  else await run(read).then((report) => { finish(report, conclude(report.outcome, read.config.failOn)); }, giveUp).catch(giveUp);
+  else
+    await run(read)
+      .then((report) => {
+        finish(report, conclude(report.outcome, read.config.failOn));
+      }, giveUp)
+      .catch(giveUp);
 
   async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunReport> {
     checkRunnerFiles(environment);
@@ -39,10 +46,22 @@ export async function main(): Promise<void> {
     rememberForPost('mark', mark);
     rememberForPost('run-folder', runFolder);
     // Set at once: the steps after a killed main can read it.
-    journal = createJournalFile(runFolder, (path) => { setOutputs({ 'journal-path': path }); });
+    journal = createJournalFile(runFolder, (path) => {
+      setOutputs({ 'journal-path': path });
+    });
     const world = createWorld({ environment, config, context, runFolder, mark });
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
-    return Promise.race([runRiver({ ...world, connect: connect(world, null), place: createPlace(world, startedAt), startedAt, appendJournal: journal.append, leave }), left]);
+    return Promise.race([
+      runRiver({
+        ...world,
+        connect: connect(world, null),
+        place: createPlace(world, startedAt),
+        startedAt,
+        appendJournal: journal.append,
+        leave,
+      }),
+      left,
+    ]);
   }
 
   function giveUp(error: unknown): void {
@@ -50,11 +69,16 @@ export async function main(): Promise<void> {
   }
 
   function finish(report: RunReport, conclusion: 'success' | 'failure'): void {
-    const unwritten = failureIn(() => { setOutputs(mapValues(renderOutputs(report, journal?.path() ?? null), redact)); });
+    const unwritten = failureIn(() => {
+      setOutputs(mapValues(renderOutputs(report, journal?.path() ?? null), redact));
+    });
     // A run whose outputs nobody can read has failed; one that failed before says so itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
-    if (!isLeftToPost(report)) failureIn(() => { addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY); });
+    if (!isLeftToPost(report))
+      failureIn(() => {
+        addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
+      });
     log.info(renderClosingBlock(end));
     const { title, what, next } = describeOutcome(end);
     if (failed) fail(redact(`${title}. ${what} ${next}`));
@@ -75,7 +99,9 @@ export async function main(): Promise<void> {
   }
 }
 
-type ReadRun = { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext } | { readonly kind: 'unusable'; readonly failure: Failure };
+type ReadRun =
+  | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
+  | { readonly kind: 'unusable'; readonly failure: Failure };
 
 /** Inputs and environment, with the problems of both at once. */
 function readRun(environment: World['environment']): ReadRun {
@@ -84,7 +110,11 @@ function readRun(environment: World['environment']): ReadRun {
     try {
       return read();
     } catch (error) {
-      problems.push(failureOf(error, (stack) => { debug(secretsOf(environment, []).redact(stack)); }));
+      problems.push(
+        failureOf(error, (stack) => {
+          debug(secretsOf(environment, []).redact(stack));
+        }),
+      );
       return null;
     }
   };
@@ -92,7 +122,14 @@ function readRun(environment: World['environment']): ReadRun {
   const context = attempt(() => readRunContext(environment));
   if (config !== null && context !== null) return { kind: 'ready', config, context };
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
-  return { kind: 'unusable', failure: { kind: 'failed', reason: ours ? 'infrastructure' : 'configuration', message: problems.map(({ message }) => message).join('\n') } };
+  return {
+    kind: 'unusable',
+    failure: {
+      kind: 'failed',
+      reason: ours ? 'infrastructure' : 'configuration',
+      message: problems.map(({ message }) => message).join('\n'),
+    },
+  };
 }
 
 /** A cancelled run's work is published by post, which has its own summary and knows more then. */
@@ -104,6 +141,9 @@ function endedReport(outcome: Outcome, startedAt: number): RunReport {
   return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt, endedAt: systemClock.now() });
 }
 
-function mapValues(record: Readonly<Record<string, string>>, change: (value: string) => string): Record<string, string> {
+function mapValues(
+  record: Readonly<Record<string, string>>,
+  change: (value: string) => string,
+): Record<string, string> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }

@@ -1,4 +1,13 @@
-import { connect, createWorld, endAgent, giveCredentialsBack, secretsOf, sessionFolderOf, type Patience, type World } from './adapters.ts';
+import {
+  connect,
+  createWorld,
+  endAgent,
+  giveCredentialsBack,
+  secretsOf,
+  sessionFolderOf,
+  type Patience,
+  type World,
+} from './adapters.ts';
 import { parseInputs } from './config/inputs.ts';
 import { finishRun, type FinishLimits } from './finish.ts';
 import { renderClosingBlock } from './report/progress.ts';
@@ -26,7 +35,12 @@ interface Past {
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
 export async function post(): Promise<void> {
-  const past: Past = { environment: process.env, runFolder: recall('run-folder'), mark: recall('mark'), lane: recall('lane') };
+  const past: Past = {
+    environment: process.env,
+    runFolder: recall('run-folder'),
+    mark: recall('mark'),
+    lane: recall('lane'),
+  };
   // Main never got to its first line of work, and said why in its own log if it could.
   if (past.runFolder === '' || past.mark === '') process.exit(0);
   const { redact } = secretsOf(past.environment, []);
@@ -35,22 +49,42 @@ export async function post(): Promise<void> {
     log.error('The post step ran out of time and ends here. The next run begins from what was saved before.');
     process.exit(0);
   }, POST_WITHIN_MS);
-  const tell = (what: string) => (error: unknown): void => {
-    failureOf(error, (stack) => { debug(redact(stack)); });
-    log.error(`${what}: ${messageOf(error)}`);
-  };
+  const tell =
+    (what: string) =>
+    (error: unknown): void => {
+      failureOf(error, (stack) => {
+        debug(redact(stack));
+      });
+      log.error(`${what}: ${messageOf(error)}`);
+    };
 
   // Whatever the agent left running in a session of its own.
   await endAgent(past.mark).catch(tell('Processes of the agent may still run'));
   await giveCredentialsBack(past).catch(tell("The checkout's credentials could not be put back"));
-  await finish(past).catch(tell('The post step could not finish this run. The next run begins from what was saved before'));
+  await finish(past).catch(
+    tell('The post step could not finish this run. The next run begins from what was saved before'),
+  );
   process.exit(0);
 }
 
 async function finish({ environment, runFolder, mark, lane }: Past): Promise<void> {
-  const world = createWorld({ environment, config: parseInputs(inputTexts(environment)), context: readRunContext(environment), runFolder, mark });
+  const world = createWorld({
+    environment,
+    config: parseInputs(inputTexts(environment)),
+    context: readRunContext(environment),
+    runFolder,
+    mark,
+  });
   mask(world.secrets);
-  const report = await finishRun({ ...world, connect: connect(world, PATIENCE), record: readRunRecord(runFolder), lane: lane === '' ? null : lane, folder: runFolder, sessionFolder: sessionFolderOf(world), limits: LIMITS });
+  const report = await finishRun({
+    ...world,
+    connect: connect(world, PATIENCE),
+    record: readRunRecord(runFolder),
+    lane: lane === '' ? null : lane,
+    folder: runFolder,
+    sessionFolder: sessionFolderOf(world),
+    limits: LIMITS,
+  });
   if (report === null) return;
   world.log.info(renderClosingBlock(report));
   addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);

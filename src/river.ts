@@ -79,7 +79,9 @@ export async function runRiver(river: River): Promise<RunReport> {
   const { config, context, mark, clock, log, redact, debug, connect, place, startedAt } = river;
   let work: Work | null = null;
   let held: LaneId | null = null;
-  const record = (stage: RunRecord['stage']): void => { place.record({ stage, held, work }); };
+  const record = (stage: RunRecord['stage']): void => {
+    place.record({ stage, held, work });
+  };
   const keep = (latest: Work): void => {
     work = latest;
     record('work');
@@ -135,13 +137,32 @@ export async function runRiver(river: River): Promise<RunReport> {
     const begun = await acknowledge(publishing.forge, intake);
     const verifier = await connect.verifier();
     const finished = await loop(
-      { config: { ...config, policy: begun.policy }, agent, agentName, repository, ordersNow: (lane) => publishing.store.orders(lane), verifier, clock, log, signal, runId: context.runId, promptTemplate, readLearnings: place.readLearnings, files: place.files, redact, narrate, appendJournal: river.appendJournal, record: keep },
+      {
+        config: { ...config, policy: begun.policy },
+        agent,
+        agentName,
+        repository,
+        ordersNow: (lane) => publishing.store.orders(lane),
+        verifier,
+        clock,
+        log,
+        signal,
+        runId: context.runId,
+        promptTemplate,
+        readLearnings: place.readLearnings,
+        files: place.files,
+        redact,
+        narrate,
+        appendJournal: river.appendJournal,
+        record: keep,
+      },
       begun,
     );
     keep(finished);
     await agent.sweep();
     // A cancelled job has seconds left: post publishes what the loop put on disk.
-    if (finished.outcome.kind === 'cancelled') return reportOfWork(frame(), finished, { pullRequest: finished.lane.pullRequest, headSha: null, saved: null });
+    if (finished.outcome.kind === 'cancelled')
+      return reportOfWork(frame(), finished, { pullRequest: finished.lane.pullRequest, headSha: null, saved: null });
     return publishWork(await publisher(agent), finished);
   }
 
@@ -149,7 +170,12 @@ export async function runRiver(river: River): Promise<RunReport> {
   async function salvage(error: unknown): Promise<RunReport> {
     const outcome = whatFailed(error);
     if (work === null) {
-      if (held !== null && (await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held)).kind === 'free') held = null;
+      if (
+        held !== null &&
+        (await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held)).kind ===
+          'free'
+      )
+        held = null;
       // A lane that is still held is given back by post.
       tryToRecord('ended');
       return endedReport(outcome);
@@ -161,7 +187,11 @@ export async function runRiver(river: River): Promise<RunReport> {
       return await publishWork(await publisher(null), unfinished);
     } catch (second) {
       // Post tries once more.
-      return reportOfWork(frame(), { ...unfinished, outcome: failureOf(second, debug) }, { pullRequest: unfinished.lane.pullRequest, headSha: null, saved: null });
+      return reportOfWork(
+        frame(),
+        { ...unfinished, outcome: failureOf(second, debug) },
+        { pullRequest: unfinished.lane.pullRequest, headSha: null, saved: null },
+      );
     }
   }
 
@@ -202,14 +232,44 @@ export async function runRiver(river: River): Promise<RunReport> {
 
 /** What a run asked of GitHub's API; null when it could not ask at all. */
 export async function requestsSent({ forge }: Connections): Promise<RunReport['requests']> {
-  return forge().then((made) => made.requests(), () => null);
+  return forge().then(
+    (made) => made.requests(),
+    () => null,
+  );
 }
 
 /** The publisher's ports; `agent` (null: none at hand) knows where the session's transcript is. */
-export async function connectPublisher({ config, context, mark, clock, log, redact, connect }: RunFrame, { agent, sessionFolder, stepWithinMs }: { readonly agent: Agent | null; readonly sessionFolder: string; readonly stepWithinMs: number | null }): Promise<PublishRun> {
-  const [forge, remote, store, budget] = await Promise.all([connect.forge(), connect.remote(), connect.store(), connect.budget()]);
-  const exportSession = async (id: string): Promise<string | null> => (agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null);
-  return { config, context, mark, runUrl: context.runUrl, forge, remote, store, budget, clock, log, redact, exportSession, stepWithinMs };
+export async function connectPublisher(
+  { config, context, mark, clock, log, redact, connect }: RunFrame,
+  {
+    agent,
+    sessionFolder,
+    stepWithinMs,
+  }: { readonly agent: Agent | null; readonly sessionFolder: string; readonly stepWithinMs: number | null },
+): Promise<PublishRun> {
+  const [forge, remote, store, budget] = await Promise.all([
+    connect.forge(),
+    connect.remote(),
+    connect.store(),
+    connect.budget(),
+  ]);
+  const exportSession = async (id: string): Promise<string | null> =>
+    agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null;
+  return {
+    config,
+    context,
+    mark,
+    runUrl: context.runUrl,
+    forge,
+    remote,
+    store,
+    budget,
+    clock,
+    log,
+    redact,
+    exportSession,
+    stepWithinMs,
+  };
 }
 
 /** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another CLI. */

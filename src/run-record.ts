@@ -25,7 +25,11 @@ export function createRunFolder(temp: string): string {
   try {
     return mkdtempSync(join(temp, 'ralph-run-'));
   } catch (error) {
-    throw new UserError('infrastructure', `No folder can be made in RUNNER_TEMP, which is "${temp}": ${messageOf(error)}. It must be an existing folder that the runner may write to.`, { cause: error });
+    throw new UserError(
+      'infrastructure',
+      `No folder can be made in RUNNER_TEMP, which is "${temp}": ${messageOf(error)}. It must be an existing folder that the runner may write to.`,
+      { cause: error },
+    );
   }
 }
 
@@ -36,7 +40,11 @@ export function writeRunRecord(folder: string, record: RunRecord): void {
     writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
     renameSync(next, join(folder, FILE));
   } catch (error) {
-    throw new UserError('infrastructure', `The run's record could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`, { cause: error });
+    throw new UserError(
+      'infrastructure',
+      `The run's record could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`,
+      { cause: error },
+    );
   }
 }
 
@@ -44,7 +52,9 @@ export function writeRunRecord(folder: string, record: RunRecord): void {
 export function readRunRecord(folder: string): RunRecord | null {
   try {
     const record = JSON.parse(readFileSync(join(folder, FILE), 'utf8')) as Partial<RunRecord> | null;
-    return record?.version === 1 && typeof record.stage === 'string' && typeof record.mark === 'string' ? (record as RunRecord) : null;
+    return record?.version === 1 && typeof record.stage === 'string' && typeof record.mark === 'string'
+      ? (record as RunRecord)
+      : null;
   } catch {
     return null;
   }

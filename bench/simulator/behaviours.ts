@@ -33,27 +33,42 @@ const small = [1, 3] as const;
 
 /** Every kind of agent by its name. */
 export const behaviours = {
-  'finisher': { steps: [1, 1], create: (random) => honest(random) },
+  finisher: { steps: [1, 1], create: (random) => honest(random) },
   'finisher-2-3-steps-a-task': { steps: [2, 3], create: (random) => honest(random) },
   'steady-worker': { steps: [4, 7], create: (random) => honest(random) },
   'growing-output': { steps: small, create: (random) => talking(honest(random), (turn) => 300 * (turn + 1)) },
   'shrinking-output': { steps: [2, 6], create: (random) => talking(honest(random), shrinking) },
   'progress-every-2nd': { steps: small, create: (random) => every(2, integer(random, 0, 1), random) },
-  'progress-every-2nd-shrinking': { steps: small, create: (random) => talking(every(2, integer(random, 0, 1), random), shrinking) },
+  'progress-every-2nd-shrinking': {
+    steps: small,
+    create: (random) => talking(every(2, integer(random, 0, 1), random), shrinking),
+  },
   'progress-every-3rd': { steps: [1, 2], create: (random) => every(3, integer(random, 0, 2), random) },
-  'progress-every-3rd-shrinking': { steps: [1, 2], create: (random) => talking(every(3, integer(random, 0, 2), random), shrinking) },
+  'progress-every-3rd-shrinking': {
+    steps: [1, 2],
+    create: (random) => talking(every(3, integer(random, 0, 2), random), shrinking),
+  },
   'progress-every-4th': { steps: [1, 2], create: (random) => every(4, integer(random, 0, 3), random) },
   'works-never-says-done': { steps: small, create: (random) => unsaid(honest(random)) },
   'works-no-block': { steps: small, create: (random) => prose(honest(random), 'I changed the code as asked.') },
   'works-says-done-in-prose': { steps: [1, 1], create: (random) => prose(honest(random), 'All tasks are complete.') },
   'works-garbage-output': { steps: small, create: (random) => garbled(honest(random), integer(random, 0, 1e9)) },
-  'asks-once-then-works': { steps: small, create: (random) => until(1, asking, until(integer(random, 1, 3), idle, honest(random))) },
+  'asks-once-then-works': {
+    steps: small,
+    create: (random) => until(1, asking, until(integer(random, 1, 3), idle, honest(random))),
+  },
   'denied-once-then-works': { steps: small, create: (random) => until(1, denied, honest(random)) },
   'denied-works-nevertheless': { steps: small, create: (random) => withDenials(honest(random)) },
   'rate-limit-then-works': { steps: small, create: (random) => limited(honest(random), integer(random, 0, 1e9)) },
-  'overloaded-at-times': { steps: small, create: (random) => sometimes(overloaded, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }) },
+  'overloaded-at-times': {
+    steps: small,
+    create: (random) => sometimes(overloaded, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }),
+  },
   'overloaded-for-long': { steps: small, create: (random) => until(integer(random, 3, 6), overloaded, honest(random)) },
-  'crashes-at-times': { steps: small, create: (random) => sometimes(crashed, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }) },
+  'crashes-at-times': {
+    steps: small,
+    create: (random) => sometimes(crashed, honest(random), { seed: integer(random, 0, 1e9), probability: 0.3 }),
+  },
   'timeouts-with-changes': { steps: small, create: (random) => timingOut(honest(random)) },
   'same-error-works': { steps: [2, 7], create: (random) => complaining(honest(random)) },
   'tests-only-finishes': { steps: [1, 2], create: (random) => testing(honest(random)) },
@@ -64,10 +79,10 @@ export const behaviours = {
   'hiccup-then-works': { steps: small, create: (random) => until(integer(random, 1, 2), idle, honest(random)) },
   'lost-in-a-long-session': { steps: small, create: (random) => forgetful(honest(random), integer(random, 2, 5)) },
   'one-task-too-hard': { steps: small, create: (random) => exceptFor('issue-1', honest(random)) },
-  'stuck': { steps: small, create: () => idle },
+  stuck: { steps: small, create: () => idle },
   'stuck-shrinking': { steps: small, create: () => talking(idle, shrinking) },
   'stuck-garbage-output': { steps: small, create: (random) => garbled(idle, integer(random, 0, 1e9)) },
-  'liar': { steps: small, create: () => lying },
+  liar: { steps: small, create: () => lying },
   'liar-about-everything': { steps: small, create: () => exiting(lying) },
   'liar-about-tests': { steps: [2, 4], create: (random) => boasting(style(random)) },
   'claims-half-the-work': { steps: [2, 4], create: (random) => early(style(random)) },
@@ -76,14 +91,21 @@ export const behaviours = {
   'crashes-always': { steps: small, create: () => crashed },
   'timeouts-without-changes': { steps: small, create: () => () => timeout('nothing') },
   'BLOCKED-always': { steps: small, create: () => blocked },
-  'tests-only-no-use': { steps: small, create: () => () => act('test-noise', { status: 'IN_PROGRESS', files: 1, work: 'TESTING' }) },
+  'tests-only-no-use': {
+    steps: small,
+    create: () => () => act('test-noise', { status: 'IN_PROGRESS', files: 1, work: 'TESTING' }),
+  },
   'commits-and-reverts': { steps: small, create: () => () => act('commit-and-revert', { status: 'IN_PROGRESS' }) },
   'empty-commits': { steps: small, create: () => () => act('empty-commit', { status: 'IN_PROGRESS' }) },
   'undoes-its-last-call': { steps: small, create: () => () => act('swing', { status: 'IN_PROGRESS', files: 1 }) },
   'busy-without-use': { steps: small, create: () => () => act('noise', { status: 'IN_PROGRESS', files: 1 }) },
-  'good-then-stuck': { steps: [2, 5], create: (random) => until(integer(random, 1, 6), honest(random), pick(random, [idle, lying, asking, denied, crashed, blocked])) },
+  'good-then-stuck': {
+    steps: [2, 5],
+    create: (random) =>
+      until(integer(random, 1, 6), honest(random), pick(random, [idle, lying, asking, denied, crashed, blocked])),
+  },
   'good-stuck-good': { steps: [3, 6], create: goodStuckGood },
-  'mixed': { steps: small, create: mixed },
+  mixed: { steps: small, create: mixed },
 } satisfies Record<string, Behaviour>;
 
 export type BehaviourName = keyof typeof behaviours;
@@ -110,21 +132,42 @@ function honestAs({ world, task }: Call, { chars, saysExit, minutes }: Style): A
   const finished = (next.content.left[task] ?? 0) === 0;
   const changed = next !== world && (world.content.left[task] ?? 0) > 0;
   const claims: Partial<Claims> = finished
-    ? { status: 'COMPLETE', tasks: changed ? 1 : 0, exit: saysExit && stepsLeft(next) === 0, files: changed ? 1 : 0, tests: testsPass(next) ? 'PASSING' : 'FAILING' }
+    ? {
+        status: 'COMPLETE',
+        tasks: changed ? 1 : 0,
+        exit: saysExit && stepsLeft(next) === 0,
+        files: changed ? 1 : 0,
+        tests: testsPass(next) ? 'PASSING' : 'FAILING',
+      }
     : { status: 'IN_PROGRESS', files: 1, tests: testsPass(next) ? 'PASSING' : 'FAILING' };
   return { ...act('step', claims, chars), minutes };
 }
 
 function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
-  const honestly: Claims = { status: 'IN_PROGRESS', exit: false, tasks: 0, files: 0, tests: 'NOT_RUN', work: 'IMPLEMENTATION' };
-  return { deed, end: 'exited', minutes: 2, says: { kind: 'block', ...honestly, ...claims, text: 'This is what I did.', chars, denied: [] } };
+  const honestly: Claims = {
+    status: 'IN_PROGRESS',
+    exit: false,
+    tasks: 0,
+    files: 0,
+    tests: 'NOT_RUN',
+    work: 'IMPLEMENTATION',
+  };
+  return {
+    deed,
+    end: 'exited',
+    minutes: 2,
+    says: { kind: 'block', ...honestly, ...claims, text: 'This is what I did.', chars, denied: [] },
+  };
 }
 
 const idle: Mind = () => act('nothing', { status: 'IN_PROGRESS' });
 const lying: Mind = () => act('nothing', { status: 'COMPLETE', tasks: 1, files: 2, tests: 'PASSING' });
 const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
 const denied: Mind = () => refused(act('nothing', {}));
-const asking: Mind = () => ({ ...act('nothing', {}), says: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] } });
+const asking: Mind = () => ({
+  ...act('nothing', {}),
+  says: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] },
+});
 const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'silence' } });
 const overloaded: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'overloaded' } });
 
@@ -140,7 +183,6 @@ function timingOut(mind: Mind): Mind {
 function exceptFor(task: TaskId, mind: Mind): Mind {
   return (call) => (call.task === task ? idle(call) : mind(call));
 }
-
 
 /** Goes round in circles once its session has become too long. */
 function forgetful(mind: Mind, attention: number): Mind {
@@ -170,7 +212,10 @@ function every(nth: number, phase: number, random: Random): Mind {
 }
 
 function unsaid(mind: Mind): Mind {
-  return (call) => changed(mind(call), (says) => (says.kind === 'block' ? { ...says, status: 'IN_PROGRESS', exit: false, tasks: 0 } : says));
+  return (call) =>
+    changed(mind(call), (says) =>
+      says.kind === 'block' ? { ...says, status: 'IN_PROGRESS', exit: false, tasks: 0 } : says,
+    );
 }
 
 function prose(mind: Mind, text: string): Mind {
@@ -180,7 +225,13 @@ function prose(mind: Mind, text: string): Mind {
 function garbled(mind: Mind, seed: number): Mind {
   return (call) => {
     const random = createRandom(seed + call.turn);
-    return { ...mind(call), says: { kind: 'bytes', bytes: Uint8Array.from({ length: integer(random, 0, 400) }, () => integer(random, 0, 255)) } };
+    return {
+      ...mind(call),
+      says: {
+        kind: 'bytes',
+        bytes: Uint8Array.from({ length: integer(random, 0, 400) }, () => integer(random, 0, 255)),
+      },
+    };
   };
 }
 
@@ -189,11 +240,18 @@ function withDenials(mind: Mind): Mind {
 }
 
 function complaining(mind: Mind): Mind {
-  return (call) => changed(mind(call), (says) => ({ ...says, text: 'One thing is left for later:\nTypeError: cannot read properties of undefined' }));
+  return (call) =>
+    changed(mind(call), (says) => ({
+      ...says,
+      text: 'One thing is left for later:\nTypeError: cannot read properties of undefined',
+    }));
 }
 
 function testing(mind: Mind): Mind {
-  return (call) => ({ ...changed(mind(call), (says) => (says.kind === 'block' ? { ...says, work: 'TESTING' } : says)), deed: 'test-step' });
+  return (call) => ({
+    ...changed(mind(call), (says) => (says.kind === 'block' ? { ...says, work: 'TESTING' } : says)),
+    deed: 'test-step',
+  });
 }
 
 function exiting(mind: Mind): Mind {
@@ -215,25 +273,53 @@ function until(turn: number, first: Mind, then: Mind): Mind {
 }
 
 /** `other` now and then, but never twice in a row. */
-function sometimes(other: Mind, mind: Mind, { seed, probability }: { readonly seed: number; readonly probability: number }): Mind {
+function sometimes(
+  other: Mind,
+  mind: Mind,
+  { seed, probability }: { readonly seed: number; readonly probability: number },
+): Mind {
   const isOther = (turn: number): boolean => turn >= 0 && chance(seed, turn, probability) && !isOther(turn - 1);
   return (call) => (isOther(call.turn) ? other(call) : mind(call));
 }
 
 function limited(mind: Mind, seed: number): Mind {
-  return sometimes(({ now }) => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'usage-limit', resumeAt: now + integer(createRandom(seed), 10, 300) * 60_000 } }), mind, { seed, probability: 0.3 });
+  return sometimes(
+    ({ now }) => ({
+      deed: 'nothing',
+      end: 'crashed',
+      minutes: 1,
+      says: { kind: 'usage-limit', resumeAt: now + integer(createRandom(seed), 10, 300) * 60_000 },
+    }),
+    mind,
+    { seed, probability: 0.3 },
+  );
 }
 
 function goodStuckGood(random: Random): Mind {
   const good = honest(random);
   const from = integer(random, 1, 4);
-  return until(from, good, until(from + integer(random, 1, 6), pick(random, [idle, lying, asking, denied, crashed]), good));
+  return until(
+    from,
+    good,
+    until(from + integer(random, 1, 6), pick(random, [idle, lying, asking, denied, crashed]), good),
+  );
 }
 
 /** Something else in each call; at least half of it is work. */
 function mixed(random: Random): Mind {
   const seed = integer(random, 0, 1e9);
   const good = honest(random);
-  const others: [Mind, ...Mind[]] = [idle, lying, asking, denied, crashed, overloaded, blocked, unsaid(good), exiting(good), prose(good, 'Done with this part.')];
+  const others: [Mind, ...Mind[]] = [
+    idle,
+    lying,
+    asking,
+    denied,
+    crashed,
+    overloaded,
+    blocked,
+    unsaid(good),
+    exiting(good),
+    prose(good, 'Done with this part.'),
+  ];
   return (call) => (chance(seed, call.turn, 0.5) ? good(call) : pick(createRandom(seed + call.turn), others)(call));
 }

@@ -42,20 +42,37 @@ export function findingsOf(history: History): Findings {
   const facts = factsOf(history.calls, verify.length > 0);
   const tasks = history.of.world.tasks.map(({ id }) => id);
   const worked = history.ends.filter((_, at) => callsOfRun(history, at) > 0);
-  const isKnown = (calls: number): boolean => tasks.every((id) => facts.slice(0, calls).some((fact) => fact.task === id && fact.credited));
+  const isKnown = (calls: number): boolean =>
+    tasks.every((id) => facts.slice(0, calls).some((fact) => fact.task === id && fact.credited));
   const unfinished = worked.filter((end) => isStop(end) && !isDone(end.world) && wouldFinish(history.of, end));
-  const demands = unfinished.map((end) => ({ end, rule: demandedBy(end.outcome, facts.slice(0, end.calls), { policy, tasks, isProbe: isProbe(worked, end) }) }));
+  const demands = unfinished.map((end) => ({
+    end,
+    rule: demandedBy(end.outcome, facts.slice(0, end.calls), { policy, tasks, isProbe: isProbe(worked, end) }),
+  }));
   return {
     of: history.of,
     calls: history.calls.length,
     isFinished: history.ends.some(({ world }) => isDone(world)),
-    misnamed: worked.filter(({ world, calls, outcome }) => isDone(world) && isKnown(calls) && outcome.kind !== 'complete'),
+    misnamed: worked.filter(
+      ({ world, calls, outcome }) => isDone(world) && isKnown(calls) && outcome.kind !== 'complete',
+    ),
     premature: demands.filter(({ rule }) => rule === null).map(({ end }) => end),
     demanded: demands.flatMap(({ rule }) => (rule === null ? [] : [rule])),
-    overlongProbes: worked.filter((end, at) => worked[at - 1]?.outcome.reason === 'circuit_open' && facts[worked[at - 1]?.calls ?? 0]?.progress === false && !isProbe(worked, end)).length,
+    overlongProbes: worked.filter(
+      (end, at) =>
+        worked[at - 1]?.outcome.reason === 'circuit_open' &&
+        facts[worked[at - 1]?.calls ?? 0]?.progress === false &&
+        !isProbe(worked, end),
+    ).length,
     afterDone: callsAfterDone(history, isKnown),
     stagnation: stagnationOf(history, facts),
-    falseAlarms: history.ends.flatMap(({ outcome, calls }) => (outcome.reason === 'circuit_open' && outcome.tripped === 'this-run' && progressesEverySecond(facts.slice(0, calls)) ? [outcome.circuitReason] : [])),
+    falseAlarms: history.ends.flatMap(({ outcome, calls }) =>
+      outcome.reason === 'circuit_open' &&
+      outcome.tripped === 'this-run' &&
+      progressesEverySecond(facts.slice(0, calls))
+        ? [outcome.circuitReason]
+        : [],
+    ),
   };
 }
 

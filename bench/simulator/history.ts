@@ -54,7 +54,10 @@ const patience = 60;
 /** The case of a seed. */
 export function createCase(seed: number, behaviour: BehaviourName): Case {
   const random = createRandom(seed);
-  const { steps: [least, most], create } = behaviours[behaviour];
+  const {
+    steps: [least, most],
+    create,
+  } = behaviours[behaviour];
   const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
   const world = createWorld(steps, random() < 0.4);
   return { seed, behaviour, world, gapMs: pick(random, [15, 35, 60, 240]) * minute, mind: create(random) };
@@ -70,9 +73,18 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
     const state = restored(stored);
     let outcome = gate(state, scene, config);
     if (outcome === null) {
-      const work = await loop(createMachine(scene, of, config), { ...intakeOf(state, of, scene), policy: config.policy, heldAt: scene.now });
+      const work = await loop(createMachine(scene, of, config), {
+        ...intakeOf(state, of, scene),
+        policy: config.policy,
+        heldAt: scene.now,
+      });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
-      const ended = endRun({ ...work.state, sequence: state.sequence + 1, savedAt: scene.now }, work.outcome, work.head, scene.now);
+      const ended = endRun(
+        { ...work.state, sequence: state.sequence + 1, savedAt: scene.now },
+        work.outcome,
+        work.head,
+        scene.now,
+      );
       stored = serializeState(recordPublished(ended, { head: work.head, pullRequest: null }));
       outcome = work.outcome;
     }
@@ -81,7 +93,8 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
     scene.now += of.gapMs;
   }
   const calls = entries.map((entry, at) => ({ ...entry, ...doneAt(scene, at) }));
-  if (calls.length !== scene.done.length) throw new Error(`${String(scene.done.length)} calls, but ${String(calls.length)} journal entries`);
+  if (calls.length !== scene.done.length)
+    throw new Error(`${String(scene.done.length)} calls, but ${String(calls.length)} journal entries`);
   return { of, config, calls, ends };
 }
 
@@ -97,7 +110,8 @@ export function wouldFinish({ mind }: Case, stop: RunEnd): boolean {
 
 function restored(document: string): LaneState {
   const parsed = parseState(document, 'queue');
-  if (parsed.kind !== 'state' || parsed.problems.length > 0) throw new Error(`The stored state cannot be read back: ${document.slice(0, 300)}`);
+  if (parsed.kind !== 'state' || parsed.problems.length > 0)
+    throw new Error(`The stored state cannot be read back: ${document.slice(0, 300)}`);
   return parsed.state;
 }
 
@@ -108,7 +122,11 @@ function gate(state: LaneState, { world, now }: Scene, { policy }: Config): Outc
   return step.kind === 'stop' ? step.outcome : null;
 }
 
-function intakeOf(state: LaneState, of: Case, { world }: Scene): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'heldAt'> {
+function intakeOf(
+  state: LaneState,
+  of: Case,
+  { world }: Scene,
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'heldAt'> {
   return {
     kind: 'work',
     lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },

@@ -56,7 +56,9 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
 }
 
 function verification(world: World): Verification {
-  return testsPass(world) ? { kind: 'passed', durationMs: 1 } : { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 };
+  return testsPass(world)
+    ? { kind: 'passed', durationMs: 1 }
+    : { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 };
 }
 
 function repositoryOf(scene: Scene): Repository {
@@ -68,11 +70,23 @@ function repositoryOf(scene: Scene): Repository {
     compare: (before, now) => {
       const path = scene.done.at(-1)?.act.deed.startsWith('test') === true ? 'test/shop.test.ts' : 'src/shop.ts';
       const files = before.tree === now.tree ? [] : [path];
-      return Promise.resolve({ files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 });
+      return Promise.resolve({
+        files,
+        fileCount: files.length,
+        insertions: files.length,
+        deletions: 0,
+        agentCommits: 0,
+      });
     },
     commit: ({ before, after: left }) => {
       const { head } = snapshotOf(scene.world);
-      return Promise.resolve({ head, commit: head === before.head ? null : head, withheld: [], withheldNow: [], published: { head, tree: left.tree } });
+      return Promise.resolve({
+        head,
+        commit: head === before.head ? null : head,
+        withheld: [],
+        withheldNow: [],
+        published: { head, tree: left.tree },
+      });
     },
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
   };

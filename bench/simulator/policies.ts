@@ -6,7 +6,7 @@ import { readInputDefaults } from '../../sandbox/runner.ts';
 
 /** Inputs of the action over its defaults, by the name under which their results are shown. */
 export const policies = {
-  'default': {},
+  default: {},
   'default + verify': { verify: 'npm test' },
   'cb-no-progress 2': { 'cb-no-progress': '2' },
   'cb-no-progress 5': { 'cb-no-progress': '5' },

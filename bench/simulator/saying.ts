@@ -37,15 +37,41 @@ export function print(saying: Saying, session: string): Uint8Array {
     case 'prose':
       return lines([init(session), result(session, { result: filled(saying), permission_denials: denials(saying) })]);
     case 'block':
-      return lines([init(session), result(session, { result: `${filled(saying)}\n\n${block(saying)}`, permission_denials: denials(saying) })]);
+      return lines([
+        init(session),
+        result(session, { result: `${filled(saying)}\n\n${block(saying)}`, permission_denials: denials(saying) }),
+      ]);
     case 'usage-limit':
       return lines([
         init(session),
-        { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: Math.round(saying.resumeAt / 1000), rateLimitType: 'five_hour' }, session_id: session },
-        result(session, { is_error: true, api_error_status: 429, terminal_reason: 'api_error', result: "You've hit your session limit", total_cost_usd: 0 }),
+        {
+          type: 'rate_limit_event',
+          rate_limit_info: {
+            status: 'rejected',
+            resetsAt: Math.round(saying.resumeAt / 1000),
+            rateLimitType: 'five_hour',
+          },
+          session_id: session,
+        },
+        result(session, {
+          is_error: true,
+          api_error_status: 429,
+          terminal_reason: 'api_error',
+          result: "You've hit your session limit",
+          total_cost_usd: 0,
+        }),
       ]);
     case 'overloaded':
-      return lines([init(session), result(session, { is_error: true, api_error_status: 529, terminal_reason: 'api_error', result: 'API Error: Repeated 529 Overloaded errors.', total_cost_usd: 0 })]);
+      return lines([
+        init(session),
+        result(session, {
+          is_error: true,
+          api_error_status: 529,
+          terminal_reason: 'api_error',
+          result: 'API Error: Repeated 529 Overloaded errors.',
+          total_cost_usd: 0,
+        }),
+      ]);
   }
 }
 
@@ -54,7 +80,17 @@ function init(session: string): object {
 }
 
 function result(session: string, change: object): object {
-  return { type: 'result', subtype: 'success', is_error: false, num_turns: 4, session_id: session, total_cost_usd: 0.05, usage: { input_tokens: 900, output_tokens: 100 }, permission_denials: [], ...change };
+  return {
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    num_turns: 4,
+    session_id: session,
+    total_cost_usd: 0.05,
+    usage: { input_tokens: 900, output_tokens: 100 },
+    permission_denials: [],
+    ...change,
+  };
 }
 
 function denials({ denied }: Words): readonly object[] {

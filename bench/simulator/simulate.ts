@@ -22,16 +22,25 @@ behaviours: ${behaviourNames.join(', ')}`;
 
 const args = readArgs();
 if (args.behaviour !== null && args.seed !== null && args.count === null) {
-  console.log(renderHistory(await playHistory(createCase(args.seed, args.behaviour), configOf(policies[args.policy ?? 'default']))));
+  console.log(
+    renderHistory(
+      await playHistory(createCase(args.seed, args.behaviour), configOf(policies[args.policy ?? 'default'])),
+    ),
+  );
 } else {
   await compare();
 }
 
 async function compare(): Promise<void> {
   const startedAt = performance.now();
-  const sweepOf = { seed: args.seed ?? 1, count: args.count ?? 960, behaviours: args.behaviour === null ? behaviourNames : [args.behaviour] };
+  const sweepOf = {
+    seed: args.seed ?? 1,
+    count: args.count ?? 960,
+    behaviours: args.behaviour === null ? behaviourNames : [args.behaviour],
+  };
   const results = new Map<PolicyName, readonly Findings[]>();
-  for (const policy of args.policy === null ? policyNames : [args.policy]) results.set(policy, await sweep(sweepOf, policy));
+  for (const policy of args.policy === null ? policyNames : [args.policy])
+    results.set(policy, await sweep(sweepOf, policy));
   console.log(`${renderPolicies(results)}\n`);
   for (const [policy, found] of results) {
     if (!judged.includes(policy) && args.policy === null) continue;
@@ -39,18 +48,36 @@ async function compare(): Promise<void> {
     if (policy !== 'default + verify' || args.policy !== null) console.log(`${renderSpecCosts(found)}\n`);
     if (goalsOf(found).some(({ missedBy }) => missedBy.length > 0)) process.exitCode = 1;
   }
-  console.log(`${String(sweepOf.count)} histories of up to ${String(runsPerHistory)} runs per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`);
+  console.log(
+    `${String(sweepOf.count)} histories of up to ${String(runsPerHistory)} runs per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`,
+  );
 }
 
-function readArgs(): { readonly count: number | null; readonly seed: number | null; readonly policy: PolicyName | null; readonly behaviour: BehaviourName | null } {
-  const options = { count: { type: 'string' }, seed: { type: 'string' }, policy: { type: 'string' }, behaviour: { type: 'string' }, help: { type: 'boolean' } } as const;
+function readArgs(): {
+  readonly count: number | null;
+  readonly seed: number | null;
+  readonly policy: PolicyName | null;
+  readonly behaviour: BehaviourName | null;
+} {
+  const options = {
+    count: { type: 'string' },
+    seed: { type: 'string' },
+    policy: { type: 'string' },
+    behaviour: { type: 'string' },
+    help: { type: 'boolean' },
+  } as const;
   try {
     const { count, seed, policy, behaviour, help } = parseArgs({ options }).values;
     if (help === true) {
       console.log(usage);
       process.exit(0);
     }
-    return { count: numberOf(count), seed: numberOf(seed), policy: nameOf(policy, policies), behaviour: nameOf(behaviour, behaviours) };
+    return {
+      count: numberOf(count),
+      seed: numberOf(seed),
+      policy: nameOf(policy, policies),
+      behaviour: nameOf(behaviour, behaviours),
+    };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
     process.exit(2);

@@ -33,34 +33,70 @@ export function goalsOf(found: readonly Findings[]): readonly Goal[] {
     { goal: 'no premature stop', missedBy: found.filter(({ premature }) => premature.length > 0) },
     { goal: 'completion is seen at once', missedBy: found.filter(({ misnamed }) => misnamed.length > 0) },
     { goal: 'no call after known completion', missedBy: found.filter(({ afterDone }) => afterDone.known > 0) },
-    { goal: `at most ${String(mostCallsForStuck)} calls for a stuck agent`, missedBy: found.filter(({ stagnation }) => stagnation?.kind === 'still' && stagnation.burnt - stagnation.held > mostCallsForStuck) },
+    {
+      goal: `at most ${String(mostCallsForStuck)} calls for a stuck agent`,
+      missedBy: found.filter(
+        ({ stagnation }) => stagnation?.kind === 'still' && stagnation.burnt - stagnation.held > mostCallsForStuck,
+      ),
+    },
     { goal: 'one call to a probe that fails', missedBy: found.filter(({ overlongProbes }) => overlongProbes > 0) },
-    { goal: 'no false alarm', missedBy: found.filter(({ falseAlarms }) => falseAlarms.some((reason) => reason !== 'same_error')) },
+    {
+      goal: 'no false alarm',
+      missedBy: found.filter(({ falseAlarms }) => falseAlarms.some((reason) => reason !== 'same_error')),
+    },
   ];
 }
 
 const mostCallsForStuck = 3;
 
 /** Histories in which the specification's own rule or default stands against a goal, by what it is. */
-export function atSpecCost(found: readonly Findings[]): readonly { readonly what: string; readonly why: string; readonly by: readonly Findings[] }[] {
-  const rules = Object.entries(ruleCosts).map(([rule, why]) => ({ what: `stopped by ${rule}`, why, by: found.filter(({ demanded }) => demanded.includes(rule)) }));
+export function atSpecCost(
+  found: readonly Findings[],
+): readonly { readonly what: string; readonly why: string; readonly by: readonly Findings[] }[] {
+  const rules = Object.entries(ruleCosts).map(([rule, why]) => ({
+    what: `stopped by ${rule}`,
+    why,
+    by: found.filter(({ demanded }) => demanded.includes(rule)),
+  }));
   const others = [
-    { what: 'false alarm by same_error', why: 'its rule (§6) asks for five in a row and knows no "without progress": who works and reports the same open error each time trips it', by: found.filter(({ falseAlarms }) => falseAlarms.includes('same_error')) },
-    { what: 'a 4th call for a stuck agent', why: 'the first iteration that only asks is forgiven (§6)', by: found.filter(({ stagnation }) => stagnation?.kind === 'still' && stagnation.held > 0 && stagnation.burnt > mostCallsForStuck) },
-    { what: 'calls after unsaid completion', why: 'a task is done only when an iteration says so in a block (§15.14), verify or not: three idle calls until the circuit opens, then a probe a run', by: found.filter(({ afterDone }) => afterDone.unsaid > 0) },
-    { what: 'busy without use', why: 'any changed content is progress (§5), a change and its undoing in the next call too: only max-iterations-per-task, or three test-only calls, end it', by: found.filter(({ stagnation }) => stagnation?.kind === 'busy') },
+    {
+      what: 'false alarm by same_error',
+      why: 'its rule (§6) asks for five in a row and knows no "without progress": who works and reports the same open error each time trips it',
+      by: found.filter(({ falseAlarms }) => falseAlarms.includes('same_error')),
+    },
+    {
+      what: 'a 4th call for a stuck agent',
+      why: 'the first iteration that only asks is forgiven (§6)',
+      by: found.filter(
+        ({ stagnation }) => stagnation?.kind === 'still' && stagnation.held > 0 && stagnation.burnt > mostCallsForStuck,
+      ),
+    },
+    {
+      what: 'calls after unsaid completion',
+      why: 'a task is done only when an iteration says so in a block (§15.14), verify or not: three idle calls until the circuit opens, then a probe a run',
+      by: found.filter(({ afterDone }) => afterDone.unsaid > 0),
+    },
+    {
+      what: 'busy without use',
+      why: 'any changed content is progress (§5), a change and its undoing in the next call too: only max-iterations-per-task, or three test-only calls, end it',
+      by: found.filter(({ stagnation }) => stagnation?.kind === 'busy'),
+    },
   ];
   return [...rules, ...others].filter(({ by }) => by.length > 0);
 }
 
 /** Why a rule may end what would have come to a good end. */
 const ruleCosts: Readonly<Record<string, string>> = {
-  no_progress: 'three idle calls in a row (§6) look the same whether the agent would have come back or not; every 2nd and every 3rd call with progress never trip it, every 4th does',
+  no_progress:
+    'three idle calls in a row (§6) look the same whether the agent would have come back or not; every 2nd and every 3rd call with progress never trip it, every 4th does',
   same_error: 'see the false alarm below',
   permission_denied: 'two calls in a row that were refused and changed nothing (§6)',
-  output_decline: 'two short answers in a row without progress (§6) come one call before three idle ones: every 3rd with shrinking answers trips it',
-  test_saturation: 'three test-only calls in a row halt (§8 order 6), also where tests are the task and take longer than two calls',
+  output_decline:
+    'two short answers in a row without progress (§6) come one call before three idle ones: every 3rd with shrinking answers trips it',
+  test_saturation:
+    'three test-only calls in a row halt (§8 order 6), also where tests are the task and take longer than two calls',
   safety: 'five overruled EXIT_SIGNALs (§8 order 7), also from an agent that makes progress',
   needs_human: 'BLOCKED twice is believed, and eight calls on a task are all it gets (§8 order 8)',
-  plan_complete: 'a claim of the whole task that nothing contradicts is believed (§15.14): half a task with passing tests looks like a whole one',
+  plan_complete:
+    'a claim of the whole task that nothing contradicts is believed (§15.14): half a task with passing tests looks like a whole one',
 };

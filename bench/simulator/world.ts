@@ -14,7 +14,16 @@ export interface Content {
 }
 
 /** What an agent does to the repository in one call. `step`s are useful; `noise` is new content of no use; `swing` undoes the last swing. */
-export type Deed = 'nothing' | 'step' | 'test-step' | 'broken-step' | 'noise' | 'test-noise' | 'swing' | 'commit-and-revert' | 'empty-commit';
+export type Deed =
+  | 'nothing'
+  | 'step'
+  | 'test-step'
+  | 'broken-step'
+  | 'noise'
+  | 'test-noise'
+  | 'swing'
+  | 'commit-and-revert'
+  | 'empty-commit';
 
 /** A repository and the tasks that are asked for. */
 export interface World {

@@ -7,7 +7,12 @@ export interface Fault {
 
 /** `answer`, `hang` and `drop` come instead of the operation; `lost` and `cut` after it was carried out. */
 export type FaultEffect =
-  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** Accepts the request and never answers. */
   | { readonly kind: 'hang' }
   /** Closes the connection without an answer. */
@@ -32,7 +37,9 @@ export function createFaults(): FaultQueue {
   return {
     inject: (fault) => void waiting.push({ fault, left: fault.times }),
     take(method, path) {
-      const found = waiting.find(({ fault: { match }, left }) => left > 0 && (match.method ?? method) === method && match.path.test(path));
+      const found = waiting.find(
+        ({ fault: { match }, left }) => left > 0 && (match.method ?? method) === method && match.path.test(path),
+      );
       if (found === undefined) return null;
       found.left -= 1;
       return found.fault.effect;

@@ -11,7 +11,8 @@ export function createRoot(call: Call): object {
     repository: ({ owner, name }: { readonly owner: string; readonly name: string }) => {
       const { repository } = state;
       const isOurs = `${owner}/${name}`.toLowerCase() === `${repository.owner}/${repository.name}`.toLowerCase();
-      if (!isOurs || token.permissions.metadata === undefined) throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
+      if (!isOurs || token.permissions.metadata === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a Repository with the name '${owner}/${name}'.`);
       return {
         issue: ({ number }: Numbered) => found(number, isPull(number) ? undefined : issueOf(number), 'an Issue'),
         issueOrPullRequest: ({ number }: Numbered) => found(number, issueOf(number), 'an issue or pull request'),
@@ -21,7 +22,8 @@ export function createRoot(call: Call): object {
     markPullRequestReadyForReview: ({ input }: { readonly input: { readonly pullRequestId: string } }) => {
       if (token.permissions.pull_requests !== 'write') throw forbidden();
       const pull = state.pulls.find(({ id }) => input.pullRequestId === `PR_${String(id)}`);
-      if (pull === undefined) throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
+      if (pull === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.pullRequestId}'.`);
       pull.draft = false;
       return { pullRequest: { isDraft: false } };
     },
@@ -30,7 +32,8 @@ export function createRoot(call: Call): object {
   function found(number: number, issue: StoredIssue | undefined, what: string): object {
     const { issues, pull_requests: pulls } = token.permissions;
     if (issues === undefined && (pulls === undefined || !isPull(number))) throw forbidden();
-    if (issue === undefined) throw failure('NOT_FOUND', `Could not resolve to ${what} with the number of ${String(number)}.`);
+    if (issue === undefined)
+      throw failure('NOT_FOUND', `Could not resolve to ${what} with the number of ${String(number)}.`);
     return issueFields(issue);
   }
 
@@ -47,10 +50,18 @@ export function createRoot(call: Call): object {
       createdAt: instant(issue.createdAt),
       includesCreatedEdit: issue.edits.length > 0,
       ...lastChange(lastEdit),
-      userContentEdits: (slice: Slice) => connection(written.toReversed().map(({ by, at }) => ({ editedAt: instant(at), editor: actor(by) })), slice),
+      userContentEdits: (slice: Slice) =>
+        connection(
+          written.toReversed().map(({ by, at }) => ({ editedAt: instant(at), editor: actor(by) })),
+          slice,
+        ),
       timelineItems: ({ itemTypes, ...slice }: Slice & { readonly itemTypes?: readonly string[] | null }) =>
-        connection(issue.events.filter(({ kind }) => itemTypes?.includes(eventTypes[kind].itemType) ?? true).map(eventFields), slice),
-      comments: (slice: Slice) => connection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
+        connection(
+          issue.events.filter(({ kind }) => itemTypes?.includes(eventTypes[kind].itemType) ?? true).map(eventFields),
+          slice,
+        ),
+      comments: (slice: Slice) =>
+        connection(state.comments.filter((comment) => comment.issue === issue.number).map(commentFields), slice),
     };
   }
 
@@ -61,17 +72,30 @@ export function createRoot(call: Call): object {
   }
 
   function commentFields({ author, body, createdAt, edited, minimized }: StoredComment): object {
-    return { author: actor(author), body, createdAt: instant(createdAt), isMinimized: minimized, ...lastChange(edited ?? undefined) };
+    return {
+      author: actor(author),
+      body,
+      createdAt: instant(createdAt),
+      isMinimized: minimized,
+      ...lastChange(edited ?? undefined),
+    };
   }
 
   function lastChange(edit: StoredEdit | undefined): object {
-    return { lastEditedAt: edit === undefined ? null : instant(edit.at), editor: edit === undefined ? null : actor(edit.by) };
+    return {
+      lastEditedAt: edit === undefined ? null : instant(edit.at),
+      editor: edit === undefined ? null : actor(edit.by),
+    };
   }
 
   /** An account that was deleted is nobody; a bot's login has no `[bot]` here. */
   function actor({ login, type }: Person): object | null {
     if (login.endsWith('-deleted')) return null;
-    return { __typename: state.accounts.get(login)?.type ?? type, login: login.replace(/\[bot\]$/, ''), databaseId: accountOf(state, login).id };
+    return {
+      __typename: state.accounts.get(login)?.type ?? type,
+      login: login.replace(/\[bot\]$/, ''),
+      databaseId: accountOf(state, login).id,
+    };
   }
 
   function issueOf(number: number): StoredIssue | undefined {
@@ -83,7 +107,10 @@ export function createRoot(call: Call): object {
   }
 
   function forbidden(): GraphQLError {
-    return failure('FORBIDDEN', `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
+    return failure(
+      'FORBIDDEN',
+      `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`,
+    );
   }
 }
 
@@ -107,10 +134,18 @@ interface Slice {
 /** GitHub wants to know how many, and gives at most 100. */
 function connection(entries: readonly object[], { first, last }: Slice): object {
   const size = first ?? last ?? 0;
-  if (size < 1 || size > 100) throw failure(size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES', 'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.');
+  if (size < 1 || size > 100)
+    throw failure(
+      size > 100 ? 'EXCESSIVE_PAGINATION' : 'MISSING_PAGINATION_BOUNDARIES',
+      'You must provide a `first` or `last` value between 1 and 100 to properly paginate the connection.',
+    );
   const isCut = entries.length > size;
   const fromStart = typeof first === 'number';
-  return { totalCount: entries.length, nodes: fromStart ? entries.slice(0, size) : entries.slice(-size), pageInfo: { hasNextPage: fromStart && isCut, hasPreviousPage: !fromStart && isCut } };
+  return {
+    totalCount: entries.length,
+    nodes: fromStart ? entries.slice(0, size) : entries.slice(-size),
+    pageInfo: { hasNextPage: fromStart && isCut, hasPreviousPage: !fromStart && isCut },
+  };
 }
 
 /** GitHub puts the type of an error beside its message; the package would have it under `extensions`. */

@@ -5,15 +5,36 @@ import { type Answer, type Call, text } from './route.ts';
 export async function answerGraphql(call: Call): Promise<Answer> {
   const { graphql, createRoot, schema } = await loadSchema();
   const { query, variables } = call.body;
-  const result = await graphql.graphql({ schema, source: text(query), rootValue: createRoot(call), variableValues: Object(variables) as Record<string, unknown> });
-  const errors = result.errors?.map(({ message, path, locations, extensions }) => ({ ...extensions, path, locations, message }));
-  return { status: 200, body: { ...(result.data === undefined ? {} : { data: result.data }), ...(errors === undefined ? {} : { errors }) } };
+  const result = await graphql.graphql({
+    schema,
+    source: text(query),
+    rootValue: createRoot(call),
+    variableValues: Object(variables) as Record<string, unknown>,
+  });
+  const errors = result.errors?.map(({ message, path, locations, extensions }) => ({
+    ...extensions,
+    path,
+    locations,
+    message,
+  }));
+  return {
+    status: 200,
+    body: { ...(result.data === undefined ? {} : { data: result.data }), ...(errors === undefined ? {} : { errors }) },
+  };
 }
 
 /** What GraphQL answers when its hourly points are used up: 200 all the same. */
 export const graphqlExhausted: Answer = {
   status: 200,
-  body: { errors: [{ type: 'RATE_LIMIT', code: 'graphql_rate_limit', message: 'API rate limit already exceeded for installation ID 1.' }] },
+  body: {
+    errors: [
+      {
+        type: 'RATE_LIMIT',
+        code: 'graphql_rate_limit',
+        message: 'API rate limit already exceeded for installation ID 1.',
+      },
+    ],
+  },
 };
 
 /** Judges a query by GitHub's schema. */
@@ -35,6 +56,10 @@ function loadSchema(): ReturnType<typeof load> {
 }
 
 async function load() {
-  const [graphql, { createRoot }, { schema }] = await Promise.all([import('graphql'), import('./graphql-root.ts'), import('@octokit/graphql-schema')]);
+  const [graphql, { createRoot }, { schema }] = await Promise.all([
+    import('graphql'),
+    import('./graphql-root.ts'),
+    import('@octokit/graphql-schema'),
+  ]);
   return { graphql, createRoot, schema: graphql.buildSchema(schema.idl, { assumeValid: true, noLocation: true }) };
 }

@@ -1,5 +1,13 @@
 import { personOf } from './accounts.ts';
-import { ensureLabel, type GitHubState, type Gone, type IssueReference, sameName, type StoredComment, type StoredIssue } from './state.ts';
+import {
+  ensureLabel,
+  type GitHubState,
+  type Gone,
+  type IssueReference,
+  sameName,
+  type StoredComment,
+  type StoredIssue,
+} from './state.ts';
 
 /** Who does it, and when. */
 export interface Deed {
@@ -8,7 +16,11 @@ export interface Deed {
 }
 
 /** Nothing happens to a label that is there already, as on the site. */
-export function labelIssue(state: GitHubState, number: number, { label, by, now }: Deed & { readonly label: string }): void {
+export function labelIssue(
+  state: GitHubState,
+  number: number,
+  { label, by, now }: Deed & { readonly label: string },
+): void {
   const issue = issueOf(state, number);
   const { name } = ensureLabel(state, label);
   if (issue.labels.includes(name)) return;
@@ -18,7 +30,11 @@ export function labelIssue(state: GitHubState, number: number, { label, by, now 
 }
 
 /** false: the issue has no such label. */
-export function unlabelIssue(state: GitHubState, number: number, { label, by, now }: Deed & { readonly label: string }): boolean {
+export function unlabelIssue(
+  state: GitHubState,
+  number: number,
+  { label, by, now }: Deed & { readonly label: string },
+): boolean {
   const issue = issueOf(state, number);
   const name = issue.labels.find((present) => sameName(present, label));
   if (name === undefined) return false;
@@ -28,7 +44,11 @@ export function unlabelIssue(state: GitHubState, number: number, { label, by, no
   return true;
 }
 
-export function editIssue(state: GitHubState, number: number, { title, body, by, now }: Deed & { readonly title?: string; readonly body?: string }): void {
+export function editIssue(
+  state: GitHubState,
+  number: number,
+  { title, body, by, now }: Deed & { readonly title?: string; readonly body?: string },
+): void {
   const issue = issueOf(state, number);
   const person = personOf(state, by);
   if (title !== undefined && title !== issue.title) {
@@ -61,7 +81,11 @@ export function deleteIssue(state: GitHubState, number: number): void {
 }
 
 /** `to`: `owner/name`; there it has the number `as`. */
-export function transferIssue(state: GitHubState, number: number, { to, as }: { readonly to: string; readonly as: number }): void {
+export function transferIssue(
+  state: GitHubState,
+  number: number,
+  { to, as }: { readonly to: string; readonly as: number },
+): void {
   takeAway(state, number, { kind: 'transferred', to, number: as });
 }
 

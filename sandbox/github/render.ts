@@ -1,5 +1,14 @@
 import { accountOf, checksum, type Person, personOf } from './accounts.ts';
-import type { GitHubState, IssueReference, StoredCache, StoredComment, StoredIssue, StoredLabel, StoredPull, StoredReaction } from './state.ts';
+import type {
+  GitHubState,
+  IssueReference,
+  StoredCache,
+  StoredComment,
+  StoredIssue,
+  StoredLabel,
+  StoredPull,
+  StoredReaction,
+} from './state.ts';
 
 /** What the stand-in stores, in the words of GitHub's REST API. Only what the description demands, and what a client may want to read. */
 export interface Renderer {
@@ -26,26 +35,57 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
   const api = `${apiUrl}/repos/${fullName}`;
   const site = `${apiUrl}/${fullName}`;
   const issueOf = (number: number) => state.issues.find((issue) => issue.number === number);
-  const labelsNamed = (names: readonly string[]) => state.labels.filter((label) => names.includes(label.name)).map(renderer.label);
+  const labelsNamed = (names: readonly string[]) =>
+    state.labels.filter((label) => names.includes(label.name)).map(renderer.label);
 
   const renderer: Renderer = {
     address: (path) => `${apiUrl}${path}`,
     user: (login) => ({
       ...renderer.person(personOf(state, login)),
-      ...Object.fromEntries(['name', 'company', 'blog', 'location', 'email', 'hireable', 'bio'].map((key) => [key, null])),
+      ...Object.fromEntries(
+        ['name', 'company', 'blog', 'location', 'email', 'hireable', 'bio'].map((key) => [key, null]),
+      ),
       ...zeros(['public_repos', 'public_gists', 'followers', 'following']),
       ...Object.fromEntries(['created_at', 'updated_at'].map((key) => [key, instant(0)])),
     }),
     person: ({ login, type: usual }) => {
       const name = encodeURIComponent(login);
       const type = state.accounts.get(login)?.type ?? usual;
-      return { ...identity('U', accountOf(state, login).id), ...addresses(`${apiUrl}/users/${name}`, userAddresses), login, type, html_url: `${apiUrl}/${name}`, avatar_url: `${apiUrl}/avatars/${name}`, gravatar_id: '', site_admin: false };
+      return {
+        ...identity('U', accountOf(state, login).id),
+        ...addresses(`${apiUrl}/users/${name}`, userAddresses),
+        login,
+        type,
+        html_url: `${apiUrl}/${name}`,
+        avatar_url: `${apiUrl}/avatars/${name}`,
+        gravatar_id: '',
+        site_admin: false,
+      };
     },
-    repository: () => ({ ...repositoryJson(state.repository.owner), has_discussions: false, network_count: 0, subscribers_count: 0 }),
-    label: (label) => ({ ...identity('LA', label.id), url: `${api}/labels/${encodeURIComponent(label.name)}`, name: label.name, description: label.description, color: label.color, default: false }),
+    repository: () => ({
+      ...repositoryJson(state.repository.owner),
+      has_discussions: false,
+      network_count: 0,
+      subscribers_count: 0,
+    }),
+    label: (label) => ({
+      ...identity('LA', label.id),
+      url: `${api}/labels/${encodeURIComponent(label.name)}`,
+      name: label.name,
+      description: label.description,
+      color: label.color,
+      default: false,
+    }),
     issue: (issue, repository = fullName) => {
-      const pull = repository === fullName ? state.pulls.find((candidate) => candidate.number === issue.number) : undefined;
-      return { ...issueJson(issue, repository), ...relations(issue), ...(pull === undefined ? {} : { draft: pull.draft, pull_request: { ...pullAddresses(pull), merged_at: instant(pull.mergedAt) } }) };
+      const pull =
+        repository === fullName ? state.pulls.find((candidate) => candidate.number === issue.number) : undefined;
+      return {
+        ...issueJson(issue, repository),
+        ...relations(issue),
+        ...(pull === undefined
+          ? {}
+          : { draft: pull.draft, pull_request: { ...pullAddresses(pull), merged_at: instant(pull.mergedAt) } }),
+      };
     },
     comment: (comment) => ({
       ...identity('IC', comment.id),
@@ -58,7 +98,12 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       updated_at: instant(comment.updatedAt),
       author_association: association(comment.author),
     }),
-    reaction: (reaction) => ({ ...identity('REA', reaction.id), user: renderer.person(reaction.author), content: reaction.content, created_at: instant(reaction.createdAt) }),
+    reaction: (reaction) => ({
+      ...identity('REA', reaction.id),
+      user: renderer.person(reaction.author),
+      content: reaction.content,
+      created_at: instant(reaction.createdAt),
+    }),
     pullInList: (pull) => pullJson(pull),
     pull: (pull) => ({
       ...pullJson(pull),
@@ -69,9 +114,22 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       maintainer_can_modify: pull.maintainerCanModify,
       ...zeros(['comments', 'review_comments', 'commits', 'additions', 'deletions', 'changed_files']),
     }),
-    cache: (cache) => ({ id: cache.id, key: cache.key, ref: cache.ref, version: cache.version, size_in_bytes: cache.sizeInBytes, created_at: instant(cache.createdAt), last_accessed_at: instant(cache.createdAt) }),
+    cache: (cache) => ({
+      id: cache.id,
+      key: cache.key,
+      ref: cache.ref,
+      version: cache.version,
+      size_in_bytes: cache.sizeInBytes,
+      created_at: instant(cache.createdAt),
+      last_accessed_at: instant(cache.createdAt),
+    }),
     rate: () => {
-      const core = { limit: state.rate.limit, remaining: state.rate.remaining, used: state.rate.limit - state.rate.remaining, reset: Math.floor(state.rate.resetAt / 1000) };
+      const core = {
+        limit: state.rate.limit,
+        remaining: state.rate.remaining,
+        used: state.rate.limit - state.rate.remaining,
+        reset: Math.floor(state.rate.resetAt / 1000),
+      };
       return { rate: core, resources: { core, search: core } };
     },
   };
@@ -88,8 +146,17 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
     const total = subIssues.length;
     const completed = total - subIssues.filter(isOpen).length;
     return {
-      issue_dependencies_summary: { blocked_by: blockedBy.filter(isOpen).length, blocking: 0, total_blocked_by: blockedBy.length, total_blocking: 0 },
-      sub_issues_summary: { total, completed, percent_completed: total === 0 ? 0 : Math.floor((completed / total) * 100) },
+      issue_dependencies_summary: {
+        blocked_by: blockedBy.filter(isOpen).length,
+        blocking: 0,
+        total_blocked_by: blockedBy.length,
+        total_blocking: 0,
+      },
+      sub_issues_summary: {
+        total,
+        completed,
+        percent_completed: total === 0 ? 0 : Math.floor((completed / total) * 100),
+      },
     };
   }
 
@@ -123,14 +190,26 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
 
   function pullAddresses(pull: StoredPull) {
     const html = `${site}/pull/${String(pull.number)}`;
-    return { url: `${api}/pulls/${String(pull.number)}`, html_url: html, diff_url: `${html}.diff`, patch_url: `${html}.patch` };
+    return {
+      url: `${api}/pulls/${String(pull.number)}`,
+      html_url: html,
+      diff_url: `${html}.diff`,
+      patch_url: `${html}.patch`,
+    };
   }
 
   function pullJson(pull: StoredPull): object {
     const issue = issueOf(pull.number);
     if (issue === undefined) throw new Error(`The stand-in lost the issue of pull request ${String(pull.number)}.`);
     const at = pullAddresses(pull);
-    const links = { commits_url: `${at.url}/commits`, review_comments_url: `${at.url}/comments`, review_comment_url: `${api}/pulls/comments{/number}`, comments_url: `${api}/issues/${String(pull.number)}/comments`, statuses_url: `${api}/statuses/${pull.headSha}`, issue_url: `${api}/issues/${String(pull.number)}` };
+    const links = {
+      commits_url: `${at.url}/commits`,
+      review_comments_url: `${at.url}/comments`,
+      review_comment_url: `${api}/pulls/comments{/number}`,
+      comments_url: `${api}/issues/${String(pull.number)}/comments`,
+      statuses_url: `${api}/statuses/${pull.headSha}`,
+      issue_url: `${api}/issues/${String(pull.number)}`,
+    };
     return {
       ...identity('PR', pull.id),
       ...at,
@@ -152,12 +231,27 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       milestone: null,
       auto_merge: null,
       ...lifetime(issue),
-      _links: { self: { href: at.url }, html: { href: at.html_url }, issue: { href: links.issue_url }, comments: { href: links.comments_url }, commits: { href: links.commits_url }, statuses: { href: links.statuses_url }, review_comments: { href: links.review_comments_url }, review_comment: { href: links.review_comment_url } },
+      _links: {
+        self: { href: at.url },
+        html: { href: at.html_url },
+        issue: { href: links.issue_url },
+        comments: { href: links.comments_url },
+        commits: { href: links.commits_url },
+        statuses: { href: links.statuses_url },
+        review_comments: { href: links.review_comments_url },
+        review_comment: { href: links.review_comment_url },
+      },
     };
   }
 
   function side(branch: string, sha: string, owner: string): object {
-    return { label: `${owner}:${branch}`, ref: branch, sha, user: renderer.person({ login: owner, type: 'User' }), repo: repositoryJson(owner) };
+    return {
+      label: `${owner}:${branch}`,
+      ref: branch,
+      sha,
+      user: renderer.person({ login: owner, type: 'User' }),
+      repo: repositoryJson(owner),
+    };
   }
 
   function repositoryJson(owner: string): object {
@@ -169,23 +263,84 @@ export function createRenderer(state: GitHubState, apiUrl: string): Renderer {
       full_name: name,
       owner: renderer.person({ login: owner, type: 'User' }),
       html_url: `${apiUrl}/${name}`,
-      ...Object.fromEntries(['clone_url', 'git_url', 'ssh_url', 'svn_url'].map((key) => [key, `${apiUrl}/${name}.git`])),
+      ...Object.fromEntries(
+        ['clone_url', 'git_url', 'ssh_url', 'svn_url'].map((key) => [key, `${apiUrl}/${name}.git`]),
+      ),
       default_branch: state.repository.defaultBranch,
       private: false,
       fork: owner !== state.repository.owner,
       has_issues: state.settings.issuesEnabled,
-      ...Object.fromEntries(['has_projects', 'has_wiki', 'has_pages', 'has_downloads', 'archived', 'disabled'].map((key) => [key, false])),
+      ...Object.fromEntries(
+        ['has_projects', 'has_wiki', 'has_pages', 'has_downloads', 'archived', 'disabled'].map((key) => [key, false]),
+      ),
       ...Object.fromEntries(['description', 'homepage', 'language', 'license', 'mirror_url'].map((key) => [key, null])),
-      ...zeros(['forks', 'forks_count', 'open_issues', 'open_issues_count', 'size', 'stargazers_count', 'watchers', 'watchers_count']),
+      ...zeros([
+        'forks',
+        'forks_count',
+        'open_issues',
+        'open_issues_count',
+        'size',
+        'stargazers_count',
+        'watchers',
+        'watchers_count',
+      ]),
       ...Object.fromEntries(['pushed_at', 'created_at', 'updated_at'].map((key) => [key, instant(0)])),
     };
   }
 }
 
-const userAddresses = ['followers', 'following', 'gists', 'starred', 'subscriptions', 'organizations', 'repos', 'events', 'received_events'];
+const userAddresses = [
+  'followers',
+  'following',
+  'gists',
+  'starred',
+  'subscriptions',
+  'organizations',
+  'repos',
+  'events',
+  'received_events',
+];
 const repositoryAddresses = [
-  ...['archive', 'assignees', 'blobs', 'branches', 'collaborators', 'comments', 'commits', 'compare', 'contents', 'contributors', 'deployments', 'downloads', 'events', 'forks', 'git_commits', 'git_refs', 'git_tags', 'hooks'],
-  ...['issue_comment', 'issue_events', 'issues', 'keys', 'labels', 'languages', 'merges', 'milestones', 'notifications', 'pulls', 'releases', 'stargazers', 'statuses', 'subscribers', 'subscription', 'tags', 'teams', 'trees'],
+  ...[
+    'archive',
+    'assignees',
+    'blobs',
+    'branches',
+    'collaborators',
+    'comments',
+    'commits',
+    'compare',
+    'contents',
+    'contributors',
+    'deployments',
+    'downloads',
+    'events',
+    'forks',
+    'git_commits',
+    'git_refs',
+    'git_tags',
+    'hooks',
+  ],
+  ...[
+    'issue_comment',
+    'issue_events',
+    'issues',
+    'keys',
+    'labels',
+    'languages',
+    'merges',
+    'milestones',
+    'notifications',
+    'pulls',
+    'releases',
+    'stargazers',
+    'statuses',
+    'subscribers',
+    'subscription',
+    'tags',
+    'teams',
+    'trees',
+  ],
 ];
 
 /** `url` and one `<name>_url` below it for each name. */
@@ -198,7 +353,11 @@ function identity(prefix: string, id: number): { readonly id: number; readonly n
 }
 
 function lifetime(issue: StoredIssue): object {
-  return { created_at: instant(issue.createdAt), updated_at: instant(issue.updatedAt), closed_at: instant(issue.closedAt) };
+  return {
+    created_at: instant(issue.createdAt),
+    updated_at: instant(issue.updatedAt),
+    closed_at: instant(issue.closedAt),
+  };
 }
 
 function zeros(names: readonly string[]): Record<string, number> {

@@ -63,7 +63,10 @@ export interface FieldError {
 }
 
 export function invalid(...errors: readonly FieldError[]): Answer {
-  return { status: 422, body: { message: 'Validation Failed', documentation_url: 'https://docs.github.com/rest', errors, status: '422' } };
+  return {
+    status: 422,
+    body: { message: 'Validation Failed', documentation_url: 'https://docs.github.com/rest', errors, status: '422' },
+  };
 }
 
 /** Of an issue's, a pull request's or a comment's body; the description does not give it. */
@@ -72,7 +75,12 @@ const maxBodyChars = 65_536;
 /** The answer to a body that is too long; null when it is not. */
 export function tooLong(body: unknown, resource: string): Answer | null {
   if (typeof body !== 'string' || [...body].length <= maxBodyChars) return null;
-  return invalid({ resource, code: 'custom', field: 'body', message: `body is too long (maximum is ${String(maxBodyChars)} characters)` });
+  return invalid({
+    resource,
+    code: 'custom',
+    field: 'body',
+    message: `body is too long (maximum is ${String(maxBodyChars)} characters)`,
+  });
 }
 
 /** The page of `items` that the call asks for. */
@@ -80,7 +88,11 @@ export function page<T>(call: Call, items: readonly T[], render: (item: T) => ob
   const size = Math.min(Number(call.query.get('per_page') ?? 30), 100);
   const number = Number(call.query.get('page') ?? 1);
   const last = Math.max(1, Math.ceil(items.length / size));
-  return { status: 200, body: items.slice((number - 1) * size, number * size).map((item) => render(item)), ...(number < last ? { more: { next: number + 1, last } } : {}) };
+  return {
+    status: 200,
+    body: items.slice((number - 1) * size, number * size).map((item) => render(item)),
+    ...(number < last ? { more: { next: number + 1, last } } : {}),
+  };
 }
 
 export function text(value: unknown): string {

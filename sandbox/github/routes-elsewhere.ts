@@ -6,8 +6,11 @@ export function answerElsewhere(call: Omit<Call, 'parameters'> & { readonly meth
   const { method, path, state, render } = call;
   const login = /^\/users\/([^/]+)$/.exec(path)?.[1];
   if (method === 'GET' && login !== undefined) return user(call, decodeURIComponent(login));
-  const moved = [...state.gone.values()].find((gone) => gone.kind === 'transferred' && path === `/repos/${gone.to}/issues/${String(gone.number)}`);
-  if (method === 'GET' && moved?.kind === 'transferred') return { status: 200, body: render.issue(strangeIssue({ number: moved.number, state: 'open' }), moved.to) };
+  const moved = [...state.gone.values()].find(
+    (gone) => gone.kind === 'transferred' && path === `/repos/${gone.to}/issues/${String(gone.number)}`,
+  );
+  if (method === 'GET' && moved?.kind === 'transferred')
+    return { status: 200, body: render.issue(strangeIssue({ number: moved.number, state: 'open' }), moved.to) };
   return notFound;
 }
 

@@ -1,27 +1,108 @@
-import { type Answer, type Call, invalid, issuesDisabled, notFound, page, refusal, type Route, text, tooLong } from './route.ts';
+import {
+  type Answer,
+  type Call,
+  invalid,
+  issuesDisabled,
+  notFound,
+  page,
+  refusal,
+  type Route,
+  text,
+  tooLong,
+} from './route.ts';
 import { closeIssue, editComment, editIssue, labelIssue, reopenIssue, unlabelIssue } from './people.ts';
-import { addComment, type GitHubState, type IssueReference, newId, sameName, strangeIssue, type StoredComment, type StoredIssue, type StoredReaction } from './state.ts';
+import {
+  addComment,
+  type GitHubState,
+  type IssueReference,
+  newId,
+  sameName,
+  strangeIssue,
+  type StoredComment,
+  type StoredIssue,
+  type StoredReaction,
+} from './state.ts';
 
 /** Issues, their comments, labels and reactions. A pull request's comments are an issue's comments. */
 export const issueRoutes: readonly Route[] = [
   { method: 'GET', path: '/issues', needs: ['issues=read'], answer: listIssues },
-  { method: 'GET', path: '/issues/:number', needs: ['issues=read', 'pull_requests=read'], answer: withIssue((issue, { render }) => ({ status: 200, body: render.issue(issue) })) },
+  {
+    method: 'GET',
+    path: '/issues/:number',
+    needs: ['issues=read', 'pull_requests=read'],
+    answer: withIssue((issue, { render }) => ({ status: 200, body: render.issue(issue) })),
+  },
   { method: 'PATCH', path: '/issues/:number', needs: ['issues=write'], answer: withIssue(updateIssue) },
-  { method: 'GET', path: '/issues/:number/comments', needs: ['issues=read', 'pull_requests=read'], answer: withIssue(listComments) },
-  { method: 'POST', path: '/issues/:number/comments', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(writable(createComment)) },
-  { method: 'GET', path: '/issues/comments/:id', needs: ['issues=read', 'pull_requests=read'], answer: withComment((comment, { render }) => ({ status: 200, body: render.comment(comment) })) },
-  { method: 'PATCH', path: '/issues/comments/:id', needs: ['issues=write', 'pull_requests=write'], answer: withComment(updateComment) },
-  { method: 'GET', path: '/labels', needs: ['issues=read'], answer: (call) => page(call, call.state.labels, call.render.label) },
+  {
+    method: 'GET',
+    path: '/issues/:number/comments',
+    needs: ['issues=read', 'pull_requests=read'],
+    answer: withIssue(listComments),
+  },
+  {
+    method: 'POST',
+    path: '/issues/:number/comments',
+    needs: ['issues=write', 'pull_requests=write'],
+    answer: withIssue(writable(createComment)),
+  },
+  {
+    method: 'GET',
+    path: '/issues/comments/:id',
+    needs: ['issues=read', 'pull_requests=read'],
+    answer: withComment((comment, { render }) => ({ status: 200, body: render.comment(comment) })),
+  },
+  {
+    method: 'PATCH',
+    path: '/issues/comments/:id',
+    needs: ['issues=write', 'pull_requests=write'],
+    answer: withComment(updateComment),
+  },
+  {
+    method: 'GET',
+    path: '/labels',
+    needs: ['issues=read'],
+    answer: (call) => page(call, call.state.labels, call.render.label),
+  },
   { method: 'POST', path: '/labels', needs: ['issues=write'], answer: createLabel },
   { method: 'GET', path: '/issues/:number/labels', needs: ['issues=read'], answer: withIssue(labelsOf) },
   { method: 'POST', path: '/issues/:number/labels', needs: ['issues=write'], answer: withIssue(addLabels) },
   { method: 'DELETE', path: '/issues/:number/labels/:name', needs: ['issues=write'], answer: withIssue(removeLabel) },
-  { method: 'GET', path: '/issues/:number/dependencies/blocked_by', needs: ['issues=read'], answer: withIssue((issue, call) => listReferences(call, issue.blockedBy)) },
-  { method: 'GET', path: '/issues/:number/sub_issues', needs: ['issues=read'], answer: withIssue((issue, call) => listReferences(call, issue.subIssues)) },
-  { method: 'GET', path: '/issues/:number/reactions', needs: ['issues=read'], answer: withIssue((issue, call) => listReactions(call, { kind: 'issue', number: issue.number })) },
-  { method: 'POST', path: '/issues/:number/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withIssue(writable((issue, call) => react(call, { kind: 'issue', number: issue.number }))) },
-  { method: 'GET', path: '/issues/comments/:id/reactions', needs: ['issues=read'], answer: withComment((comment, call) => listReactions(call, { kind: 'comment', id: comment.id })) },
-  { method: 'POST', path: '/issues/comments/:id/reactions', needs: ['issues=write', 'pull_requests=write'], answer: withComment((comment, call) => react(call, { kind: 'comment', id: comment.id })) },
+  {
+    method: 'GET',
+    path: '/issues/:number/dependencies/blocked_by',
+    needs: ['issues=read'],
+    answer: withIssue((issue, call) => listReferences(call, issue.blockedBy)),
+  },
+  {
+    method: 'GET',
+    path: '/issues/:number/sub_issues',
+    needs: ['issues=read'],
+    answer: withIssue((issue, call) => listReferences(call, issue.subIssues)),
+  },
+  {
+    method: 'GET',
+    path: '/issues/:number/reactions',
+    needs: ['issues=read'],
+    answer: withIssue((issue, call) => listReactions(call, { kind: 'issue', number: issue.number })),
+  },
+  {
+    method: 'POST',
+    path: '/issues/:number/reactions',
+    needs: ['issues=write', 'pull_requests=write'],
+    answer: withIssue(writable((issue, call) => react(call, { kind: 'issue', number: issue.number }))),
+  },
+  {
+    method: 'GET',
+    path: '/issues/comments/:id/reactions',
+    needs: ['issues=read'],
+    answer: withComment((comment, call) => listReactions(call, { kind: 'comment', id: comment.id })),
+  },
+  {
+    method: 'POST',
+    path: '/issues/comments/:id/reactions',
+    needs: ['issues=write', 'pull_requests=write'],
+    answer: withComment((comment, call) => react(call, { kind: 'comment', id: comment.id })),
+  },
 ];
 
 function withIssue(answer: (issue: StoredIssue, call: Call) => Answer): (call: Call) => Answer {
@@ -37,15 +118,26 @@ function goneOrNever({ state, parameters, render, path }: Call): Answer {
   const gone = state.gone.get(number);
   if (gone === undefined) return notFound;
   if (gone.kind === 'deleted') return refusal(410, 'This issue was deleted');
-  const location = render.address(path.replace(/^\/repos\/[^/]+\/[^/]+\/issues\/\d+/, `/repos/${gone.to}/issues/${String(gone.number)}`));
-  return { status: 301, body: { message: 'Moved Permanently', url: location, documentation_url: 'https://docs.github.com/rest' }, headers: { location } };
+  const location = render.address(
+    path.replace(/^\/repos\/[^/]+\/[^/]+\/issues\/\d+/, `/repos/${gone.to}/issues/${String(gone.number)}`),
+  );
+  return {
+    status: 301,
+    body: { message: 'Moved Permanently', url: location, documentation_url: 'https://docs.github.com/rest' },
+    headers: { location },
+  };
 }
 
 /** `pull-requests: write` alone is enough for pull requests, and for nothing else. */
 function writable(answer: (issue: StoredIssue, call: Call) => Answer): (issue: StoredIssue, call: Call) => Answer {
   return (issue, call) => {
     const isPull = call.state.pulls.some((pull) => pull.number === issue.number);
-    return isPull || call.token.permissions.issues === 'write' ? answer(issue, call) : refusal(403, `Resource not accessible by ${call.token.kind === 'app' ? 'integration' : 'personal access token'}`);
+    return isPull || call.token.permissions.issues === 'write'
+      ? answer(issue, call)
+      : refusal(
+          403,
+          `Resource not accessible by ${call.token.kind === 'app' ? 'integration' : 'personal access token'}`,
+        );
   };
 }
 
@@ -73,12 +165,17 @@ function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: C
   if (refused !== null) return refused;
   const deed = { by: viewer.login, now };
   const { number } = issue;
-  editIssue(state, number, { ...deed, ...(body['title'] === undefined ? {} : { title: text(body['title']) }), ...(body['body'] === undefined ? {} : { body: text(body['body']) }) });
+  editIssue(state, number, {
+    ...deed,
+    ...(body['title'] === undefined ? {} : { title: text(body['title']) }),
+    ...(body['body'] === undefined ? {} : { body: text(body['body']) }),
+  });
   if (body['state'] === 'closed') closeIssue(state, number, deed);
   if (body['state'] === 'open') reopenIssue(state, number, deed);
   if (Array.isArray(body['labels'])) {
     const wanted = labelNames(body['labels']);
-    for (const label of issue.labels.filter((present) => !wanted.some((name) => sameName(name, present)))) unlabelIssue(state, number, { ...deed, label });
+    for (const label of issue.labels.filter((present) => !wanted.some((name) => sameName(name, present))))
+      unlabelIssue(state, number, { ...deed, label });
     for (const label of wanted) labelIssue(state, number, { ...deed, label });
   }
   return { status: 200, body: render.issue(issue) };
@@ -94,7 +191,12 @@ function createComment(issue: StoredIssue, { state, body, render, viewer, now }:
   if (issue.locked) return refusal(403, 'Unable to create comment because issue is locked.');
   const written = text(body['body']);
   if (written.trim() === '') return invalid({ resource: 'IssueComment', code: 'missing_field', field: 'body' });
-  return tooLong(written, 'IssueComment') ?? { status: 201, body: render.comment(addComment(state, { issue: issue.number, body: written, author: viewer }, now)) };
+  return (
+    tooLong(written, 'IssueComment') ?? {
+      status: 201,
+      body: render.comment(addComment(state, { issue: issue.number, body: written, author: viewer }, now)),
+    }
+  );
 }
 
 function updateComment(comment: StoredComment, { state, body, render, viewer, now }: Call): Answer {
@@ -106,8 +208,14 @@ function updateComment(comment: StoredComment, { state, body, render, viewer, no
 
 function createLabel({ state, body, render }: Call): Answer {
   const name = text(body['name']);
-  if (state.labels.some((label) => sameName(label.name, name))) return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
-  const label = { id: newId(state), name, color: text(body['color']) || 'ededed', description: text(body['description']) };
+  if (state.labels.some((label) => sameName(label.name, name)))
+    return invalid({ resource: 'Label', code: 'already_exists', field: 'name' });
+  const label = {
+    id: newId(state),
+    name,
+    color: text(body['color']) || 'ededed',
+    description: text(body['description']),
+  };
   state.labels.push(label);
   return { status: 201, body: render.label(label) };
 }
@@ -118,7 +226,8 @@ function labelsOf(issue: StoredIssue, { state, render }: Call): Answer {
 
 function addLabels(issue: StoredIssue, call: Call): Answer {
   const { state, viewer, now } = call;
-  for (const label of labelNames(call.body['labels'])) labelIssue(state, issue.number, { label, by: viewer.login, now });
+  for (const label of labelNames(call.body['labels']))
+    labelIssue(state, issue.number, { label, by: viewer.login, now });
   return labelsOf(issue, call);
 }
 
@@ -129,17 +238,28 @@ function removeLabel(issue: StoredIssue, call: Call): Answer {
 }
 
 function labelNames(labels: unknown): readonly string[] {
-  return Array.isArray(labels) ? labels.map((label: unknown) => text(typeof label === 'object' && label !== null && 'name' in label ? label.name : label)) : [];
+  return Array.isArray(labels)
+    ? labels.map((label: unknown) =>
+        text(typeof label === 'object' && label !== null && 'name' in label ? label.name : label),
+      )
+    : [];
 }
 
 function listReferences(call: Call, references: readonly IssueReference[]): Answer {
   const { state, render } = call;
   if (!state.settings.dependenciesKnown) return notFound;
-  return page(call, references.map((reference) => resolve(state, reference)), ({ issue, repository }) => render.issue(issue, repository));
+  return page(
+    call,
+    references.map((reference) => resolve(state, reference)),
+    ({ issue, repository }) => render.issue(issue, repository),
+  );
 }
 
 /** Of another repository's issue no more is known than the reference says. */
-function resolve({ issues, repository }: GitHubState, reference: IssueReference): { readonly issue: StoredIssue; readonly repository: string } {
+function resolve(
+  { issues, repository }: GitHubState,
+  reference: IssueReference,
+): { readonly issue: StoredIssue; readonly repository: string } {
   if ('repository' in reference) return { issue: strangeIssue(reference), repository: reference.repository };
   const issue = issues.find(({ number }) => number === reference.number);
   if (issue === undefined) throw new Error(`The stand-in has no issue ${String(reference.number)}.`);
@@ -147,13 +267,19 @@ function resolve({ issues, repository }: GitHubState, reference: IssueReference)
 }
 
 function listReactions(call: Call, on: StoredReaction['on']): Answer {
-  return page(call, call.state.reactions.filter((reaction) => sameTarget(reaction.on, on)), call.render.reaction);
+  return page(
+    call,
+    call.state.reactions.filter((reaction) => sameTarget(reaction.on, on)),
+    call.render.reaction,
+  );
 }
 
 /** A person's second reaction of the same kind is the first one again: 200 instead of 201. */
 function react({ state, body, render, viewer, now }: Call, on: StoredReaction['on']): Answer {
   const content = text(body['content']);
-  const known = state.reactions.find((reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login);
+  const known = state.reactions.find(
+    (reaction) => sameTarget(reaction.on, on) && reaction.content === content && reaction.author.login === viewer.login,
+  );
   if (known !== undefined) return { status: 200, body: render.reaction(known) };
   const reaction: StoredReaction = { id: newId(state), on, author: viewer, content, createdAt: now };
   state.reactions.push(reaction);

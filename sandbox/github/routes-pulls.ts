@@ -4,7 +4,12 @@ import { newId, newIssue, type StoredIssue, type StoredPull } from './state.ts';
 export const pullRoutes: readonly Route[] = [
   { method: 'GET', path: '/pulls', needs: ['pull_requests=read'], answer: listPulls },
   { method: 'POST', path: '/pulls', needs: ['pull_requests=write'], answer: createPull },
-  { method: 'GET', path: '/pulls/:number', needs: ['pull_requests=read'], answer: withPull(({ pull }, { render }) => ({ status: 200, body: render.pull(pull) })) },
+  {
+    method: 'GET',
+    path: '/pulls/:number',
+    needs: ['pull_requests=read'],
+    answer: withPull(({ pull }, { render }) => ({ status: 200, body: render.pull(pull) })),
+  },
   { method: 'PATCH', path: '/pulls/:number', needs: ['pull_requests=write'], answer: withPull(updatePull) },
 ];
 
@@ -28,10 +33,16 @@ async function listPulls(call: Call): Promise<Answer> {
   const wanted = query.get('state') ?? 'open';
   const found = state.pulls
     .filter((pull) => wanted === 'all' || stateOf(call, pull) === wanted)
-    .filter((pull) => !query.get('head')?.includes(':') || query.get('head') === `${pull.fork ?? state.repository.owner}:${pull.head}`)
+    .filter(
+      (pull) =>
+        !query.get('head')?.includes(':') ||
+        query.get('head') === `${pull.fork ?? state.repository.owner}:${pull.head}`,
+    )
     .filter((pull) => !query.has('base') || query.get('base') === pull.base)
     .sort((left, right) => left.number - right.number);
-  const ascending = query.get('direction') === 'asc' || (query.has('sort') && query.get('sort') !== 'created' && !query.has('direction'));
+  const ascending =
+    query.get('direction') === 'asc' ||
+    (query.has('sort') && query.get('sort') !== 'created' && !query.has('direction'));
   return page(call, ascending ? found : found.reverse(), render.pullInList);
 }
 
@@ -44,20 +55,45 @@ async function createPull(call: Call): Promise<Answer> {
   const branches = await call.branches();
   const [head, base] = [text(body['head']).replace(`${state.repository.owner}:`, ''), text(body['base'])];
   const [headSha, baseSha] = [branches[head], branches[base]];
-  const missing = [{ field: 'head', sha: headSha }, { field: 'base', sha: baseSha }].filter(({ sha }) => sha === undefined);
-  if (headSha === undefined || baseSha === undefined) return invalid(...missing.map(({ field }) => ({ resource: 'PullRequest', field, code: 'invalid' })));
+  const missing = [
+    { field: 'head', sha: headSha },
+    { field: 'base', sha: baseSha },
+  ].filter(({ sha }) => sha === undefined);
+  if (headSha === undefined || baseSha === undefined)
+    return invalid(...missing.map(({ field }) => ({ resource: 'PullRequest', field, code: 'invalid' })));
   const fullHead = `${state.repository.owner}:${head}`;
-  if (state.pulls.some((pull) => pull.head === head && pull.base === base && pull.fork === null && stateOf(call, pull) === 'open')) {
-    return invalid({ resource: 'PullRequest', code: 'custom', message: `A pull request already exists for ${fullHead}.` });
+  if (
+    state.pulls.some(
+      (pull) => pull.head === head && pull.base === base && pull.fork === null && stateOf(call, pull) === 'open',
+    )
+  ) {
+    return invalid({
+      resource: 'PullRequest',
+      code: 'custom',
+      message: `A pull request already exists for ${fullHead}.`,
+    });
   }
-  if (headSha === baseSha) return invalid({ resource: 'PullRequest', code: 'custom', message: `No commits between ${base} and ${head}` });
+  if (headSha === baseSha)
+    return invalid({ resource: 'PullRequest', code: 'custom', message: `No commits between ${base} and ${head}` });
   if (text(body['title']).trim() === '') return invalid({ resource: 'Issue', code: 'missing_field', field: 'title' });
-  if (body['draft'] === true && !state.settings.draftsSupported) return refusal(422, 'Draft pull requests are not supported in this repository.');
+  if (body['draft'] === true && !state.settings.draftsSupported)
+    return refusal(422, 'Draft pull requests are not supported in this repository.');
   const refused = tooLong(body['body'], 'Issue');
   if (refused !== null) return refused;
 
   const { number } = newIssue(state, { title: text(body['title']), body: text(body['body']), author: viewer }, now);
-  const pull: StoredPull = { id: newId(state), number, head, fork: null, maintainerCanModify: body['maintainer_can_modify'] === true, base, draft: body['draft'] === true, headSha, baseSha, mergedAt: null };
+  const pull: StoredPull = {
+    id: newId(state),
+    number,
+    head,
+    fork: null,
+    maintainerCanModify: body['maintainer_can_modify'] === true,
+    base,
+    draft: body['draft'] === true,
+    headSha,
+    baseSha,
+    mergedAt: null,
+  };
   state.pulls.push(pull);
   return { status: 201, body: render.pull(pull) };
 }

@@ -3,7 +3,12 @@ import type { StoredCache } from './state.ts';
 
 /** The repository itself, its collaborators and its Actions caches. */
 export const repositoryRoutes: readonly Route[] = [
-  { method: 'GET', path: '', needs: ['metadata=read'], answer: ({ render }) => ({ status: 200, body: render.repository() }) },
+  {
+    method: 'GET',
+    path: '',
+    needs: ['metadata=read'],
+    answer: ({ render }) => ({ status: 200, body: render.repository() }),
+  },
   { method: 'GET', path: '/collaborators/:login/permission', needs: ['metadata=read'], answer: permission },
   { method: 'GET', path: '/actions/caches', needs: ['actions=read'], answer: listCaches },
   { method: 'DELETE', path: '/actions/caches', needs: ['actions=write'], answer: deleteCaches },
@@ -15,13 +20,21 @@ function permission({ state, parameters, render }: Call): Answer {
   const login = parameters['login'] ?? '';
   if (login.endsWith('-deleted')) return notFound;
   const { permission: level, roleName } = state.collaborators.get(login) ?? { permission: 'read', roleName: 'read' };
-  return { status: 200, body: { permission: level, role_name: roleName, user: { ...render.person({ login, type: 'User' }), role_name: roleName } } };
+  return {
+    status: 200,
+    body: {
+      permission: level,
+      role_name: roleName,
+      user: { ...render.person({ login, type: 'User' }), role_name: roleName },
+    },
+  };
 }
 
 function listCaches(call: Call): Answer {
   const found = matching(call, (cache, key) => cache.key.startsWith(key));
   // Nobody's restore is counted here, so that the default, the last access, is the creation as well.
-  const measure = (cache: StoredCache) => (call.query.get('sort') === 'size_in_bytes' ? cache.sizeInBytes : cache.createdAt);
+  const measure = (cache: StoredCache) =>
+    call.query.get('sort') === 'size_in_bytes' ? cache.sizeInBytes : cache.createdAt;
   const ascending = found.toSorted((left, right) => measure(left) - measure(right) || left.id - right.id);
   const answer = page(call, call.query.get('direction') === 'asc' ? ascending : ascending.reverse(), call.render.cache);
   return { ...answer, body: { total_count: found.length, actions_caches: answer.body } };
@@ -41,7 +54,10 @@ function deleteCache({ caches, parameters }: Call): Answer {
   return { status: 204 };
 }
 
-function matching({ caches, query }: Call, keyFits: (cache: StoredCache, key: string) => boolean): readonly StoredCache[] {
+function matching(
+  { caches, query }: Call,
+  keyFits: (cache: StoredCache, key: string) => boolean,
+): readonly StoredCache[] {
   const ref = query.get('ref');
   return caches.list().filter((cache) => keyFits(cache, query.get('key') ?? '') && (ref === null || cache.ref === ref));
 }

@@ -53,7 +53,10 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
 
   const server = createServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch((error: unknown) => {
-      violations.push({ where: `${incoming.method ?? ''} ${incoming.url ?? ''}`, problem: `broke the stand-in: ${String(error)}` });
+      violations.push({
+        where: `${incoming.method ?? ''} ${incoming.url ?? ''}`,
+        problem: `broke the stand-in: ${String(error)}`,
+      });
       outgoing.destroy();
     });
   });
@@ -78,25 +81,39 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     const { pathname, searchParams: query } = new URL(incoming.url ?? '/', url);
     const path = belowBase(pathname);
     const sent = await readBody(incoming);
-    const token = options.tokens[/^(?:token|bearer) (.+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? ''] ?? null;
+    const token =
+      options.tokens[/^(?:token|bearer) (.+)$/i.exec(incoming.headers.authorization ?? '')?.[1] ?? ''] ?? null;
     requests.push({ method, path, query: query.toString(), body: sent, login: token?.login ?? null });
-    violations.push(...(path === '/graphql' ? await graphqlViolations(text(Object(sent)['query'])) : validator.request(method, path, { query, body: sent })));
+    violations.push(
+      ...(path === '/graphql'
+        ? await graphqlViolations(text(Object(sent)['query']))
+        : validator.request(method, path, { query, body: sent })),
+    );
 
     const fault = faults.take(method, path);
     if (fault !== null && suffersBefore(fault, outgoing)) return;
-    const answer = token === null ? refusal(401, 'Bad credentials') : await operate({ method, path, query, sent, token });
+    const answer =
+      token === null ? refusal(401, 'Bad credentials') : await operate({ method, path, query, sent, token });
     if (path !== '/graphql') violations.push(...validator.response(method, path, answer));
     for (const [name, value] of rateHeaders(path === '/graphql' ? 'graphql' : 'core')) outgoing.setHeader(name, value);
-    if (answer.more !== undefined) outgoing.setHeader('link', linkHeader(new URL(incoming.url ?? '/', url), answer.more));
+    if (answer.more !== undefined)
+      outgoing.setHeader('link', linkHeader(new URL(incoming.url ?? '/', url), answer.more));
     if (fault?.kind === 'cut') cut(outgoing, answer);
     else send(outgoing, fault?.kind === 'lost' ? refusal(502, 'Server Error') : answer);
   }
 
-  async function operate(request: { readonly method: string; readonly path: string; readonly query: URLSearchParams; readonly sent: unknown; readonly token: TokenIdentity }): Promise<Answer> {
+  async function operate(request: {
+    readonly method: string;
+    readonly path: string;
+    readonly query: URLSearchParams;
+    readonly sent: unknown;
+    readonly token: TokenIdentity;
+  }): Promise<Answer> {
     const { method, path, query, sent, token } = request;
     if (path === '/rate_limit') return { status: 200, body: render.rate() };
     const isGraphql = method === 'POST' && path === '/graphql';
-    if (!isWithinRate(isGraphql ? state.graphqlRate : state.rate)) return isGraphql ? graphqlExhausted : refusal(403, 'API rate limit exceeded for installation ID 1.');
+    if (!isWithinRate(isGraphql ? state.graphqlRate : state.rate))
+      return isGraphql ? graphqlExhausted : refusal(403, 'API rate limit exceeded for installation ID 1.');
 
     const call: Omit<Call, 'parameters'> = {
       state,
@@ -112,16 +129,20 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     };
     if (isGraphql) return answerGraphql({ ...call, parameters: {} });
     const repository = `/repos/${options.repository.owner}/${options.repository.name}`;
-    if (!`${path}/`.toLowerCase().startsWith(`${repository}/`.toLowerCase())) return answerElsewhere({ ...call, method });
+    if (!`${path}/`.toLowerCase().startsWith(`${repository}/`.toLowerCase()))
+      return answerElsewhere({ ...call, method });
     const found = findRoute(method, path, repository);
     // GitHub hides what a token may not see at all.
     if (found === null || token.permissions.metadata === undefined) return notFound;
-    return mayDo(token, found.route) ? found.route.answer({ ...call, parameters: found.parameters }) : refusal(403, `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
+    return mayDo(token, found.route)
+      ? found.route.answer({ ...call, parameters: found.parameters })
+      : refusal(403, `Resource not accessible by ${token.kind === 'app' ? 'integration' : 'personal access token'}`);
   }
 
   /** Uses up one request of what is left. */
   function isWithinRate(rate: Rate): boolean {
-    if (options.now() >= rate.resetAt) Object.assign(rate, { remaining: rate.limit, resetAt: options.now() + 3_600_000 });
+    if (options.now() >= rate.resetAt)
+      Object.assign(rate, { remaining: rate.limit, resetAt: options.now() + 3_600_000 });
     if (rate.remaining === 0) return false;
     rate.remaining -= 1;
     return true;
@@ -130,14 +151,19 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
   function rateHeaders(resource: 'core' | 'graphql'): readonly (readonly [string, string])[] {
     const { limit, remaining, resetAt } = resource === 'core' ? state.rate : state.graphqlRate;
     const values = { limit, remaining, used: limit - remaining, reset: Math.floor(resetAt / 1000) };
-    return [...Object.entries(values).map(([name, value]) => [`x-ratelimit-${name}`, String(value)] as const), ['x-ratelimit-resource', resource]];
+    return [
+      ...Object.entries(values).map(([name, value]) => [`x-ratelimit-${name}`, String(value)] as const),
+      ['x-ratelimit-resource', resource],
+    ];
   }
 
   /** What is not below the base path stays as it is, and is no operation. */
   function belowBase(pathname: string): string {
     if (basePath === '') return pathname;
     if (pathname === '/api/graphql') return '/graphql';
-    return pathname.startsWith(`${basePath}/`) && pathname !== `${basePath}/graphql` ? pathname.slice(basePath.length) : `/outside${pathname}`;
+    return pathname.startsWith(`${basePath}/`) && pathname !== `${basePath}/graphql`
+      ? pathname.slice(basePath.length)
+      : `/outside${pathname}`;
   }
 }
 
@@ -146,11 +172,21 @@ const routes = [...repositoryRoutes, ...issueRoutes, ...pullRoutes].map((route) 
   pattern: new RegExp(`^${route.path.replace(/:(number|id)/g, '(?<$1>\\d+)').replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`),
 }));
 
-function findRoute(method: string, path: string, repository: string): { readonly route: Route; readonly parameters: Record<string, string> } | null {
+function findRoute(
+  method: string,
+  path: string,
+  repository: string,
+): { readonly route: Route; readonly parameters: Record<string, string> } | null {
   if (!path.toLowerCase().startsWith(repository.toLowerCase())) return null;
   for (const { route, pattern } of routes) {
     const match = route.method === method ? pattern.exec(path.slice(repository.length)) : null;
-    if (match !== null) return { route, parameters: Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)])) };
+    if (match !== null)
+      return {
+        route,
+        parameters: Object.fromEntries(
+          Object.entries(match.groups ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]),
+        ),
+      };
   }
   return null;
 }
@@ -170,7 +206,10 @@ function suffersBefore(fault: FaultEffect, outgoing: ServerResponse): boolean {
   return fault.kind === 'answer' || fault.kind === 'drop' || fault.kind === 'hang';
 }
 
-function send(outgoing: ServerResponse, answer: { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }): void {
+function send(
+  outgoing: ServerResponse,
+  answer: { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> },
+): void {
   outgoing.statusCode = answer.status;
   // An injected text is sent as it is: a proxy's error page, or JSON that stops halfway.
   const isText = typeof answer.body === 'string';
@@ -181,7 +220,10 @@ function send(outgoing: ServerResponse, answer: { readonly status: number; reado
 
 function cut(outgoing: ServerResponse, answer: Answer): void {
   const body = JSON.stringify(answer.body ?? {});
-  outgoing.writeHead(answer.status, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) });
+  outgoing.writeHead(answer.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  });
   outgoing.write(body.slice(0, body.length / 2), () => outgoing.destroy());
 }
 

@@ -38,7 +38,8 @@ export interface Rate {
   resetAt: number;
 }
 
-export type Gone = { readonly kind: 'deleted' } | { readonly kind: 'transferred'; readonly to: string; readonly number: number };
+export type Gone =
+  { readonly kind: 'deleted' } | { readonly kind: 'transferred'; readonly to: string; readonly number: number };
 
 export interface StoredLabel {
   readonly id: number;
@@ -60,7 +61,9 @@ export interface StoredEdit {
 }
 
 /** An issue of this repository, or with `repository` (`owner/name`) of another one, which has no more than a state. */
-export type IssueReference = { readonly number: number } | { readonly number: number; readonly repository: string; readonly state: 'open' | 'closed' };
+export type IssueReference =
+  | { readonly number: number }
+  | { readonly number: number; readonly repository: string; readonly state: 'open' | 'closed' };
 
 export interface StoredIssue {
   readonly id: number;
@@ -132,10 +135,7 @@ export interface CacheShelf {
 }
 
 export function shelfOf(caches: StoredCache[]): CacheShelf {
-  return {
-    list: () => caches,
-    remove: (cache) => void caches.splice(caches.indexOf(cache), 1),
-  };
+  return { list: () => caches, remove: (cache) => void caches.splice(caches.indexOf(cache), 1) };
 }
 
 export function createState(repository: GitHubState['repository'], now: number): GitHubState {
@@ -164,31 +164,75 @@ export function createState(repository: GitHubState['repository'], now: number):
  */
 export function addIssue(
   state: GitHubState,
-  issue: { readonly title: string; readonly body: string; readonly labels: readonly string[]; readonly author: string; readonly labelledBy?: string },
+  issue: {
+    readonly title: string;
+    readonly body: string;
+    readonly labels: readonly string[];
+    readonly author: string;
+    readonly labelledBy?: string;
+  },
   now: number,
 ): StoredIssue {
   const labels = issue.labels.map((label) => ensureLabel(state, label).name);
   const added = newIssue(state, { title: issue.title, body: issue.body, author: personOf(state, issue.author) }, now);
-  const by = personOf(state, issue.labelledBy ?? (mayWrite(state, issue.author) ? issue.author : state.repository.owner));
+  const by = personOf(
+    state,
+    issue.labelledBy ?? (mayWrite(state, issue.author) ? issue.author : state.repository.owner),
+  );
   added.labels.push(...labels);
   added.events.push(...labels.map((label) => ({ kind: 'labeled', label, by, at: now }) as const));
   return added;
 }
 
 /** An open issue, or the part of a pull request that is one. */
-export function newIssue(state: GitHubState, { title, body, author }: Pick<StoredIssue, 'title' | 'body' | 'author'>, now: number): StoredIssue {
-  const added: StoredIssue = { ...blankIssue(), id: newId(state), number: nextNumber(state), author, createdAt: now, updatedAt: now, title, body };
+export function newIssue(
+  state: GitHubState,
+  { title, body, author }: Pick<StoredIssue, 'title' | 'body' | 'author'>,
+  now: number,
+): StoredIssue {
+  const added: StoredIssue = {
+    ...blankIssue(),
+    id: newId(state),
+    number: nextNumber(state),
+    author,
+    createdAt: now,
+    updatedAt: now,
+    title,
+    body,
+  };
   state.issues.push(added);
   return added;
 }
 
 /** An issue of another repository, of which the stand-in knows next to nothing. */
-export function strangeIssue({ number, state }: { readonly number: number; readonly state: 'open' | 'closed' }): StoredIssue {
+export function strangeIssue({
+  number,
+  state,
+}: {
+  readonly number: number;
+  readonly state: 'open' | 'closed';
+}): StoredIssue {
   return { ...blankIssue(), number, state, closedAt: state === 'closed' ? 0 : null };
 }
 
 function blankIssue(): StoredIssue {
-  return { id: 0, number: 0, author: { login: 'somebody', type: 'User' }, createdAt: 0, title: 'An issue', body: '', labels: [], state: 'open', locked: false, updatedAt: 0, closedAt: null, events: [], edits: [], blockedBy: [], subIssues: [] };
+  return {
+    id: 0,
+    number: 0,
+    author: { login: 'somebody', type: 'User' },
+    createdAt: 0,
+    title: 'An issue',
+    body: '',
+    labels: [],
+    state: 'open',
+    locked: false,
+    updatedAt: 0,
+    closedAt: null,
+    events: [],
+    edits: [],
+    blockedBy: [],
+    subIssues: [],
+  };
 }
 
 function mayWrite(state: GitHubState, login: string): boolean {
@@ -196,22 +240,45 @@ function mayWrite(state: GitHubState, login: string): boolean {
 }
 
 /** Writes a comment as `author` would. */
-export function addComment(state: GitHubState, comment: { readonly issue: number; readonly body: string; readonly author: Person }, now: number): StoredComment {
+export function addComment(
+  state: GitHubState,
+  comment: { readonly issue: number; readonly body: string; readonly author: Person },
+  now: number,
+): StoredComment {
   const { issue, body, author } = comment;
-  const added: StoredComment = { id: newId(state), issue, author, createdAt: now, body, updatedAt: now, edited: null, minimized: false };
+  const added: StoredComment = {
+    id: newId(state),
+    issue,
+    author,
+    createdAt: now,
+    body,
+    updatedAt: now,
+    edited: null,
+    minimized: false,
+  };
   state.comments.push(added);
   return added;
 }
 
 /** Ends an open pull request as the owner would; moving the base branch is the git remote's matter. A merge closes the issues that the body says it closes. */
-export function closePull(state: GitHubState, number: number, how: { readonly kind: 'merged' | 'closed'; readonly at: number }): void {
+export function closePull(
+  state: GitHubState,
+  number: number,
+  how: { readonly kind: 'merged' | 'closed'; readonly at: number },
+): void {
   const pull = state.pulls.find((candidate) => candidate.number === number);
   const issue = state.issues.find((candidate) => candidate.number === number);
   if (pull === undefined || issue === undefined) throw new Error(`The stand-in has no pull request ${String(number)}.`);
   pull.mergedAt = how.kind === 'merged' ? how.at : null;
   const isMerged = how.kind === 'merged' && pull.base === state.repository.defaultBranch;
-  const closed = isMerged ? [...issue.body.matchAll(/\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? #(\d+)/gi)].map((match) => Number(match[1])) : [];
-  for (const ended of state.issues.filter((candidate) => candidate.state === 'open' && [number, ...closed].includes(candidate.number))) {
+  const closed = isMerged
+    ? [...issue.body.matchAll(/\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? #(\d+)/gi)].map((match) =>
+        Number(match[1]),
+      )
+    : [];
+  for (const ended of state.issues.filter(
+    (candidate) => candidate.state === 'open' && [number, ...closed].includes(candidate.number),
+  )) {
     ended.events.push({ kind: 'closed', by: personOf(state, state.repository.owner), at: how.at });
     Object.assign(ended, { state: 'closed', closedAt: how.at, updatedAt: how.at });
   }

@@ -11,20 +11,30 @@ export interface Violation {
 /** Judges both sides of a conversation by GitHub's OpenAPI description (`github.json`, made by scripts/extract-openapi.ts). */
 export interface Validator {
   /** `path` without the query; `body` is the parsed JSON, undefined when there is none. */
-  request(method: string, path: string, sent: { readonly query: URLSearchParams; readonly body: unknown }): readonly Violation[];
-  response(method: string, path: string, answer: { readonly status: number; readonly body?: unknown }): readonly Violation[];
+  request(
+    method: string,
+    path: string,
+    sent: { readonly query: URLSearchParams; readonly body: unknown },
+  ): readonly Violation[];
+  response(
+    method: string,
+    path: string,
+    answer: { readonly status: number; readonly body?: unknown },
+  ): readonly Violation[];
 }
 
 export function createValidator(): Validator {
   const description = JSON.parse(readFileSync(new URL('./github.json', import.meta.url), 'utf8')) as Description;
   const check = createCheck(description);
   const routes = Object.entries(description.operations).map(([route, operation]) => createRoute(route, operation));
-  const routeOf = (method: string, path: string) => routes.find((route) => route.method === method && route.pattern.test(path));
+  const routeOf = (method: string, path: string) =>
+    routes.find((route) => route.method === method && route.pattern.test(path));
 
   return {
     request(method, path, { query, body }) {
       const route = routeOf(method, path);
-      if (route === undefined) return [{ where: `request ${method} ${path}`, problem: 'is no operation of the description' }];
+      if (route === undefined)
+        return [{ where: `request ${method} ${path}`, problem: 'is no operation of the description' }];
       const { operation } = route;
       return [
         ...check.text(`${route.name} path`, operation.path, route.pattern.exec(path)?.groups ?? {}),
@@ -34,7 +44,9 @@ export function createValidator(): Validator {
 
       function requestBody({ body: expected }: Operation, sent: unknown): readonly string[] {
         if (sent === undefined) return expected?.required === true ? ['has no body'] : [];
-        return expected === null ? ['has a body, and must not'] : check.json(`${method} ${route?.name ?? ''} body`, expected.schema, sent);
+        return expected === null
+          ? ['has a body, and must not']
+          : check.json(`${method} ${route?.name ?? ''} body`, expected.schema, sent);
       }
     },
     response(method, path, { status, body }) {
@@ -91,7 +103,14 @@ function createRoute(name: string, operation: Operation): Route {
 /** Compiles each schema once, at its first use. Parameters are text, so their types are read from it; bodies are taken literally. */
 function createCheck({ $defs }: Description) {
   const create = (coerceTypes: boolean) => {
-    const ajv = new Ajv({ coerceTypes, allErrors: true, strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true });
+    const ajv = new Ajv({
+      coerceTypes,
+      allErrors: true,
+      strict: true,
+      strictTypes: false,
+      strictRequired: false,
+      allowUnionTypes: true,
+    });
     addFormats.default(ajv);
     ajv.addSchema({ $id: 'github', $defs }, 'github');
     const compiled = new Map<string, ValidateFunction>();
@@ -99,7 +118,9 @@ function createCheck({ $defs }: Description) {
       const validate = compiled.get(name) ?? ajv.compile(absolute(schema));
       compiled.set(name, validate);
       if (validate(value)) return [];
-      return (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message ?? 'is invalid'} ${JSON.stringify(error.params)}`.trim());
+      return (validate.errors ?? []).map((error) =>
+        `${error.instancePath} ${error.message ?? 'is invalid'} ${JSON.stringify(error.params)}`.trim(),
+      );
     };
   };
   return { text: create(true), json: create(false) };

@@ -48,7 +48,11 @@ export async function runBounded(bounded: BoundedProcess): Promise<ProcessEnd> {
       resolve(code === null ? { kind: 'signalled', signal: signal ?? 'unknown' } : { kind: 'exited', code });
     });
   });
-  const closed = new Promise<void>((resolve) => child.once('close', () => { resolve(); }));
+  const closed = new Promise<void>((resolve) =>
+    child.once('close', () => {
+      resolve();
+    }),
+  );
   child.stdout.on('data', bounded.onStdout);
   child.stderr.on('data', bounded.onStderr);
   // A child that ends without reading its input (EPIPE) is judged by its end, not by this.
@@ -68,11 +72,21 @@ export async function runBounded(bounded: BoundedProcess): Promise<ProcessEnd> {
   }
 }
 
-function stopOf({ timeoutMs, signal }: BoundedProcess): { readonly reached: Promise<ProcessEnd>; readonly forget: () => void } {
+function stopOf({ timeoutMs, signal }: BoundedProcess): {
+  readonly reached: Promise<ProcessEnd>;
+  readonly forget: () => void;
+} {
   let forget = (): void => undefined;
   const reached = new Promise<ProcessEnd>((resolve) => {
-    const cancel = (): void => { resolve({ kind: 'cancelled' }); };
-    const timer = setTimeout(() => { resolve({ kind: 'timeout' }); }, Math.min(timeoutMs, LONGEST_TIMER_MS));
+    const cancel = (): void => {
+      resolve({ kind: 'cancelled' });
+    };
+    const timer = setTimeout(
+      () => {
+        resolve({ kind: 'timeout' });
+      },
+      Math.min(timeoutMs, LONGEST_TIMER_MS),
+    );
     signal.addEventListener('abort', cancel, { once: true });
     forget = () => {
       clearTimeout(timer);

@@ -18,7 +18,9 @@ const NOT_UNASKED = ['ScheduleWakeup', 'CronCreate', 'WebFetch', 'WebSearch'] as
 
 /** Command line of Claude Code without a person beside it; the prompt goes to stdin, since one argument holds at most 128 KiB. */
 export function claudeArguments({ model, allowedTools, extraArgs, resume, budgetUsd }: ClaudeRequest): string[] {
-  const disallowed = NOT_UNASKED.filter((tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)));
+  const disallowed = NOT_UNASKED.filter(
+    (tool) => !allowedTools.some((rule) => rule === tool || rule.startsWith(`${tool}(`)),
+  );
   return [
     '-p',
     ...['--output-format', 'stream-json', '--verbose'],
@@ -37,7 +39,10 @@ export function claudeArguments({ model, allowedTools, extraArgs, resume, budget
 }
 
 /** The agent's environment: `given` may change how patient the CLI is, but not where it keeps its files or that it ends when it is done. */
-export function claudeEnvironment(given: Readonly<Record<string, string>>, configFolder: string): Record<string, string> {
+export function claudeEnvironment(
+  given: Readonly<Record<string, string>>,
+  configFolder: string,
+): Record<string, string> {
   return {
     CLAUDE_CODE_MAX_RETRIES: '3',
     API_TIMEOUT_MS: '120000',

@@ -54,9 +54,14 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
 }
 
 /** Says what is not kept of it. */
-async function keepSession({ configFolder, workFolder, redact, log }: ClaudeOptions, id: string, folder: string): Promise<boolean> {
+async function keepSession(
+  { configFolder, workFolder, redact, log }: ClaudeOptions,
+  id: string,
+  folder: string,
+): Promise<boolean> {
   const exported = await exportSession({ configFolder, workFolder }, { id, folder, redact });
-  if (exported.kind === 'left-behind') log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
+  if (exported.kind === 'left-behind')
+    log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
   else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');
   return exported.kind === 'exported';
 }
@@ -68,7 +73,9 @@ export function endMarked(mark: string): Promise<void> {
 
 async function programOf({ command, configFolder, environment, mark }: ClaudeOptions): Promise<Program> {
   await mkdir(configFolder, { recursive: true });
-  return command.kind === 'path' ? programAt(command.path) : installClaude({ version: command.version, folder: command.folder, environment, mark });
+  return command.kind === 'path'
+    ? programAt(command.path)
+    : installClaude({ version: command.version, folder: command.folder, environment, mark });
 }
 
 async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
@@ -104,7 +111,13 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   // A refused option or an unusable setting is told on stderr alone.
   if (silent) reader.push(stderr.bytes());
   const analysis = reader.end();
-  return { analysis, end: agentEnd(end, call), outputChars: reader.finalChars(), fencedBlock: reader.endsInFencedBlock(), durationMs: options.now() - startedAt };
+  return {
+    analysis,
+    end: agentEnd(end, call),
+    outputChars: reader.finalChars(),
+    fencedBlock: reader.endsInFencedBlock(),
+    durationMs: options.now() - startedAt,
+  };
 }
 
 function agentEnd(end: ProcessEnd, call: AgentCall): AgentEnd {

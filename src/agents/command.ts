@@ -31,10 +31,14 @@ export function createVerifier(options: VerifierOptions): Verifier {
       const elapsed = (): number => options.now() - startedAt;
       if (options.commands.length === 0) return { kind: 'not-run' };
       for (const command of options.commands) {
-        const { end, tail } = await runCommand(command, options, { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal });
+        const { end, tail } = await runCommand(command, options, {
+          timeoutMs: Math.max(0, timeoutMs - elapsed()),
+          signal,
+        });
         // Neither passed nor failed: nothing is known of what was cut short by the job's end.
         if (end.kind === 'cancelled') return { kind: 'not-run' };
-        if (end.kind !== 'exited' || end.code !== 0) return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
+        if (end.kind !== 'exited' || end.code !== 0)
+          return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
         options.log.info(`verify passed: ${oneLine(command, 200)}`);
       }
       return { kind: 'passed', durationMs: elapsed() };
@@ -59,13 +63,27 @@ async function runCommand(
     onStdout: output.push,
     onStderr: output.push,
   }).catch((cause: unknown) => {
-    throw new UserError('infrastructure', `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`, { cause });
+    throw new UserError(
+      'infrastructure',
+      `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
+      { cause },
+    );
   });
   return { end, tail: stripVTControlCharacters(output.text()) };
 }
 
-function failure(command: string, end: ProcessEnd, { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log }): Verification {
+function failure(
+  command: string,
+  end: ProcessEnd,
+  { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
+): Verification {
   log.info(`verify failed: ${oneLine(command, 200)} ${describeEnd(end)}`);
   for (const line of tail.split('\n').slice(-20)) log.info(`  ${oneLine(line, 300)}`);
-  return { kind: 'failed', command, code: end.kind === 'exited' ? end.code : null, tail: end.kind === 'timeout' ? `${tail}\n(took too long)`.trim() : tail, durationMs };
+  return {
+    kind: 'failed',
+    command,
+    code: end.kind === 'exited' ? end.code : null,
+    tail: end.kind === 'timeout' ? `${tail}\n(took too long)`.trim() : tail,
+    durationMs,
+  };
 }

@@ -4,7 +4,11 @@ import { stripVTControlCharacters } from 'node:util';
 export function oneLine(text: string, limit: number): string {
   // Cut before it is cleaned: an event may hold megabytes.
   const start = text.slice(0, limit * 4);
-  const characters = [...stripVTControlCharacters(start).replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()];
+  const characters = [
+    ...stripVTControlCharacters(start)
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+      .trim(),
+  ];
   const whole = characters.length <= limit && start.length === text.length;
   return whole ? characters.join('') : `${characters.slice(0, limit - 1).join('')}…`;
 }

@@ -49,8 +49,12 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
 
 /** The members of a tree: marked, of the group, seen before, or descended from such a one. */
 export function membersOf(tree: Tree, processes: readonly ProcessEntry[], known: ReadonlySet<string>): ProcessEntry[] {
-  const inside = new Set(processes.filter((entry) => entry.marked || entry.group === tree.group || known.has(identityOf(entry))).map((entry) => entry.pid));
-  for (let before = -1; before < inside.size; ) {
+  const inside = new Set(
+    processes
+      .filter((entry) => entry.marked || entry.group === tree.group || known.has(identityOf(entry)))
+      .map((entry) => entry.pid),
+  );
+  for (let before = -1; before < inside.size;) {
     before = inside.size;
     for (const entry of processes) if (inside.has(entry.parent)) inside.add(entry.pid);
   }
@@ -59,7 +63,9 @@ export function membersOf(tree: Tree, processes: readonly ProcessEntry[], known:
 
 function survivors(tree: Tree, known: Set<string>): number[] {
   if (process.platform !== 'linux') return tree.group !== null && send(-tree.group, 0) ? [tree.group] : [];
-  const members = membersOf(tree, readProcesses(tree.mark), known).filter((entry) => entry.pid !== process.pid && entry.pid !== 1);
+  const members = membersOf(tree, readProcesses(tree.mark), known).filter(
+    (entry) => entry.pid !== process.pid && entry.pid !== 1,
+  );
   // A child without the mark is found through its parent; it is remembered for the time after its parent has died.
   for (const entry of members) known.add(identityOf(entry));
   return members.map((entry) => entry.pid);
@@ -85,7 +91,14 @@ export function parseStat(text: string): Omit<ProcessEntry, 'marked'> | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, parent, group] = fields;
   const startedAt = fields[19];
-  if (state === undefined || parent === undefined || group === undefined || startedAt === undefined || /^[ZX]$/.test(state)) return null;
+  if (
+    state === undefined ||
+    parent === undefined ||
+    group === undefined ||
+    startedAt === undefined ||
+    /^[ZX]$/.test(state)
+  )
+    return null;
   return { pid: Number.parseInt(text, 10), parent: Number(parent), group: Number(group), startedAt };
 }
 

@@ -12,20 +12,25 @@ export interface SessionPlace {
 
 /** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
 export type ExportedSession =
-  | { readonly kind: 'exported'; readonly isCut: boolean }
-  | { readonly kind: 'left-behind'; readonly why: string };
+  { readonly kind: 'exported'; readonly isCut: boolean } | { readonly kind: 'left-behind'; readonly why: string };
 
 /**
  * Copies a transcript into `folder`, its texts changed by `redact`, at most `maxSessionBytes` of it: a longer one begins
  * at the first prompt that fits, which `--resume` takes for the beginning (2.1.197 and 2.1.330). Files of subagents and
  * of long tool results are left behind: the conversation is whole without them, and names them by paths of this run only.
  */
-export async function exportSession(place: SessionPlace, session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string }): Promise<ExportedSession> {
+export async function exportSession(
+  place: SessionPlace,
+  session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string },
+): Promise<ExportedSession> {
   if (!isSessionId(session.id)) return leftBehind('its id is no UUID');
   const tail = await readPlainFile(await transcriptPath(place, session.id), readTail);
   if (tail === null) return leftBehind('it is missing, empty or no plain file');
   const { content, holdsMessage } = keepLines(tail, session.redact);
-  if (!holdsMessage) return leftBehind(tail.isCut ? `its last prompt and what came of it are larger than ${maxMebibytes} MiB` : 'it holds no message');
+  if (!holdsMessage)
+    return leftBehind(
+      tail.isCut ? `its last prompt and what came of it are larger than ${maxMebibytes} MiB` : 'it holds no message',
+    );
   // Bytes that are no UTF-8 have grown when they were read.
   if (content.length > maxSessionBytes) return leftBehind(`it is larger than ${maxMebibytes} MiB`);
   await write(join(session.folder, `${session.id}.jsonl`), content);
@@ -33,9 +38,14 @@ export async function exportSession(place: SessionPlace, session: { readonly id:
 }
 
 /** Puts a transcript from `folder` where `--resume <id>` finds it; false when there is none, or it is no plain file of at most `maxSessionBytes`. */
-export async function importSession(place: SessionPlace, session: { readonly id: string; readonly folder: string }): Promise<boolean> {
+export async function importSession(
+  place: SessionPlace,
+  session: { readonly id: string; readonly folder: string },
+): Promise<boolean> {
   if (!isSessionId(session.id)) return false;
-  const content = await readPlainFile(join(session.folder, `${session.id}.jsonl`), (file, size) => (size <= maxSessionBytes ? file.readFile() : null));
+  const content = await readPlainFile(join(session.folder, `${session.id}.jsonl`), (file, size) =>
+    size <= maxSessionBytes ? file.readFile() : null,
+  );
   if (content === null) return false;
   await write(await transcriptPath(place, session.id), content);
   return true;
@@ -82,7 +92,10 @@ async function readTail(file: FileHandle, size: number): Promise<Tail> {
 }
 
 /** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
-function keepLines({ bytes, isCut }: Tail, redact: (text: string) => string): { readonly content: Buffer; readonly holdsMessage: boolean } {
+function keepLines(
+  { bytes, isCut }: Tail,
+  redact: (text: string) => string,
+): { readonly content: Buffer; readonly holdsMessage: boolean } {
   const kept: Buffer[] = [];
   let hasBegun = !isCut;
   let holdsMessage = false;
@@ -99,7 +112,7 @@ function keepLines({ bytes, isCut }: Tail, redact: (text: string) => string): { 
 
 /** One after another: as text, all of them would take several times the memory. */
 function* linesOf(bytes: Buffer): Generator<string> {
-  for (let start = 0; start < bytes.length; ) {
+  for (let start = 0; start < bytes.length;) {
     const end = endOfLine(bytes, start);
     yield bytes.toString('utf8', start, end);
     start = end + 1;
@@ -133,7 +146,12 @@ function parseEntry(line: string): Entry | null {
 function isPrompt({ type, isSidechain, isMeta, message }: Entry): boolean {
   if (type !== 'user' || isSidechain === true || isMeta === true) return false;
   const content = message?.content;
-  return typeof content === 'string' || (Array.isArray(content) && content.length > 0 && content.every((block) => (block as { type?: unknown } | null)?.type === 'text'));
+  return (
+    typeof content === 'string' ||
+    (Array.isArray(content) &&
+      content.length > 0 &&
+      content.every((block) => (block as { type?: unknown } | null)?.type === 'text'))
+  );
 }
 
 /** null when nothing readable is left of it. */
@@ -164,12 +182,17 @@ async function write(path: string, content: string | Buffer): Promise<void> {
 }
 
 /** What `read` makes of the file; null when it is absent, empty or no plain file. */
-async function readPlainFile<T>(path: string, read: (file: FileHandle, size: number) => Promise<T> | null): Promise<T | null> {
+async function readPlainFile<T>(
+  path: string,
+  read: (file: FileHandle, size: number) => Promise<T> | null,
+): Promise<T | null> {
   // The agent can write here: a link to another file must not be followed, a pipe must not be waited for.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
-    if (isAbsent(error)) return null;
-    throw error;
-  });
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: unknown) => {
+      if (isAbsent(error)) return null;
+      throw error;
+    },
+  );
   if (file === null) return null;
   try {
     const stat = await file.stat();

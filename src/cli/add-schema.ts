@@ -5,8 +5,23 @@ const place = { file: z.string().describe('Relative to the checkout.'), line: z.
 /** What can come of adding one task. */
 export const addReportOptions = [
   z.object({ kind: z.literal('added'), id: z.string(), ...place }),
-  z.object({ kind: z.literal('there'), id: z.string(), ...place, state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']) }).describe('A task of this title is there already: nothing was written.'),
-  z.object({ kind: z.literal('refused'), file: place.file, line: z.int().positive().nullable(), column: z.int().positive().nullable(), message: z.string() }).describe('The file cannot be added to: nothing was written.'),
+  z
+    .object({
+      kind: z.literal('there'),
+      id: z.string(),
+      ...place,
+      state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
+    })
+    .describe('A task of this title is there already: nothing was written.'),
+  z
+    .object({
+      kind: z.literal('refused'),
+      file: place.file,
+      line: z.int().positive().nullable(),
+      column: z.int().positive().nullable(),
+      message: z.string(),
+    })
+    .describe('The file cannot be added to: nothing was written.'),
 ] as const;
 
 /** What `ralph add --json` prints. */

@@ -33,7 +33,11 @@ const maxBodyChars = 20_000;
 const maxBodyBytes = 1024 * 1024;
 
 async function add(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
-  const given = parseArguments(args, { body: 'value', priority: 'value', optional: 'flag', to: 'value', dir: 'value', json: 'flag' }, { name: 'TITLE', min: 1, max: 1 });
+  const given = parseArguments(
+    args,
+    { body: 'value', priority: 'value', optional: 'flag', to: 'value', dir: 'value', json: 'flag' },
+    { name: 'TITLE', min: 1, max: 1 },
+  );
   const { wanted, to, folder } = await readArguments(given, terminal);
   const report = await addTask({ folder, to }, wanted);
   if (given.has('json')) terminal.out(`${JSON.stringify(report)}\n`);
@@ -43,7 +47,10 @@ async function add(args: readonly string[], terminal: Terminal): Promise<Command
 }
 
 /** Throws one UsageError with every problem. */
-async function readArguments(given: ParsedArguments, terminal: Terminal): Promise<{ readonly wanted: NewTask; readonly to: Target | null; readonly folder: string }> {
+async function readArguments(
+  given: ParsedArguments,
+  terminal: Terminal,
+): Promise<{ readonly wanted: NewTask; readonly to: Target | null; readonly folder: string }> {
   const title = (given.positionals[0] ?? '').trim();
   const [bodyGiven = ''] = given.values('body');
   const [priority] = given.values('priority');
@@ -52,31 +59,56 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
   const body = bodyGiven === '-' ? await readBody(terminal) : bodyGiven;
   const knownPriority = priorities.find((word) => word === priority?.toLowerCase()) ?? null;
   const target = targets.find((name) => name === to) ?? null;
-  const isFolder = await stat(folder).then((found) => found.isDirectory(), () => false);
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
   const problems = [
     ...given.problems,
     ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
     ...(body === null ? ['--body: what stdin has is longer than 1 MiB, or no UTF-8 text.'] : bodyProblems(body)),
-    ...(priority === undefined || knownPriority !== null ? [] : [`--priority: ${shown(priority)} is none. Expected high, medium or low.`]),
-    ...(priority !== undefined && given.has('optional') && target !== 'prd' ? ['--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.'] : []),
+    ...(priority === undefined || knownPriority !== null
+      ? []
+      : [`--priority: ${shown(priority)} is none. Expected high, medium or low.`]),
+    ...(priority !== undefined && given.has('optional') && target !== 'prd'
+      ? [
+          '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
+        ]
+      : []),
     ...(to === undefined || target !== null ? [] : [`--to: ${shown(to)} is no place for tasks. Expected plan or prd.`]),
     ...(isFolder ? [] : [`--dir: ${shown(folder)} is no folder.`]),
   ];
   if (problems.length > 0 || body === null) throw new UsageError(problems);
-  return { wanted: { title, body: body.replace(/^(?:[ \t]*\r?\n)+|\s+$/g, ''), priority: knownPriority, optional: given.has('optional') }, to: target, folder };
+  return {
+    wanted: {
+      title,
+      body: body.replace(/^(?:[ \t]*\r?\n)+|\s+$/g, ''),
+      priority: knownPriority,
+      optional: given.has('optional'),
+    },
+    to: target,
+    folder,
+  };
 }
 
 async function titleProblems(title: string): Promise<readonly string[]> {
   if (/[\r\n]/.test(title)) return ['TITLE is more than one line: give its first line, and the rest as --body.'];
   if (/\p{Cc}/u.test(title)) return ['TITLE holds control characters: take them out.'];
-  if (title.length > maxTitleChars) return [`TITLE is longer than ${maxTitleChars} characters: say it shorter, and the rest as --body.`];
+  if (title.length > maxTitleChars)
+    return [`TITLE is longer than ${maxTitleChars} characters: say it shorter, and the rest as --body.`];
   const { cleanTitle } = await import('../core/tasks/clean.ts');
-  return cleanTitle(title).text === '' ? ['TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.'] : [];
+  return cleanTitle(title).text === ''
+    ? ['TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.']
+    : [];
 }
 
 function bodyProblems(body: string): readonly string[] {
   if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it holds control characters: take them out.'];
-  return body.length > maxBodyChars ? [`--body: it is longer than ${maxBodyChars} characters, of which runs would not read the rest: name a file of the repository in it instead.`] : [];
+  return body.length > maxBodyChars
+    ? [
+        `--body: it is longer than ${maxBodyChars} characters, of which runs would not read the rest: name a file of the repository in it instead.`,
+      ]
+    : [];
 }
 
 /** All of stdin; null: too long, or no text. */
@@ -97,8 +129,11 @@ async function readBody(terminal: Terminal): Promise<string | null> {
 
 /** Why nothing was added, and what to do. */
 function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTask): string {
-  const place = [report.file, report.line, 'column' in report ? report.column : null].filter((part) => part !== null).join(':');
-  if (report.kind === 'there') return `${place}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
+  const place = [report.file, report.line, 'column' in report ? report.column : null]
+    .filter((part) => part !== null)
+    .join(':');
+  if (report.kind === 'there')
+    return `${place}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
   return `${place}: ${plainLine(report.message, 600)}. Nothing was written.`;
 }
 

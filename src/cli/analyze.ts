@@ -19,7 +19,12 @@ Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 f
 `;
 
 /** `ralph analyze`: one agent output → its analysis. */
-export const analyzeCommand: Command = { name: 'analyze', summary: 'what the loop makes of one output of an agent', help, run: analyze };
+export const analyzeCommand: Command = {
+  name: 'analyze',
+  summary: 'what the loop makes of one output of an agent',
+  help,
+  run: analyze,
+};
 
 const instant = z.iso.datetime({ offset: true });
 
@@ -30,7 +35,9 @@ async function analyze(args: readonly string[], terminal: Terminal): Promise<Com
   const input = await openInput(name, terminal);
   const problems = [
     ...given.problems,
-    ...(now === undefined || instant.safeParse(now).success ? [] : [`--now: ${JSON.stringify(now)} is no ISO instant such as 2026-11-21T12:00:00Z.`]),
+    ...(now === undefined || instant.safeParse(now).success
+      ? []
+      : [`--now: ${JSON.stringify(now)} is no ISO instant such as 2026-11-21T12:00:00Z.`]),
     ...(input.kind === 'missing' ? [input.why] : []),
   ];
   if (problems.length > 0 || input.kind === 'missing') throw new UsageError(problems);
@@ -43,6 +50,8 @@ async function analyze(args: readonly string[], terminal: Terminal): Promise<Com
     return 'failed';
   }
   const analysis: Analysis = reader.end();
-  terminal.out(given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, reader.endsInFencedBlock()));
+  terminal.out(
+    given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, reader.endsInFencedBlock()),
+  );
   return 'done';
 }

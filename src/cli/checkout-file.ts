@@ -39,7 +39,10 @@ export async function readCheckoutFile(folder: string, path: string): Promise<Ch
  * Writes a file that was read before, whole or not at all, and keeps its mode; null when it is written, else why not.
  * What somebody else has written in between stays.
  */
-export async function writeCheckoutFile(file: Exclude<CheckoutFile, { kind: 'refused' }>, text: string): Promise<string | null> {
+export async function writeCheckoutFile(
+  file: Exclude<CheckoutFile, { kind: 'refused' }>,
+  text: string,
+): Promise<string | null> {
   const beside = join(dirname(file.place), `.${basename(file.place)}.${randomUUID()}.new`);
   try {
     await mkdir(dirname(file.place), { recursive: true });
@@ -89,7 +92,11 @@ function absent(error: unknown): null {
 /** What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
 function textOf(bytes: Uint8Array, place: string): CheckoutFile {
   const nul = bytes.indexOf(0);
-  if (nul !== -1) return refused('holds NUL bytes, so no run reads it: take them out, or save it as UTF-8', bytes.subarray(0, nul).filter((byte) => byte === lineFeed).length + 1);
+  if (nul !== -1)
+    return refused(
+      'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8',
+      bytes.subarray(0, nul).filter((byte) => byte === lineFeed).length + 1,
+    );
   try {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), place };
   } catch {

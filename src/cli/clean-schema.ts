@@ -10,12 +10,16 @@ export const cleanSchema = z.object({
   kinds: z
     .object({
       'html-comment': count.describe('HTML comments, also those that nobody closed.'),
-      'html-hidden': count.describe('Other HTML and Markdown that is not drawn: attributes, scripts, unknown tags, cells beyond the header.'),
+      'html-hidden': count.describe(
+        'Other HTML and Markdown that is not drawn: attributes, scripts, unknown tags, cells beyond the header.',
+      ),
       invisible: count.describe('Characters without a glyph, and character references to them.'),
       control: count.describe('Control characters other than tab and line ends.'),
       bidi: count.describe('Characters that turn the direction of text.'),
       'link-title': count.describe('Titles of links and images.'),
-      'link-definition': count.describe('Definitions of links, names of references to them, and footnotes that nothing refers to.'),
+      'link-definition': count.describe(
+        'Definitions of links, names of references to them, and footnotes that nothing refers to.',
+      ),
       'image-alt': count.describe('Alternative texts of images.'),
     } satisfies Record<CleanKind, typeof count>)
     .describe('Code points by what hid them; a kind that was not found is absent.'),

@@ -14,13 +14,19 @@ Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 f
 `;
 
 /** `ralph clean`: the text of a task without what nobody sees. */
-export const cleanCommand: Command = { name: 'clean', summary: 'the text of a task as a prompt would get it', help, run: clean };
+export const cleanCommand: Command = {
+  name: 'clean',
+  summary: 'the text of a task as a prompt would get it',
+  help,
+  run: clean,
+};
 
 async function clean(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag' }, { name: 'FILE', min: 0, max: 1 });
   const name = given.positionals[0] ?? '-';
   const input = await openInput(name, terminal);
-  if (given.problems.length > 0 || input.kind === 'missing') throw new UsageError([...given.problems, ...(input.kind === 'missing' ? [input.why] : [])]);
+  if (given.problems.length > 0 || input.kind === 'missing')
+    throw new UsageError([...given.problems, ...(input.kind === 'missing' ? [input.why] : [])]);
 
   // A byte order mark is one of the characters that nobody sees.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -46,6 +52,8 @@ async function clean(args: readonly string[], terminal: Terminal): Promise<Comma
 /** `removed 12 characters: html-comment 10, invisible 2`, the most frequent kind first. */
 function describeRemoved({ removed, kinds }: CleanedText): string {
   if (removed === 0) return 'removed nothing';
-  const counts = Object.entries(kinds).sort(([, a], [, b]) => b - a).map(([kind, count]) => `${kind} ${String(count)}`);
+  const counts = Object.entries(kinds)
+    .sort(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${kind} ${String(count)}`);
   return `removed ${String(removed)} ${removed === 1 ? 'character' : 'characters'}: ${counts.join(', ')}`;
 }

@@ -6,7 +6,14 @@ const [added, there, refused] = addReportOptions;
 
 /** What `ralph import --json` prints. */
 const importReportSchema = z.object({
-  tasks: z.array(z.discriminatedUnion('kind', [added.extend({ title }), there.extend({ title }), refused.extend({ title }), z.object({ kind: z.literal('found'), title }).describe('With --dry-run: nothing was written.')])),
+  tasks: z.array(
+    z.discriminatedUnion('kind', [
+      added.extend({ title }),
+      there.extend({ title }),
+      refused.extend({ title }),
+      z.object({ kind: z.literal('found'), title }).describe('With --dry-run: nothing was written.'),
+    ]),
+  ),
   problems: z.array(z.string()).describe('What was left out, as sentences.'),
 });
 

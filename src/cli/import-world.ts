@@ -3,9 +3,15 @@ import type { FoundTask } from '../core/tasks/requirements.ts';
 /** What `ralph import` has of the world. Neither throws for what a server or an agent does. */
 export interface ImportWorld {
   /** Gives the agent a folder with the document alone in it, and returns what it wrote to the answer's file. */
-  askAgent(asked: AskedAgent): Promise<{ readonly kind: 'answer'; readonly text: string } | { readonly kind: 'failed'; readonly why: string }>;
+  askAgent(
+    asked: AskedAgent,
+  ): Promise<{ readonly kind: 'answer'; readonly text: string } | { readonly kind: 'failed'; readonly why: string }>;
   /** The open issues of the checkout's repository that have the label, as tasks whose titles end in their numbers. */
-  issues(asked: AskedIssues): Promise<{ readonly kind: 'tasks'; readonly tasks: readonly FoundTask[] } | { readonly kind: 'failed'; readonly why: string }>;
+  issues(
+    asked: AskedIssues,
+  ): Promise<
+    { readonly kind: 'tasks'; readonly tasks: readonly FoundTask[] } | { readonly kind: 'failed'; readonly why: string }
+  >;
 }
 
 export interface AskedAgent {

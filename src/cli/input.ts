@@ -23,7 +23,12 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
   }
 }
 
-const reasons: Readonly<Record<string, string>> = { ENOENT: 'there is no such file', EACCES: 'no permission', ENOTDIR: 'a part of its path is no folder', EISDIR: 'it is a folder' };
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'no permission',
+  ENOTDIR: 'a part of its path is no folder',
+  EISDIR: 'it is a folder',
+};
 
 /** Why the system refused a file, in words. */
 export function reasonOf(error: unknown): string {

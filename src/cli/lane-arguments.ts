@@ -30,7 +30,11 @@ export const laneOptionsHelp = `  --lane LANE    queue (when absent), or issue-N
   --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
 
 /** Reads the options of a state command and opens the places; `takes`: the command's one argument, null: it has none; throws one UsageError with every problem. */
-export async function readLaneArguments(args: readonly string[], open: OpenPlaces, takes: Subject | null = null): Promise<LaneArguments> {
+export async function readLaneArguments(
+  args: readonly string[],
+  open: OpenPlaces,
+  takes: Subject | null = null,
+): Promise<LaneArguments> {
   const positionals = { name: takes?.name ?? '', min: takes?.isRequired === true ? 1 : 0, max: takes === null ? 0 : 1 };
   const given = parseArguments(args, { lane: 'value', dir: 'value', remote: 'value', json: 'flag' }, positionals);
   const [lane = QUEUE] = given.values('lane');
@@ -38,17 +42,25 @@ export async function readLaneArguments(args: readonly string[], open: OpenPlace
   const [remote = null] = given.values('remote');
   const [subject] = given.positionals;
   // Which checkout is meant is not known when one of these lacks its value.
-  const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0) ? null : await open({ folder, remote });
+  const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
+    ? null
+    : await open({ folder, remote });
   const problem = subject === undefined ? null : (takes?.problem(subject) ?? null);
   const problems = [
     ...given.problems,
     ...(problem === null ? [] : [problem]),
-    ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane) ? [] : [`--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`]),
+    ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane)
+      ? []
+      : [
+          `--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
+        ]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];
   if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);
   const named = { lane: lane === QUEUE ? [] : [lane], dir: given.values('dir'), remote: given.values('remote') };
-  const sameLane = Object.entries(named).flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`)).join('');
+  const sameLane = Object.entries(named)
+    .flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`))
+    .join('');
   return { lane, json: given.has('json'), subject: subject ?? '', sameLane, opened };
 }
 

@@ -11,11 +11,22 @@ export function renderLane({ lane, at, places }: LaneReport, sameLane: string): 
   return known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })).join('\n');
 }
 
-function renderPlace(place: KnownLane, { lane, sameLane, now }: { readonly lane: string; readonly sameLane: string; readonly now: number }): string {
+function renderPlace(
+  place: KnownLane,
+  { lane, sameLane, now }: { readonly lane: string; readonly sameLane: string; readonly now: number },
+): string {
   const { saved, working, pause, park, session, lastRun, usage } = place;
   const facts: readonly (readonly [string, string])[] = [
-    ['state', saved === null ? 'none yet' : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`],
-    ['works now', working === null ? 'nobody' : `${working.runUrl || `run ${working.runId}`}, until ${toldFrom(working.until, now)} at the latest`],
+    [
+      'state',
+      saved === null ? 'none yet' : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`,
+    ],
+    [
+      'works now',
+      working === null
+        ? 'nobody'
+        : `${working.runUrl || `run ${working.runId}`}, until ${toldFrom(working.until, now)} at the latest`,
+    ],
     ['pause', pause === null ? 'none' : `by ${pause.by}, since ${told(pause.at)}; to go on: ralph resume${sameLane}`],
     ['circuit', describeCircuit(place.circuit, sameLane)],
     ['parked', park === null ? 'no' : `${park.reason}, goes on from ${toldFrom(park.resumeAt, now)}`],
@@ -23,36 +34,77 @@ function renderPlace(place: KnownLane, { lane, sameLane, now }: { readonly lane:
     ...(usage === null ? [] : describeUsage(usage, now)),
     ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${told(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
-    ...place.ordersWaiting.map(({ order, task, by, from, at }) => ['waits', `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${told(at)}: the next run obeys it first`] as const),
+    ...place.ordersWaiting.map(
+      ({ order, task, by, from, at }) =>
+        [
+          'waits',
+          `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${told(at)}: the next run obeys it first`,
+        ] as const,
+    ),
     ...place.warnings.map((warning) => ['warning', warning] as const),
   ];
   return [
     `Lane ${lane} (${place.place})`,
     ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
     ...listed('Tasks', describeTasks(place)),
-    ...listed('Last changes', place.transitions.map(({ at, subject, from, to, reason }) => `${told(at)}  ${subject}: ${from} → ${to} (${reason})`)),
+    ...listed(
+      'Last changes',
+      place.transitions.map(
+        ({ at, subject, from, to, reason }) => `${told(at)}  ${subject}: ${from} → ${to} (${reason})`,
+      ),
+    ),
     '',
   ].join('\n');
 }
 
 function describeCircuit(circuit: KnownLane['circuit'], sameLane: string): string {
-  if (circuit.kind === 'open') return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
+  if (circuit.kind === 'open')
+    return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
   return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 
-function describeUsage({ hour, day, reservations }: NonNullable<KnownLane['usage']>, now: number): readonly (readonly [string, string])[] {
+function describeUsage(
+  { hour, day, reservations }: NonNullable<KnownLane['usage']>,
+  now: number,
+): readonly (readonly [string, string])[] {
   return [
-    ['this hour', hour === null ? 'nothing used' : hour.calls >= usedUp ? `used up, until ${toldFrom(hour.endsAt, now)}` : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${toldFrom(hour.endsAt, now)}`],
-    ['this day', day === null ? 'nothing used' : day.costUsd >= usedUp ? `used up, until ${toldFrom(day.endsAt, now)}` : `${formatCost(day.costUsd)}, until ${toldFrom(day.endsAt, now)}`],
+    [
+      'this hour',
+      hour === null
+        ? 'nothing used'
+        : hour.calls >= usedUp
+          ? `used up, until ${toldFrom(hour.endsAt, now)}`
+          : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${toldFrom(hour.endsAt, now)}`,
+    ],
+    [
+      'this day',
+      day === null
+        ? 'nothing used'
+        : day.costUsd >= usedUp
+          ? `used up, until ${toldFrom(day.endsAt, now)}`
+          : `${formatCost(day.costUsd)}, until ${toldFrom(day.endsAt, now)}`,
+    ],
     ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
-      const parts = [count(calls, 'call'), ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []), ...(costUsd > 0 ? [formatCost(costUsd)] : [])];
-      return ['reserved', `${parts.join(', ')} of these, by a run of lane ${lane}${runUrl === '' ? '' : ` (${runUrl})`}`] as const;
+      const parts = [
+        count(calls, 'call'),
+        ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []),
+        ...(costUsd > 0 ? [formatCost(costUsd)] : []),
+      ];
+      return [
+        'reserved',
+        `${parts.join(', ')} of these, by a run of lane ${lane}${runUrl === '' ? '' : ` (${runUrl})`}`,
+      ] as const;
     }),
   ];
 }
 
 function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {
-  const shown = tasks.slice(0, maxTasks).map(({ id, state, attempts }) => `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`);
+  const shown = tasks
+    .slice(0, maxTasks)
+    .map(
+      ({ id, state, attempts }) =>
+        `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`,
+    );
   return tasks.length > maxTasks ? [...shown, `and ${String(tasks.length - maxTasks)} more`] : shown;
 }
 

@@ -16,13 +16,15 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
       name: 'pause',
       summary: 'lets no run of a lane work until it is resumed',
       help: helpOf('pause', `Pauses a lane: ${COMMANDS.pause}.`),
-      run: async (args, terminal) => order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
+      run: async (args, terminal) =>
+        order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'resume',
       summary: "ends a lane's pause",
       help: helpOf('resume', `Resumes a lane: ends the pause that a person ordered.`),
-      run: async (args, terminal) => order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
+      run: async (args, terminal) =>
+        order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'stop',
@@ -33,7 +35,10 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'retry',
       summary: 'gives failed and blocked tasks of a lane all their attempts again',
-      help: helpOf('retry [TASK]', 'Gives what failed or is blocked all its attempts again. TASK names the only one that is meant: 12, "#12" or its id.'),
+      help: helpOf(
+        'retry [TASK]',
+        'Gives what failed or is blocked all its attempts again. TASK names the only one that is meant: 12, "#12" or its id.',
+      ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, taskToRetry);
         return order({ kind: 'retry', task: readTaskName(given.subject) }, given, terminal);
@@ -42,10 +47,17 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'reset',
       summary: "closes a lane's circuit, or begins its agent's conversation anew",
-      help: helpOf('reset circuit|session', `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`),
+      help: helpOf(
+        'reset circuit|session',
+        `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,
+      ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, whatToReset);
-        return order({ kind: given.subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null }, given, terminal);
+        return order(
+          { kind: given.subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null },
+          given,
+          terminal,
+        );
       },
     },
   ];
@@ -54,24 +66,46 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
 const whatToReset: Subject = {
   name: 'circuit or session',
   isRequired: true,
-  problem: (given) => (['circuit', 'session'].includes(given) ? null : `${JSON.stringify(given)} cannot be reset: expected circuit or session.`),
+  problem: (given) =>
+    ['circuit', 'session'].includes(given)
+      ? null
+      : `${JSON.stringify(given)} cannot be reset: expected circuit or session.`,
 };
 
 const taskToRetry: Subject = {
   name: 'the task',
   isRequired: false,
-  problem: (given) => (readTaskName(given) === null ? `${JSON.stringify(given.slice(0, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.` : null),
+  problem: (given) =>
+    readTaskName(given) === null
+      ? `${JSON.stringify(given.slice(0, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
+      : null,
 };
 
 /** Longer names make the order unreadable. */
 const maxNameChars = 100;
 
-async function order({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>, { lane, json, sameLane, opened }: LaneArguments, terminal: Terminal): Promise<CommandEnd> {
+async function order(
+  { kind, task }: Pick<OrderGiven, 'kind' | 'task'>,
+  { lane, json, sameLane, opened }: LaneArguments,
+  terminal: Terminal,
+): Promise<CommandEnd> {
   const words = [kind.replace('-', ' '), ...(task === null ? [] : [task])].join(' ');
-  const given: OrderGiven = { kind, task, run: null, by: cap(flatten(opened.person), maxNameChars), from: 'command-line', at: terminal.now() };
-  const kept = await Promise.all(opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })));
+  const given: OrderGiven = {
+    kind,
+    task,
+    run: null,
+    by: cap(flatten(opened.person), maxNameChars),
+    from: 'command-line',
+    at: terminal.now(),
+  };
+  const kept = await Promise.all(
+    opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })),
+  );
   for (const { name, ordered } of kept) {
-    if (ordered.kind !== 'kept') terminal.error(`ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`);
+    if (ordered.kind !== 'kept')
+      terminal.error(
+        `ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`,
+      );
   }
   const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
   if (places.length < kept.length) {
@@ -88,7 +122,9 @@ async function order({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>, { lane, 
 function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
   if (places.length === 0) return '';
   const names = places.map(({ name }) => name);
-  const obeyed = names.includes('ref') ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.' : '';
+  const obeyed = names.includes('ref')
+    ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
+    : '';
   const now = words === 'stop' ? 'ends after its running iteration' : 'goes on to its end';
   return `Order kept (${names.join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now ${now}.${obeyed}\n\n`;
 }

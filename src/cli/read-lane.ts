@@ -37,15 +37,29 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
     case 'found': {
       const parsed = parseStateAt(restored.document, lane, now);
       if (parsed.kind === 'newer') return newer(place, parsed.version);
-      if (parsed.kind === 'unreadable') return { kind: 'unreadable', place, why: `The state in the ${place} cannot be read: ${sentence(parsed.why)} The next run begins with one probe iteration.` };
+      if (parsed.kind === 'unreadable')
+        return {
+          kind: 'unreadable',
+          place,
+          why: `The state in the ${place} cannot be read: ${sentence(parsed.why)} The next run begins with one probe iteration.`,
+        };
       const { sequence, savedAt } = parsed.state;
-      return { kind: 'lane', place, saved: { sequence, origin: restored.origin, at: iso(savedAt) }, ...reportOf(parsed.state, { ...restored, warnings: [...restored.warnings, ...parsed.problems], counters, now }) };
+      return {
+        kind: 'lane',
+        place,
+        saved: { sequence, origin: restored.origin, at: iso(savedAt) },
+        ...reportOf(parsed.state, { ...restored, warnings: [...restored.warnings, ...parsed.problems], counters, now }),
+      };
     }
   }
 }
 
 function newer(place: string, version: number): PlaceReport {
-  return { kind: 'newer', place, why: `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.` };
+  return {
+    kind: 'newer',
+    place,
+    why: `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`,
+  };
 }
 
 interface Found {
@@ -59,22 +73,51 @@ interface Found {
 /** Holds no lease. */
 const nobody: LeaseHolder = { mark: '', runId: '', runAttempt: 1 };
 
-function reportOf(stored: LaneState, { orders, lease, warnings, counters, now }: Found): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
+function reportOf(
+  stored: LaneState,
+  { orders, lease, warnings, counters, now }: Found,
+): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
   const state = applyOrders(stored, orders);
   const { circuit, pause, park, session, lastRun } = state;
-  const problem = counters.kind === 'unavailable' ? `The repository's usage counters cannot be read: ${sentence(counters.why)}` : counters.problem;
+  const problem =
+    counters.kind === 'unavailable'
+      ? `The repository's usage counters cannot be read: ${sentence(counters.why)}`
+      : counters.problem;
   return {
-    working: lease === null || !keepsOut(lease, nobody, now) ? null : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(expiryOf(lease)) },
-    circuit: circuit.kind === 'closed' ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens } : { kind: 'open', reason: circuit.reason, openedAt: iso(circuit.openedAt), totalOpens: circuit.totalOpens },
+    working:
+      lease === null || !keepsOut(lease, nobody, now)
+        ? null
+        : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(expiryOf(lease)) },
+    circuit:
+      circuit.kind === 'closed'
+        ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens }
+        : { kind: 'open', reason: circuit.reason, openedAt: iso(circuit.openedAt), totalOpens: circuit.totalOpens },
     pause: pause === null ? null : { by: pause.by, at: iso(pause.at) },
     park: park === null || park.resumeAt <= now ? null : { reason: park.reason, resumeAt: iso(park.resumeAt) },
-    session: session === null ? null : { ...session, startedAt: iso(session.startedAt), lastUsedAt: iso(session.lastUsedAt) },
+    session:
+      session === null ? null : { ...session, startedAt: iso(session.startedAt), lastUsedAt: iso(session.lastUsedAt) },
     currentTask: state.currentTask,
     tasks: Object.entries(state.tasks).map(([id, task]) => ({ id, state: task.state, attempts: task.attempts })),
-    lastRun: lastRun === null ? null : { outcome: lastRun.outcome, reason: lastRun.reason, at: iso(lastRun.at), pullRequest: lastRun.published?.pullRequest?.url ?? null },
+    lastRun:
+      lastRun === null
+        ? null
+        : {
+            outcome: lastRun.outcome,
+            reason: lastRun.reason,
+            at: iso(lastRun.at),
+            pullRequest: lastRun.published?.pullRequest?.url ?? null,
+          },
     usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
-    ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({ order: kind, task, by, from, at: iso(at) })),
-    transitions: state.transitions.slice(-shownTransitions).map((transition) => ({ ...transition, at: iso(transition.at) })),
+    ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({
+      order: kind,
+      task,
+      by,
+      from,
+      at: iso(at),
+    })),
+    transitions: state.transitions
+      .slice(-shownTransitions)
+      .map((transition) => ({ ...transition, at: iso(transition.at) })),
     warnings: [...warnings, ...(problem === null ? [] : [problem])],
   };
 }
@@ -89,7 +132,16 @@ function usageOf(budget: Budget, now: number): KnownLane['usage'] {
   return {
     hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: iso(hour.openedAt + hourMs) },
     day: day === null ? null : { costUsd: day.costUsd, endsAt: iso((Math.floor(day.openedAt / dayMs) + 1) * dayMs) },
-    reservations: budget.reservations.filter(counts).map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({ lane, runUrl, calls, tokens, costUsd, expiresAt: iso(expiresAt) })),
+    reservations: budget.reservations
+      .filter(counts)
+      .map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({
+        lane,
+        runUrl,
+        calls,
+        tokens,
+        costUsd,
+        expiresAt: iso(expiresAt),
+      })),
   };
 }
 

@@ -27,10 +27,14 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
   return [
     `Lane ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${counted(entries.length, 'iteration')}.`,
     ...entries.map(renderEntry),
-    outcome === null ? 'The journal has no end: the run was killed, failed, or still goes on.' : `End: ${renderOutcome(outcome)}`,
+    outcome === null
+      ? 'The journal has no end: the run was killed, failed, or still goes on.'
+      : `End: ${renderOutcome(outcome)}`,
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
-    ...(differences.length === 0 ? [`${counted(decisions, 'decision')} made again: the same.`] : renderDifferences(differences)),
+    ...(differences.length === 0
+      ? [`${counted(decisions, 'decision')} made again: the same.`]
+      : renderDifferences(differences)),
     ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
     '',
   ].join('\n');
@@ -55,14 +59,26 @@ function renderDifferences(differences: readonly Difference[]): readonly string[
   const shown = differences.slice(0, maxDifferences);
   return [
     `${counted(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
-    ...shown.map(({ line, of, recorded, replayed }) => `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`),
+    ...shown.map(
+      ({ line, of, recorded, replayed }) =>
+        `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
+    ),
     ...(differences.length > shown.length ? [`  and ${String(differences.length - shown.length)} more`] : []),
   ];
 }
 
-function renderWhatIf(answer: NonNullable<ReplayResult['whatIf']>, { iterations, outcome }: ReplayResult): readonly string[] {
-  const set = Object.entries(answer.set).map(([name, value]) => `${name}=${plainLine(value)}`).join(' ');
-  return [`What if ${set}:`, `  ${describeAnswer(answer)}`, `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${counted(iterations, 'iteration')}.`];
+function renderWhatIf(
+  answer: NonNullable<ReplayResult['whatIf']>,
+  { iterations, outcome }: ReplayResult,
+): readonly string[] {
+  const set = Object.entries(answer.set)
+    .map(([name, value]) => `${name}=${plainLine(value)}`)
+    .join(' ');
+  return [
+    `What if ${set}:`,
+    `  ${describeAnswer(answer)}`,
+    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${counted(iterations, 'iteration')}.`,
+  ];
 }
 
 function describeAnswer(answer: WhatIf): string {
@@ -78,7 +94,12 @@ function describeAnswer(answer: WhatIf): string {
 }
 
 function renderOutcome(outcome: Outcome): string {
-  const more = outcome.kind === 'parked' ? `, until ${new Date(outcome.resumeAt).toISOString()}` : outcome.reason === 'circuit_open' ? `, ${outcome.circuitReason}` : '';
+  const more =
+    outcome.kind === 'parked'
+      ? `, until ${new Date(outcome.resumeAt).toISOString()}`
+      : outcome.reason === 'circuit_open'
+        ? `, ${outcome.circuitReason}`
+        : '';
   return `${outcome.kind} (${outcome.reason}${more})`;
 }
 

@@ -26,7 +26,12 @@ arguments. An answer to "what if" that differs from what happened is no failure.
 `;
 
 /** `ralph replay`: a recorded run's decisions, made again. */
-export const replayCommand: Command = { name: 'replay', summary: 'makes the decisions of a recorded run again', help, run: replayJournal };
+export const replayCommand: Command = {
+  name: 'replay',
+  summary: 'makes the decisions of a recorded run again',
+  help,
+  run: replayJournal,
+};
 
 /** The longest journal that is read; a run's iterations are some ten KB each. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -37,7 +42,10 @@ async function replayJournal(args: readonly string[], terminal: Terminal): Promi
   const settings = parseSettings(given.values('set'));
   const read = name === undefined ? null : await readJournal(name);
   const misused = [...given.problems, ...settings.problems, ...(read?.kind === 'missing' ? [read.why] : [])];
-  if (read?.kind === 'unusable') terminal.error(`ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`);
+  if (read?.kind === 'unusable')
+    terminal.error(
+      `ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`,
+    );
   if (misused.length > 0) throw new UsageError(misused);
   if (read?.kind !== 'journal') return 'failed';
 
@@ -48,7 +56,9 @@ async function replayJournal(args: readonly string[], terminal: Terminal): Promi
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
     differences: replay(journal),
-    whatIf: given.has('set') ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs)) } : null,
+    whatIf: given.has('set')
+      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs)) }
+      : null,
   };
   terminal.out(given.has('json') ? `${JSON.stringify(result, null, 2)}\n` : renderReplay(journal, result));
   return result.differences.length === 0 ? 'done' : 'different';
@@ -73,7 +83,11 @@ function parseSettings(given: readonly string[]): Settings {
   }
   const parsed = parsePolicyInputs(texts);
   if (parsed.kind === 'inputs') return { texts, inputs: parsed.inputs, problems };
-  return { texts, inputs: {}, problems: [...problems, ...parsed.problems.map(({ name, why }) => describeProblem(name, texts[name] ?? '', why))] };
+  return {
+    texts,
+    inputs: {},
+    problems: [...problems, ...parsed.problems.map(({ name, why }) => describeProblem(name, texts[name] ?? '', why))],
+  };
 }
 
 function describeProblem(name: string, value: string, why: string): string {
@@ -91,13 +105,18 @@ async function readJournal(name: string): Promise<ReadJournal> {
   const text = await readText(name);
   if (text.kind !== 'text') return text;
   const parsed = parseJournal(text.text);
-  return parsed.kind === 'journal' ? parsed : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
+  return parsed.kind === 'journal'
+    ? parsed
+    : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
 }
 
-async function readText(name: string): Promise<{ readonly kind: 'text'; readonly text: string } | Exclude<ReadJournal, { kind: 'journal' }>> {
+async function readText(
+  name: string,
+): Promise<{ readonly kind: 'text'; readonly text: string } | Exclude<ReadJournal, { kind: 'journal' }>> {
   try {
     const { size } = await stat(name);
-    if (size > MAX_BYTES) return { kind: 'unusable', problems: [`it is longer than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
+    if (size > MAX_BYTES)
+      return { kind: 'unusable', problems: [`it is longer than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
     return { kind: 'text', text: await readFile(name, 'utf8') };
   } catch (error) {
     return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${reasonOf(error)}.` };

@@ -3,7 +3,11 @@ import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
 
 /** Runs what the arguments ask for, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
-export async function runCommand(commands: readonly Command[], args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommand(
+  commands: readonly Command[],
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const say = name === undefined ? terminal.error : terminal.out;
@@ -27,7 +31,9 @@ export async function runCommand(commands: readonly Command[], args: readonly st
     return (await command.run(rest, terminal)) === 'done' ? 0 : 1;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    terminal.error(`${error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('')}See: ralph ${name} --help\n`);
+    terminal.error(
+      `${error.problems.map((problem) => `ralph ${name}: ${problem}\n`).join('')}See: ralph ${name} --help\n`,
+    );
     return 2;
   }
 }

@@ -13,4 +13,7 @@ export type OpenedPlaces =
   | { readonly kind: 'missing'; readonly why: string };
 
 /** Finds the places of the checkout that holds `folder`; `remote` is the name that was given, null: origin, if there is one. Asks no server. */
-export type OpenPlaces = (checkout: { readonly folder: string; readonly remote: string | null }) => Promise<OpenedPlaces>;
+export type OpenPlaces = (checkout: {
+  readonly folder: string;
+  readonly remote: string | null;
+}) => Promise<OpenedPlaces>;

@@ -20,7 +20,12 @@ no checkout or no such remote.
 
 /** `ralph status`: how a lane stands. */
 export function createStatusCommand(open: OpenPlaces): Command {
-  return { name: 'status', summary: 'how a lane stands: state, circuit, limits, tasks', help, run: (args, terminal) => status(args, terminal, open) };
+  return {
+    name: 'status',
+    summary: 'how a lane stands: state, circuit, limits, tasks',
+    help,
+    run: (args, terminal) => status(args, terminal, open),
+  };
 }
 
 async function status(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
@@ -29,7 +34,11 @@ async function status(args: readonly string[], terminal: Terminal, open: OpenPla
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
-export function tellLane(name: string, { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string }, terminal: Terminal): CommandEnd {
+export function tellLane(
+  name: string,
+  { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string },
+  terminal: Terminal,
+): CommandEnd {
   terminal.out(json ? renderJson(report) : renderLane(report, sameLane));
   const problems = report.places.filter((place) => place.kind !== 'lane');
   for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);

@@ -4,7 +4,9 @@ const taskRow = z.object({
   id: z.string(),
   title: z.string(),
   source: z.enum(['issue', 'plan', 'prd', 'beads']),
-  state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']).describe('As the file has it; what runs made of it is told by `ralph status`.'),
+  state: z
+    .enum(['todo', 'in-progress', 'done', 'failed', 'blocked'])
+    .describe('As the file has it; what runs made of it is told by `ralph status`.'),
   priority: z.int().positive().describe('1 is highest.'),
   optional: z.boolean().describe('Never blocks completion.'),
   dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),

@@ -1,7 +1,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { taskSources } from '../config/inputs.ts';
-import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from '../core/tasks/file-task.ts';
+import {
+  prdArchivePath,
+  taskFilePaths,
+  type FileSource,
+  type FileTask,
+  type TaskProblem,
+} from '../core/tasks/file-task.ts';
 import { parseArguments } from './arguments.ts';
 import { readCheckoutFile } from './checkout-file.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from './command.ts';
@@ -28,44 +34,101 @@ Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong ar
 `;
 
 /** `ralph tasks`: the tasks found in a checkout. */
-export const tasksCommand: Command = { name: 'tasks', summary: 'the tasks found in a checkout, in the order of work', help, run: listTasks };
+export const tasksCommand: Command = {
+  name: 'tasks',
+  summary: 'the tasks found in a checkout, in the order of work',
+  help,
+  run: listTasks,
+};
 
 async function listTasks(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
-  const given = parseArguments(args, { 'dir': 'value', 'task-sources': 'value', 'json': 'flag' }, { name: 'FOLDER', min: 0, max: 0 });
+  const given = parseArguments(
+    args,
+    { dir: 'value', 'task-sources': 'value', json: 'flag' },
+    { name: 'FOLDER', min: 0, max: 0 },
+  );
   const [folder = '.'] = given.values('dir');
   const [list = DEFAULT_SOURCES] = given.values('task-sources');
   const sources = taskSources.safeParse(list);
-  const isFolder = await stat(folder).then((found) => found.isDirectory(), () => false);
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
   const misused = [
     ...given.problems,
     ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder))} is no folder.`]),
-    ...(sources.success ? [] : [...new Set(sources.error.issues.map(({ message }) => `--task-sources: ${JSON.stringify(plainLine(list))} ${message}.`))]),
+    ...(sources.success
+      ? []
+      : [
+          ...new Set(
+            sources.error.issues.map(({ message }) => `--task-sources: ${JSON.stringify(plainLine(list))} ${message}.`),
+          ),
+        ]),
   ];
   if (misused.length > 0 || !sources.success) throw new UsageError(misused);
 
   const files = sources.data.filter((source) => source !== 'issues');
   const { tasks, problems } = await readTasks(folder, files);
   const all = [...problems.map(toldProblem), ...(sources.data.includes('issues') ? [offline] : [])];
-  if (given.has('json')) terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
-  else terminal.out(renderTasks(tasks, all, files.flatMap((source) => taskFilePaths[source])));
+  if (given.has('json'))
+    terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
+  else
+    terminal.out(
+      renderTasks(
+        tasks,
+        all,
+        files.flatMap((source) => taskFilePaths[source]),
+      ),
+    );
   return 'done';
 }
 
-const offline = { file: 'issues', line: null, message: 'needs a token: issues are on GitHub, where only a run reads them' };
+const offline = {
+  file: 'issues',
+  line: null,
+  message: 'needs a token: issues are on GitHub, where only a run reads them',
+};
 
 /** Tasks in the order of work. */
-async function readTasks(folder: string, sources: readonly FileSource[]): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
+async function readTasks(
+  folder: string,
+  sources: readonly FileSource[],
+): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
-  const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }, { placesInPrd }] = await Promise.all([import('../core/tasks/files.ts'), import('../core/tasks/work-order.ts'), import('../core/tasks/dependencies.ts'), import('../core/tasks/prd-entries.ts')]);
-  const { texts, problems } = await readTexts(folder, [...sources.flatMap((source) => taskFilePaths[source]), ...(sources.includes('prd') ? [prdArchivePath] : [])]);
+  const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }, { placesInPrd }] = await Promise.all([
+    import('../core/tasks/files.ts'),
+    import('../core/tasks/work-order.ts'),
+    import('../core/tasks/dependencies.ts'),
+    import('../core/tasks/prd-entries.ts'),
+  ]);
+  const { texts, problems } = await readTexts(folder, [
+    ...sources.flatMap((source) => taskFilePaths[source]),
+    ...(sources.includes('prd') ? [prdArchivePath] : []),
+  ]);
   const read = readTaskFiles(texts, sources);
   const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
-    read.tasks.map(({ task }) => ({ task, name: task.id, waitsFor: task.dependsOn.map((id) => ({ kind: 'task' as const, id })) })),
+    read.tasks.map(({ task }) => ({
+      task,
+      name: task.id,
+      waitsFor: task.dependsOn.map((id) => ({ kind: 'task' as const, id })),
+    })),
     { states: new Map(), isDone: (id) => done.has(id) },
   );
   const places = placesInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
-  const circular = tasks.flatMap(({ id, hold, source }) => (hold === 'dependency-cycle' && source.kind !== 'issue' ? [{ file: source.path, line: source.kind === 'plan' ? source.line : null, column: null, ...places.get(id), message: circle(source) }] : []));
+  const circular = tasks.flatMap(({ id, hold, source }) =>
+    hold === 'dependency-cycle' && source.kind !== 'issue'
+      ? [
+          {
+            file: source.path,
+            line: source.kind === 'plan' ? source.line : null,
+            column: null,
+            ...places.get(id),
+            message: circle(source),
+          },
+        ]
+      : [],
+  );
   return { tasks: inWorkOrder(read.tasks), problems: [...problems, ...read.problems, ...circular] };
 }
 
@@ -74,7 +137,10 @@ function circle(source: { readonly kind: string; readonly key?: string }): strin
 }
 
 /** Files that are there; problems with those that cannot be read. */
-async function readTexts(folder: string, patterns: readonly string[]): Promise<{ readonly texts: Readonly<Record<string, string>>; readonly problems: readonly TaskProblem[] }> {
+async function readTexts(
+  folder: string,
+  patterns: readonly string[],
+): Promise<{ readonly texts: Readonly<Record<string, string>>; readonly problems: readonly TaskProblem[] }> {
   const texts: Record<string, string> = {};
   const problems: TaskProblem[] = [];
   for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
@@ -89,7 +155,10 @@ async function matching(folder: string, pattern: string): Promise<readonly strin
   if (!pattern.includes('*')) return [pattern];
   const [before = '', after = ''] = basename(pattern).split('*');
   const names = await readdir(`${folder}/${dirname(pattern)}`).catch(() => []);
-  return names.filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after)).sort().map((name) => `${dirname(pattern)}/${name}`);
+  return names
+    .filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after))
+    .sort()
+    .map((name) => `${dirname(pattern)}/${name}`);
 }
 
 function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {

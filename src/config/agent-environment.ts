@@ -2,34 +2,78 @@ import { isJobSecret } from './inputs.ts';
 
 /** What every program needs to run at all, and the proxies and certificates without which some networks cannot be reached. */
 const ALWAYS = [
-  'PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'TERM',
-  'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR',
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  'TMPDIR',
+  'TERM',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
   // The runner's own net: at the end of the job it kills what still carries this id.
-  'RUNNER_TRACKING_ID', 'RUNNER_OS', 'RUNNER_ARCH', 'RUNNER_TOOL_CACHE', 'CI',
+  'RUNNER_TRACKING_ID',
+  'RUNNER_OS',
+  'RUNNER_ARCH',
+  'RUNNER_TOOL_CACHE',
+  'CI',
   // Where packages come from: for the agent, and for installing it.
-  'npm_config_registry', 'npm_config_cafile', 'NPM_CONFIG_REGISTRY', 'NPM_CONFIG_CAFILE',
-  'JAVA_HOME', 'GOPATH', 'GOROOT', 'CARGO_HOME', 'RUSTUP_HOME', 'NVM_DIR', 'PYTHONPATH', 'pythonLocation', 'DOTNET_ROOT', 'ANDROID_HOME',
+  'npm_config_registry',
+  'npm_config_cafile',
+  'NPM_CONFIG_REGISTRY',
+  'NPM_CONFIG_CAFILE',
+  'JAVA_HOME',
+  'GOPATH',
+  'GOROOT',
+  'CARGO_HOME',
+  'RUSTUP_HOME',
+  'NVM_DIR',
+  'PYTHONPATH',
+  'pythonLocation',
+  'DOTNET_ROOT',
+  'ANDROID_HOME',
 ] as const;
 
 /** Variables by which Claude Code finds its provider. */
-const PROVIDER = /^(ANTHROPIC_(API_KEY|AUTH_TOKEN|BASE_URL|MODEL|CUSTOM_HEADERS|SMALL_FAST_MODEL|DEFAULT_[A-Z]+_MODEL)|CLAUDE_CODE_OAUTH_TOKEN|CLAUDE_CODE_USE_(BEDROCK|VERTEX)|IS_SANDBOX)$/;
+const PROVIDER =
+  /^(ANTHROPIC_(API_KEY|AUTH_TOKEN|BASE_URL|MODEL|CUSTOM_HEADERS|SMALL_FAST_MODEL|DEFAULT_[A-Z]+_MODEL)|CLAUDE_CODE_OAUTH_TOKEN|CLAUDE_CODE_USE_(BEDROCK|VERTEX)|IS_SANDBOX)$/;
 const PROVIDER_KEYS = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN', 'ANTHROPIC_AUTH_TOKEN'] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Environment of the agent: an allow-list, never the job's. */
 export function agentEnvironment(environment: Environment, names: readonly string[]): Record<string, string> {
-  return pick(environment, (name) => (ALWAYS as readonly string[]).includes(name) || PROVIDER.test(name) || names.includes(name));
+  return pick(
+    environment,
+    (name) => (ALWAYS as readonly string[]).includes(name) || PROVIDER.test(name) || names.includes(name),
+  );
 }
 
 /** Environment of verify commands, which run code that the agent wrote: the agent's without the provider's keys. */
 export function verifyEnvironment(environment: Environment, names: readonly string[]): Record<string, string> {
-  return pick(environment, (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !PROVIDER.test(name)));
+  return pick(
+    environment,
+    (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !PROVIDER.test(name)),
+  );
 }
 
 /** Whether there is anything with which the agent could log in. */
 export function hasProviderKey(environment: Environment): boolean {
-  return PROVIDER_KEYS.some((name) => (environment[name] ?? '').trim() !== '') || ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'].some((name) => (environment[name] ?? '') === '1');
+  return (
+    PROVIDER_KEYS.some((name) => (environment[name] ?? '').trim() !== '') ||
+    ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'].some((name) => (environment[name] ?? '') === '1')
+  );
 }
 
 /** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */
@@ -40,10 +84,19 @@ export function secretValues(environment: Environment, names: readonly string[])
     name === 'ANTHROPIC_CUSTOM_HEADERS' ||
     /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
     (names.includes(name) && (environment[name] ?? '').length >= 20);
-  return [...new Set(Object.keys(environment).filter(secret).map((name) => (environment[name] ?? '').trim()).filter((value) => value.length >= 8))];
+  return [
+    ...new Set(
+      Object.keys(environment)
+        .filter(secret)
+        .map((name) => (environment[name] ?? '').trim())
+        .filter((value) => value.length >= 8),
+    ),
+  ];
 }
 
 function pick(environment: Environment, wanted: (name: string) => boolean): Record<string, string> {
-  const entries = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && wanted(entry[0]) && !isJobSecret(entry[0]));
+  const entries = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && wanted(entry[0]) && !isJobSecret(entry[0]),
+  );
   return Object.fromEntries(entries);
 }

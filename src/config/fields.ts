@@ -13,7 +13,12 @@ export function optional() {
 
 /** The lines that are not empty, trimmed. */
 export function lines() {
-  return z.string().transform((text) => text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean));
+  return z.string().transform((text) =>
+    text
+      .split(/\r?\n/)
+      .map((line) => line.trim())
+      .filter(Boolean),
+  );
 }
 
 /** One of the values. */
@@ -36,7 +41,17 @@ export function number(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
 }
 
-function decimal({ min, max, pattern, what }: { readonly min: number; readonly max: number; readonly pattern: RegExp; readonly what: string }) {
+function decimal({
+  min,
+  max,
+  pattern,
+  what,
+}: {
+  readonly min: number;
+  readonly max: number;
+  readonly pattern: RegExp;
+  readonly what: string;
+}) {
   const expected = `is not ${what} from ${String(min)} to ${String(max)}`;
   return z.string().regex(pattern, expected).transform(Number).pipe(z.number().min(min, expected).max(max, expected));
 }

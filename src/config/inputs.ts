@@ -6,37 +6,94 @@ import type { Config, TaskSourceName } from './config.ts';
 import { choice, filled, flag, lines, optional, whole } from './fields.ts';
 import { policyInputs, policyOf } from './policy-inputs.ts';
 
-const OUTCOME_KINDS = ['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'] as const satisfies readonly OutcomeKind[];
+const OUTCOME_KINDS = [
+  'cancelled',
+  'complete',
+  'halted',
+  'blocked',
+  'parked',
+  'limit',
+  'idle',
+  'paused',
+  'refused',
+  'failed',
+] as const satisfies readonly OutcomeKind[];
 
 const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
 
 /** A list such as `issues,plan`. */
-export const taskSources = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` })).min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`)).refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
+export const taskSources = z
+  .string()
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  )
+  .pipe(
+    z
+      .array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` }))
+      .min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`),
+  )
+  .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
 const inputs = z.object({
   'github-token': filled('a token, for example ${{ github.token }}'),
-  'task-label': filled('a label name').refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows').refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels').refine((label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()), 'is a label by which Ralph shows how an issue stands'),
+  'task-label': filled('a label name')
+    .refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows')
+    .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
+    .refine(
+      (label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()),
+      'is a label by which Ralph shows how an issue stands',
+    ),
   'task-sources': taskSources,
-  'allowed-bots': lines().refine((bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)), 'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]'),
+  'allowed-bots': lines().refine(
+    (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
+    'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]',
+  ),
   'comments-from': choice('writers', 'everybody', 'nobody'),
   command: z.string().max(100, 'is longer than any command'),
   'agent-version': z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330'),
   'agent-path': optional(),
   'agent-args': lines(),
-  'agent-env': lines().refine((names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)), 'must be names of environment variables, one a line').refine((names) => !names.some(isJobSecret), 'names a variable that carries the job\'s own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those'),
+  'agent-env': lines()
+    .refine(
+      (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
+      'must be names of environment variables, one a line',
+    )
+    .refine(
+      (names) => !names.some(isJobSecret),
+      "names a variable that carries the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
+    ),
   model: optional(),
   ...policyInputs.shape,
-  'prompt-file': filled('a path').refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a path inside the workspace'),
+  'prompt-file': filled('a path').refine(
+    (path) => !path.startsWith('/') && !path.split('/').includes('..'),
+    'must be a path inside the workspace',
+  ),
   verify: lines(),
-  'branch-prefix': z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment and end in a slash, for example ralph/'),
-  'base-branch': optional().refine((branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch), 'is not a branch name'),
+  'branch-prefix': z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment and end in a slash, for example ralph/'),
+  'base-branch': optional().refine(
+    (branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch),
+    'is not a branch name',
+  ),
   draft: flag(),
   'allow-protected-paths': lines(),
   'max-patch-files': whole({ min: 1, max: 100_000 }),
   'max-patch-kib': whole({ min: 1, max: 1_048_576 }),
   'state-store': choice('auto', 'cache', 'ref', 'none'),
-  'fail-on': z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.enum(OUTCOME_KINDS, { error: `must be a list of: ${OUTCOME_KINDS.join(', ')}` }))),
+  'fail-on': z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(z.enum(OUTCOME_KINDS, { error: `must be a list of: ${OUTCOME_KINDS.join(', ')}` }))),
 });
 
 /** Names of all inputs, as action.yml must list them. */
@@ -48,9 +105,14 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
   const parsed = inputs.safeParse(trimmed);
   if (!parsed.success) {
     const names = parsed.error.issues.map((issue) => String(issue.path[0]));
-    const problems = parsed.error.issues.map((issue, index) => describeProblem(names[index] ?? '', trimmed[names[index] ?? ''], issue.message));
+    const problems = parsed.error.issues.map((issue, index) =>
+      describeProblem(names[index] ?? '', trimmed[names[index] ?? ''], issue.message),
+    );
     const count = new Set(names).size;
-    throw new UserError('configuration', `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(problems)].join('\n')}`);
+    throw new UserError(
+      'configuration',
+      `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(problems)].join('\n')}`,
+    );
   }
   const input = parsed.data;
   return {
@@ -60,7 +122,13 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
     allowedBots: input['allowed-bots'],
     commentsFrom: input['comments-from'],
     command: input.command,
-    agent: { version: input['agent-version'], path: input['agent-path'], args: input['agent-args'], envNames: input['agent-env'], model: input.model },
+    agent: {
+      version: input['agent-version'],
+      path: input['agent-path'],
+      args: input['agent-args'],
+      envNames: input['agent-env'],
+      model: input.model,
+    },
     promptFile: input['prompt-file'],
     policy: policyOf(input, input.verify.length > 0),
     verify: input.verify,
@@ -76,12 +144,16 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
 }
 
 function describeProblem(name: string, value: string | undefined, message: string): string {
-  if (value === undefined) return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
-  const shown = name === 'github-token' ? '' : ` ${JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)}`;
+  if (value === undefined)
+    return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
+  const shown =
+    name === 'github-token' ? '' : ` ${JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)}`;
   return `- ${name}:${shown} ${message}.`;
 }
 
 /** Whether a variable of this name may carry the job's own credentials. */
 export function isJobSecret(name: string): boolean {
-  return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(name);
+  return /^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$|^(ACTIONS|INPUT|STATE)_/i.test(
+    name,
+  );
 }

@@ -9,7 +9,10 @@ const MAX_MINUTES = 5 * 24 * 60;
 
 /** The inputs that make the policy of a run. */
 export const policyInputs = z.object({
-  'allowed-tools': z.string().transform(splitRules).refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write'),
+  'allowed-tools': z
+    .string()
+    .transform(splitRules)
+    .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write'),
   session: choice('resume', 'task', 'fresh'),
   'session-expiry-hours': number({ min: 1, max: 720 }),
   'max-iterations': whole({ min: 1, max: 1000 }),
@@ -79,7 +82,8 @@ export function parsePolicyInputs(texts: Readonly<Record<string, string>>): Give
   if (parsed.success) return { kind: 'inputs', inputs: parsed.data as Partial<PolicyInputs> };
   const problems = new Map<string, string>();
   for (const issue of parsed.error.issues) {
-    if (issue.code === 'unrecognized_keys') for (const name of issue.keys) problems.set(name, 'is no input that decisions depend on');
+    if (issue.code === 'unrecognized_keys')
+      for (const name of issue.keys) problems.set(name, 'is no input that decisions depend on');
     else problems.set(String(issue.path[0]), issue.message);
   }
   return { kind: 'problems', problems: [...problems].map(([name, why]) => ({ name, why })) };

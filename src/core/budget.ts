@@ -47,7 +47,20 @@ export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: nul
 const schema = z.object({
   version: z.literal(1),
   windows: z.object({ hour: budgetParts.hour, day: budgetParts.day }),
-  reservations: z.array(z.object({ mark: z.string().max(100), lane: z.string().max(120), runUrl: z.string().max(500), expiresAt: budgetParts.instant, tasks: z.array(z.string().max(120)).max(maxTasks), calls: budgetParts.count, tokens: budgetParts.count, costUsd: budgetParts.amount })).max(maxReservations),
+  reservations: z
+    .array(
+      z.object({
+        mark: z.string().max(100),
+        lane: z.string().max(120),
+        runUrl: z.string().max(500),
+        expiresAt: budgetParts.instant,
+        tasks: z.array(z.string().max(120)).max(maxTasks),
+        calls: budgetParts.count,
+        tokens: budgetParts.count,
+        costUsd: budgetParts.amount,
+      }),
+    )
+    .max(maxReservations),
 });
 
 export type ParsedBudget =
@@ -61,16 +74,28 @@ export function parseBudget(text: string, now: number): ParsedBudget {
   if (head.success) return { kind: 'newer', version: head.data.version };
   const parsed = schema.safeParse(json);
   if (parsed.success) return believableBudget(parsed.data, now);
-  return { kind: 'budget', budget: { ...emptyBudget, windows: usedUpWindows(now) }, problem: "The repository's usage counters cannot be read: this hour and this day count as used up." };
+  return {
+    kind: 'budget',
+    budget: { ...emptyBudget, windows: usedUpWindows(now) },
+    problem: "The repository's usage counters cannot be read: this hour and this day count as used up.",
+  };
 }
 
 /** A machine whose clock is years ahead must not park the repository for years. */
 function believableBudget(budget: Budget, now: number): ParsedBudget {
   const windows = believableWindows(budget.windows, now);
   const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - maxLeaseMs, now);
-  if (windows === budget.windows && !budget.reservations.some(isEndless)) return { kind: 'budget', budget, problem: null };
-  const reservations = budget.reservations.map((reservation) => (isEndless(reservation) ? { ...reservation, expiresAt: now } : reservation));
-  return { kind: 'budget', budget: { ...budget, windows, reservations }, problem: "The repository's usage counters begin in the future, since the clock of a machine was wrong: what was used counts from now on." };
+  if (windows === budget.windows && !budget.reservations.some(isEndless))
+    return { kind: 'budget', budget, problem: null };
+  const reservations = budget.reservations.map((reservation) =>
+    isEndless(reservation) ? { ...reservation, expiresAt: now } : reservation,
+  );
+  return {
+    kind: 'budget',
+    budget: { ...budget, windows, reservations },
+    problem:
+      "The repository's usage counters begin in the future, since the clock of a machine was wrong: what was used counts from now on.",
+  };
 }
 
 export function serializeBudget(budget: Budget): string {
@@ -80,14 +105,31 @@ export function serializeBudget(budget: Budget): string {
 /** The windows as the run with this mark must see them: what is used, and what others have reserved. */
 export function windowsFor(budget: Budget, mark: string, now: number): Windows {
   const others = budget.reservations.filter((reservation) => reservation.mark !== mark);
-  const sum = (of: (reservation: Reservation) => number, counts: (reservation: Reservation, now: number) => boolean): number => others.reduce((total, reservation) => total + (counts(reservation, now) ? of(reservation) : 0), 0);
+  const sum = (
+    of: (reservation: Reservation) => number,
+    counts: (reservation: Reservation, now: number) => boolean,
+  ): number => others.reduce((total, reservation) => total + (counts(reservation, now) ? of(reservation) : 0), 0);
   const { hour, day } = budget.windows;
-  const reserved = { calls: sum(({ calls }) => calls, countsInHour), tokens: sum(({ tokens }) => tokens, countsInHour), costUsd: sum(({ costUsd }) => costUsd, countsInDay) };
+  const reserved = {
+    calls: sum(({ calls }) => calls, countsInHour),
+    tokens: sum(({ tokens }) => tokens, countsInHour),
+    costUsd: sum(({ costUsd }) => costUsd, countsInDay),
+  };
   const isOpen = hour !== null && now < hour.openedAt + hourMs;
   const isToday = day !== null && now < endOfDay(day.openedAt);
   return {
-    hour: isOpen || reserved.calls + reserved.tokens > 0 ? { openedAt: isOpen ? hour.openedAt : now, calls: (isOpen ? hour.calls : 0) + reserved.calls, tokens: (isOpen ? hour.tokens : 0) + reserved.tokens } : null,
-    day: isToday || reserved.costUsd > 0 ? { openedAt: isToday ? day.openedAt : now, costUsd: (isToday ? day.costUsd : 0) + reserved.costUsd } : null,
+    hour:
+      isOpen || reserved.calls + reserved.tokens > 0
+        ? {
+            openedAt: isOpen ? hour.openedAt : now,
+            calls: (isOpen ? hour.calls : 0) + reserved.calls,
+            tokens: (isOpen ? hour.tokens : 0) + reserved.tokens,
+          }
+        : null,
+    day:
+      isToday || reserved.costUsd > 0
+        ? { openedAt: isToday ? day.openedAt : now, costUsd: (isToday ? day.costUsd : 0) + reserved.costUsd }
+        : null,
   };
 }
 
@@ -103,7 +145,11 @@ export function reservedByOthers({ reservations }: Budget, mark: string, now: nu
 }
 
 /** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
-export function reservationFor(run: Omit<Reservation, 'calls' | 'tokens' | 'costUsd'>, windows: Windows, policy: Policy): Reservation {
+export function reservationFor(
+  run: Omit<Reservation, 'calls' | 'tokens' | 'costUsd'>,
+  windows: Windows,
+  policy: Policy,
+): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
@@ -116,19 +162,29 @@ export function reservationFor(run: Omit<Reservation, 'calls' | 'tokens' | 'cost
 
 /** Tasks that a run of another lane may be working on. Of this lane there is but one run at a time, which its lease sees to. */
 export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlySet<TaskId> {
-  return new Set(reservations.flatMap((reservation) => (reservation.lane === lane || now >= reservation.expiresAt ? [] : reservation.tasks)));
+  return new Set(
+    reservations.flatMap((reservation) =>
+      reservation.lane === lane || now >= reservation.expiresAt ? [] : reservation.tasks,
+    ),
+  );
 }
 
 /** The policy of a run that may use no more than it reserved, whatever windows end while it works. */
 export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
   const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
-  return { ...policy, maxIterations: Math.min(policy.maxIterations, calls), maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd };
+  return {
+    ...policy,
+    maxIterations: Math.min(policy.maxIterations, calls),
+    maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
+  };
 }
 
 /** The budget with the reservation, in place of an earlier one of the same run. */
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
   // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
-  const live = budget.reservations.filter((other) => other.mark !== reservation.mark && now < other.expiresAt + 2 * dayMs);
+  const live = budget.reservations.filter(
+    (other) => other.mark !== reservation.mark && now < other.expiresAt + 2 * dayMs,
+  );
   return { ...budget, reservations: [...live, reservation].slice(-maxReservations) };
 }
 
@@ -144,13 +200,23 @@ export function settleBudget(budget: Budget, mark: string, spent: Spent, now: nu
 }
 
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
-export function settleRun(budget: Budget, mark: string, { before, after }: { readonly before: LaneState; readonly after: LaneState }, now: number): Budget {
+export function settleRun(
+  budget: Budget,
+  mark: string,
+  { before, after }: { readonly before: LaneState; readonly after: LaneState },
+  now: number,
+): Budget {
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;
   const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + hourMs <= opened.openedAt);
   if (!isNew || !hasReserved(budget, mark)) return settleBudget(budget, mark, spent, now);
-  return settleBudget({ ...budget, windows: { ...budget.windows, hour: { openedAt: opened.openedAt, calls: 0, tokens: 0 } } }, mark, spent, now);
+  return settleBudget(
+    { ...budget, windows: { ...budget.windows, hour: { openedAt: opened.openedAt, calls: 0, tokens: 0 } } },
+    mark,
+    spent,
+    now,
+  );
 }
 
 function hasReserved({ reservations }: Budget, mark: string): boolean {
@@ -159,9 +225,17 @@ function hasReserved({ reservations }: Budget, mark: string): boolean {
 
 /** What the lane used from one state to a later one, a call that never came back included. */
 export function spentBetween(before: LaneState, after: LaneState): Spent {
-  const sum = (state: LaneState, of: (day: LaneState['ledger'][number]) => number): number => state.ledger.filter(({ day }) => after.ledger.some((kept) => kept.day === day)).reduce((total, day) => total + of(day), 0);
-  const difference = (of: (day: LaneState['ledger'][number]) => number): number => Math.max(0, sum(after, of) - sum(before, of));
-  return { calls: difference(({ calls }) => calls), tokens: difference(({ tokens }) => tokens), costUsd: difference(({ costUsd }) => costUsd) };
+  const sum = (state: LaneState, of: (day: LaneState['ledger'][number]) => number): number =>
+    state.ledger
+      .filter(({ day }) => after.ledger.some((kept) => kept.day === day))
+      .reduce((total, day) => total + of(day), 0);
+  const difference = (of: (day: LaneState['ledger'][number]) => number): number =>
+    Math.max(0, sum(after, of) - sum(before, of));
+  return {
+    calls: difference(({ calls }) => calls),
+    tokens: difference(({ tokens }) => tokens),
+    costUsd: difference(({ costUsd }) => costUsd),
+  };
 }
 
 /** An hour may have opened just before the reservation's end. */

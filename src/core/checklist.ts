@@ -24,7 +24,9 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
   const open = before.filter(({ state }) => state !== 'done').map(({ task }) => task.id);
   const current = known.has(taskId) ? stateOf(taskId) : null;
   const ticked = open.filter((id) => stateOf(id) === 'done');
-  const done = tasks.filter(({ id }) => known.has(id) && stateOf(id) === 'done' && progressOf(progress, id).state !== 'done').map(({ id }) => id);
+  const done = tasks
+    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && progressOf(progress, id).state !== 'done')
+    .map(({ id }) => id);
   return {
     current,
     done,
@@ -41,7 +43,9 @@ const maxFound = 20;
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
   const successors = new Set([...followed(before, after).values()].map(({ task }) => task.id));
   const lane = new Set(tasks.map(({ id }) => id));
-  const added = after.filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id)).slice(0, maxFound);
+  const added = after
+    .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
+    .slice(0, maxFound);
   const known = new Set([...lane, ...added.map(({ task }) => task.id)]);
   return added.map(({ task }) => ({ ...task, dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }

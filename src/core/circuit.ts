@@ -26,7 +26,9 @@ const trackedErrors = 10;
 /** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
 export function view(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
-    return circuit.noProgress >= Math.max(1, policy.noProgress - 1) ? { kind: 'half-open', of: 'diagnosis' } : { kind: 'closed' };
+    return circuit.noProgress >= Math.max(1, policy.noProgress - 1)
+      ? { kind: 'half-open', of: 'diagnosis' }
+      : { kind: 'closed' };
   }
   if (policy.autoReset && circuit.reason !== 'state_unreadable') return { kind: 'closed' };
   const probeAt = circuit.openedAt + policy.cooldownMs;
@@ -37,7 +39,9 @@ export function view(circuit: Circuit, policy: CircuitPolicy, now: number): Circ
 export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
   if (facts.neutral && !facts.progress) return circuit;
   if (circuit.kind === 'open') {
-    return facts.progress ? closedCircuit(circuit.totalOpens) : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', now);
+    return facts.progress
+      ? closedCircuit(circuit.totalOpens)
+      : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', now);
   }
   const counted = count(circuit, facts);
   const reason = tripReason(counted, policy);

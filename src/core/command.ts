@@ -10,7 +10,8 @@ export const COMMANDS = {
   pause: 'let no run of this lane work until `resume`; a run that works now goes on to its end',
   resume: 'end the pause',
   stop: 'as `pause`, and a run that works now ends after its running iteration',
-  retry: 'give what failed or is blocked all its attempts again, and work on it; `retry N` means task N alone (`12`, `#12` or its id)',
+  retry:
+    'give what failed or is blocked all its attempts again, and work on it; `retry N` means task N alone (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': "begin the agent's conversation anew",
   help: 'list these commands',

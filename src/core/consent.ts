@@ -30,7 +30,14 @@ export type Consent =
   /** `at`: when they last asked for the work, by the label or by reopening the issue. */
   | { readonly kind: 'given'; readonly by: string; readonly at: number }
   /** `askedAt`: as above; `editor`, `at`: the newest change that nobody approved; `isNoticed`: the issue says so already. */
-  | { readonly kind: 'changed'; readonly by: string; readonly askedAt: number; readonly editor: string | null; readonly at: number; readonly isNoticed: boolean }
+  | {
+      readonly kind: 'changed';
+      readonly by: string;
+      readonly askedAt: number;
+      readonly editor: string | null;
+      readonly at: number;
+      readonly isNoticed: boolean;
+    }
   /** The label is there, but nobody trusted put it on; `by`: who did, null: not known. */
   | { readonly kind: 'never'; readonly by: string | null };
 
@@ -38,22 +45,36 @@ export type Consent =
 const shownEdits = 50;
 
 /** Judges by what GitHub says happened. What is not known is not consent. */
-export function judgeConsent<Account extends { readonly login: string }>({ history, taskLabel, text, approved, isTrusted }: ConsentQuestion<Account>): Consent {
+export function judgeConsent<Account extends { readonly login: string }>({
+  history,
+  taskLabel,
+  text,
+  approved,
+  isTrusted,
+}: ConsentQuestion<Account>): Consent {
   const labeling = standingLabeling(history, taskLabel);
   const labeler = labeling?.by ?? null;
-  if (labeling === null || labeler === null || !isTrusted(labeler)) return { kind: 'never', by: labeler?.login ?? null };
+  if (labeling === null || labeler === null || !isTrusted(labeler))
+    return { kind: 'never', by: labeler?.login ?? null };
   const { by, consentAt } = { by: labeler.login, consentAt: labeling.at };
   const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
 
-  const askedAt = Math.max(consentAt, ...history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at));
+  const askedAt = Math.max(
+    consentAt,
+    ...history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at),
+  );
 
   const edits = editsSince(history, consentAt);
   const seen = edits.findLast(isForeign);
   const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
   // Who labelled or corrected another text since then does not want the old one brought back.
-  const isOvertaken = (approved?.at ?? 0) < consentAt || (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
+  const isOvertaken =
+    (approved?.at ?? 0) < consentAt ||
+    (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
   if (foreign !== null && (approved?.text !== text || isOvertaken)) {
-    const isNoticed = history.labelings.some(({ kind, label, at }) => kind === 'labeled' && sameLabel(label, noticeLabel) && at >= foreign.at);
+    const isNoticed = history.labelings.some(
+      ({ kind, label, at }) => kind === 'labeled' && sameLabel(label, noticeLabel) && at >= foreign.at,
+    );
     return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
   }
   return { kind: 'given', by, at: askedAt };
@@ -63,7 +84,11 @@ export function judgeConsent<Account extends { readonly login: string }>({ histo
 export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
   const labeling = standingLabeling(history, taskLabel);
   if (labeling === null) return [];
-  const acts = [labeling, ...editsSince(history, labeling.at), ...history.reopenings.filter(({ at }) => at > labeling.at)];
+  const acts = [
+    labeling,
+    ...editsSince(history, labeling.at),
+    ...history.reopenings.filter(({ at }) => at > labeling.at),
+  ];
   return acts.map(({ by }) => by).filter((by) => by !== null);
 }
 

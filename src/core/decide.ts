@@ -60,12 +60,25 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
 
 /** A run that has not called yet. */
 export function startRun(state: LaneState, now: number): RunSoFar {
-  return { startedAt: now, iterations: 0, costUsd: 0, cancelled: false, stoppedBy: null, opensAtStart: state.circuit.totalOpens, last: null };
+  return {
+    startedAt: now,
+    iterations: 0,
+    costUsd: 0,
+    cancelled: false,
+    stoppedBy: null,
+    opensAtStart: state.circuit.totalOpens,
+    last: null,
+  };
 }
 
 /** The run after one more iteration. */
 export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>): RunSoFar {
-  return { ...run, iterations: run.iterations + 1, costUsd: run.costUsd + Math.max(0, last.analysis.costUsd ?? 0), last };
+  return {
+    ...run,
+    iterations: run.iterations + 1,
+    costUsd: run.costUsd + Math.max(0, last.analysis.costUsd ?? 0),
+    last,
+  };
 }
 
 type Rule = (situation: Situation) => Outcome | null;
@@ -96,7 +109,10 @@ function permissionDenied({ run, policy }: Situation): Outcome | null {
 }
 
 function projectComplete({ state, run }: Situation): Outcome | null {
-  const complete = run.last?.analysis.signal.exitSignal === true && standsUnopposed(run) && countSet(state.signals.indicators) >= indicatorsToComplete;
+  const complete =
+    run.last?.analysis.signal.exitSignal === true &&
+    standsUnopposed(run) &&
+    countSet(state.signals.indicators) >= indicatorsToComplete;
   return complete ? { kind: 'complete', reason: 'project_complete' } : null;
 }
 
@@ -112,11 +128,19 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
 /** A wrong key, no credit or an unknown model fails every call alike: better told than tried again. */
 function accessProblem({ run }: Situation): Outcome | null {
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
-  return problem === null ? null : { kind: 'failed', reason: 'configuration', message: `The agent cannot work: ${problem.slice(0, 500)} Check its key, its credit and the input model, then run again.` };
+  return problem === null
+    ? null
+    : {
+        kind: 'failed',
+        reason: 'configuration',
+        message: `The agent cannot work: ${problem.slice(0, 500)} Check its key, its credit and the input model, then run again.`,
+      };
 }
 
 function testSaturation({ state, run, policy }: Situation): Outcome | null {
-  return hasIterated(run) && state.signals.testOnlyInARow >= policy.testOnlyIterations ? { kind: 'halted', reason: 'test_saturation' } : null;
+  return hasIterated(run) && state.signals.testOnlyInARow >= policy.testOnlyIterations
+    ? { kind: 'halted', reason: 'test_saturation' }
+    : null;
 }
 
 function safety({ state, run }: Situation): Outcome | null {
@@ -126,7 +150,9 @@ function safety({ state, run }: Situation): Outcome | null {
 /** Said twice by the agent, or nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
 function blocked({ state, tasks, run }: Situation): Outcome | null {
   const stuck = tasks.length > 0 && nextTask(tasks, state.tasks, state.currentTask) === null;
-  return stuck || (hasIterated(run) && state.signals.blockedInARow >= blockedInARow) ? { kind: 'blocked', reason: 'needs_human' } : null;
+  return stuck || (hasIterated(run) && state.signals.blockedInARow >= blockedInARow)
+    ? { kind: 'blocked', reason: 'needs_human' }
+    : null;
 }
 
 function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
@@ -137,7 +163,13 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   // A probe is for the next run: what tripped now stays open, however short the cooldown is.
   if (!trippedNow && seen.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
-  return { kind: 'halted', reason: 'circuit_open', circuitReason: reason, tripped: trippedNow ? 'this-run' : 'earlier', probeAt };
+  return {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: reason,
+    tripped: trippedNow ? 'this-run' : 'earlier',
+    probeAt,
+  };
 }
 
 function parked({ state, policy, now }: Situation): Outcome | null {
@@ -174,6 +206,7 @@ function standsUnopposed({ last }: RunSoFar): boolean {
 }
 
 function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
-  const kept = state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
+  const kept =
+    state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
   return circuit.kind === 'half-open' ? [circuit.of, ...kept] : kept;
 }

@@ -19,7 +19,11 @@ const questionTool = 'AskUserQuestion';
 const readOnly = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'];
 
 /** Tells real denials from advice and from questions. After progress none counts: the agent found another way. */
-export function judgeDenials(denials: readonly Denial[], progress: boolean, policy: Pick<Policy, 'allowedTools' | 'onPermissionDenied'>): JudgedDenials {
+export function judgeDenials(
+  denials: readonly Denial[],
+  progress: boolean,
+  policy: Pick<Policy, 'allowedTools' | 'onPermissionDenied'>,
+): JudgedDenials {
   const refused = denials.filter(({ tool }) => tool !== questionTool);
   const compounds = refused.filter((denial) => isCompoundOfAllowed(denial, policy.allowedTools));
   const real = refused.length - compounds.length;

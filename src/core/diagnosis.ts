@@ -22,12 +22,23 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
 
 function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
   const { agentError, denials, errors, signal } = analysis;
-  const change = !verdict.progress ? 'changed nothing' : evidence.fileCount === 0 ? 'marked what was done before' : `changed ${listed(evidence.files, evidence.fileCount)}`;
+  const change = !verdict.progress
+    ? 'changed nothing'
+    : evidence.fileCount === 0
+      ? 'marked what was done before'
+      : `changed ${listed(evidence.files, evidence.fileCount)}`;
   const facts = [
     ...describeEnd(evidence.end),
     ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${oneLine(agentError.text)}`]),
     ...errors.slice(0, maxItems).map(({ text }) => `error: ${oneLine(text)}`),
-    ...(denials.length === 0 ? [] : [`refused: ${listed(denials.map(({ tool, command }) => (command === null ? tool : `${tool} ${command}`)), denials.length)}`]),
+    ...(denials.length === 0
+      ? []
+      : [
+          `refused: ${listed(
+            denials.map(({ tool, command }) => (command === null ? tool : `${tool} ${command}`)),
+            denials.length,
+          )}`,
+        ]),
     ...verdict.discrepancies.map(oneLine),
     ...describeVerification(evidence.verification),
     ...(signal.recommendation === null ? [] : [`it planned: ${oneLine(signal.recommendation)}`]),
@@ -49,7 +60,9 @@ function describeEnd(end: AgentEnd): readonly string[] {
 }
 
 function describeVerification(verification: Verification): readonly string[] {
-  return verification.kind === 'failed' ? [`verification failed: ${oneLine(verification.command)} (exit code ${verification.code ?? 'unknown'})`] : [];
+  return verification.kind === 'failed'
+    ? [`verification failed: ${oneLine(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
+    : [];
 }
 
 function listed(items: readonly string[], count: number): string {

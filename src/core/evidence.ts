@@ -20,7 +20,13 @@ export type AgentEnd =
 export type Verification =
   | { readonly kind: 'not-run' }
   | { readonly kind: 'passed'; readonly durationMs: number }
-  | { readonly kind: 'failed'; readonly command: string; readonly code: number | null; readonly tail: string; readonly durationMs: number };
+  | {
+      readonly kind: 'failed';
+      readonly command: string;
+      readonly code: number | null;
+      readonly tail: string;
+      readonly durationMs: number;
+    };
 
 /** What an iteration really changed, measured; never a claim. `before` and `after` are what is published: without files that are withheld. */
 export interface Evidence {

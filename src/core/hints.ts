@@ -29,25 +29,93 @@ interface Hint {
 }
 
 const hints: Readonly<Record<HintCode, Hint>> = {
-  veto_open_tasks: { scope: 'lane', sentence: 'Your claim that everything is done was overruled: required tasks are still open. EXIT_SIGNAL: true is for the whole queue; for one finished task use STATUS: COMPLETE with EXIT_SIGNAL: false.' },
-  veto_verify: { scope: 'task', sentence: 'Your claim to be done was overruled: the verification command fails. Make it pass first.' },
-  discrepancy_tests: { scope: 'task', sentence: 'You reported TESTS_STATUS: PASSING, but the verification command failed. Report what you have seen, not what you expect.' },
-  discrepancy_no_change: { scope: 'task', sentence: 'You reported finished work or modified files, but no file content changed. Make the change in this repository, or report 0.' },
-  discrepancy_not_marked: { scope: 'task', sentence: 'You reported more finished tasks than their files show as done. A task counts as finished when its item is marked, as described with the task below; report as many as you marked.' },
-  discrepancy_removed: { scope: 'lane', sentence: 'Open items are missing from the files of tasks: you deleted or reworded them, or a file cannot be read any more. Put them back as they were in the last commit before yours.' },
-  not_marked: { scope: 'task', sentence: 'You reported the task as finished, but its item is not marked as done in its file. If it is finished, mark it now, as described with the task below.' },
-  withheld: { scope: 'task', sentence: 'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files; if the task cannot be done without them, report STATUS: BLOCKED and name them.' },
-  verify_failed: { scope: 'task', sentence: 'The verification command failed after the last iteration. Fix that before anything else.' },
+  veto_open_tasks: {
+    scope: 'lane',
+    sentence:
+      'Your claim that everything is done was overruled: required tasks are still open. EXIT_SIGNAL: true is for the whole queue; for one finished task use STATUS: COMPLETE with EXIT_SIGNAL: false.',
+  },
+  veto_verify: {
+    scope: 'task',
+    sentence: 'Your claim to be done was overruled: the verification command fails. Make it pass first.',
+  },
+  discrepancy_tests: {
+    scope: 'task',
+    sentence:
+      'You reported TESTS_STATUS: PASSING, but the verification command failed. Report what you have seen, not what you expect.',
+  },
+  discrepancy_no_change: {
+    scope: 'task',
+    sentence:
+      'You reported finished work or modified files, but no file content changed. Make the change in this repository, or report 0.',
+  },
+  discrepancy_not_marked: {
+    scope: 'task',
+    sentence:
+      'You reported more finished tasks than their files show as done. A task counts as finished when its item is marked, as described with the task below; report as many as you marked.',
+  },
+  discrepancy_removed: {
+    scope: 'lane',
+    sentence:
+      'Open items are missing from the files of tasks: you deleted or reworded them, or a file cannot be read any more. Put them back as they were in the last commit before yours.',
+  },
+  not_marked: {
+    scope: 'task',
+    sentence:
+      'You reported the task as finished, but its item is not marked as done in its file. If it is finished, mark it now, as described with the task below.',
+  },
+  withheld: {
+    scope: 'task',
+    sentence:
+      'Files that you changed must not be published (protected paths, secrets, or too large) and are not part of your work. Undo those changes or remove the files; if the task cannot be done without them, report STATUS: BLOCKED and name them.',
+  },
+  verify_failed: {
+    scope: 'task',
+    sentence: 'The verification command failed after the last iteration. Fix that before anything else.',
+  },
   no_change: { scope: 'task', sentence: 'The last iteration changed no file content. Make one small, real step now.' },
-  timeout: { scope: 'task', sentence: 'The last iteration ran out of time and was ended. Take a smaller step, and start no servers, watchers or background jobs.' },
-  question: { scope: 'task', sentence: 'Nobody can answer questions here. Decide yourself, write the assumption down in the code or the commit message, and go on.' },
-  denied: { scope: 'task', sentence: 'A command was refused for lack of permission. Do not try it again: use the tools that you have, or report STATUS: BLOCKED.' },
-  compound: { scope: 'lane', sentence: 'A combined command was refused. Run one plain command per call, without &&, ;, | or line breaks.' },
-  no_block: { scope: 'lane', sentence: 'Your last message had no RALPH_STATUS block that counts; one in a quote does not, nor one before the final message. End the final message with it as plain text, in exactly the form given below.' },
-  fenced_block: { scope: 'lane', sentence: 'Your RALPH_STATUS block stood in a code fence, where it does not count. End the final message with it as plain text, without any fence around it.' },
-  unreadable: { scope: 'lane', sentence: 'A field of your RALPH_STATUS block could not be read. Use only the values given below.' },
-  diagnosis: { scope: 'task', sentence: 'This is a diagnosis: iterations in a row have changed nothing, and if this one does not either, the loop stops. First find out why the last approach failed, then take a clearly different one.' },
-  probe: { scope: 'task', sentence: 'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly changes the code for the better, by another approach than before.' },
+  timeout: {
+    scope: 'task',
+    sentence:
+      'The last iteration ran out of time and was ended. Take a smaller step, and start no servers, watchers or background jobs.',
+  },
+  question: {
+    scope: 'task',
+    sentence:
+      'Nobody can answer questions here. Decide yourself, write the assumption down in the code or the commit message, and go on.',
+  },
+  denied: {
+    scope: 'task',
+    sentence:
+      'A command was refused for lack of permission. Do not try it again: use the tools that you have, or report STATUS: BLOCKED.',
+  },
+  compound: {
+    scope: 'lane',
+    sentence: 'A combined command was refused. Run one plain command per call, without &&, ;, | or line breaks.',
+  },
+  no_block: {
+    scope: 'lane',
+    sentence:
+      'Your last message had no RALPH_STATUS block that counts; one in a quote does not, nor one before the final message. End the final message with it as plain text, in exactly the form given below.',
+  },
+  fenced_block: {
+    scope: 'lane',
+    sentence:
+      'Your RALPH_STATUS block stood in a code fence, where it does not count. End the final message with it as plain text, without any fence around it.',
+  },
+  unreadable: {
+    scope: 'lane',
+    sentence: 'A field of your RALPH_STATUS block could not be read. Use only the values given below.',
+  },
+  diagnosis: {
+    scope: 'task',
+    sentence:
+      'This is a diagnosis: iterations in a row have changed nothing, and if this one does not either, the loop stops. First find out why the last approach failed, then take a clearly different one.',
+  },
+  probe: {
+    scope: 'task',
+    sentence:
+      'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly changes the code for the better, by another approach than before.',
+  },
 };
 
 /** The fixed sentence of a code. */

@@ -25,10 +25,25 @@ export const evidenceSchema = z.object({
   verification: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('not-run') }),
     z.object({ kind: z.literal('passed'), durationMs: z.number() }),
-    z.object({ kind: z.literal('failed'), command: z.string(), code: z.number().nullable(), tail: z.string(), durationMs: z.number() }),
+    z.object({
+      kind: z.literal('failed'),
+      command: z.string(),
+      code: z.number().nullable(),
+      tail: z.string(),
+      durationMs: z.number(),
+    }),
   ]),
   // Journals of before tasks could stand in files have none.
-  checklist: z.object({ current: z.enum(['open', 'done', 'gone']).nullable(), done: z.array(z.string()), finished: count, removed: count, added: count }).nullable().default(null),
+  checklist: z
+    .object({
+      current: z.enum(['open', 'done', 'gone']).nullable(),
+      done: z.array(z.string()),
+      finished: count,
+      removed: count,
+      added: count,
+    })
+    .nullable()
+    .default(null),
 });
 
 /** `Verdict`, as a journal holds it. */
@@ -88,7 +103,10 @@ const message = z.string();
 /** `Outcome`, as the end of a journal holds it. */
 export const outcomeSchema = z.union([
   z.object({ kind: z.literal('cancelled'), reason: z.enum(['signal', 'killed']) }),
-  z.object({ kind: z.literal('complete'), reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']) }),
+  z.object({
+    kind: z.literal('complete'),
+    reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']),
+  }),
   z.object({ kind: z.literal('halted'), reason: z.enum(['permission_denied', 'test_saturation', 'safety']) }),
   z.object({
     kind: z.literal('halted'),
@@ -98,7 +116,11 @@ export const outcomeSchema = z.union([
     probeAt: z.number(),
   }),
   z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
-  z.object({ kind: z.literal('parked'), reason: z.enum(['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit']), resumeAt: instant }),
+  z.object({
+    kind: z.literal('parked'),
+    reason: z.enum(['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit']),
+    resumeAt: instant,
+  }),
   z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
   z.object({ kind: z.literal('idle'), reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered']) }),
   z.object({ kind: z.literal('idle'), reason: z.literal('noted'), message: z.string() }),

@@ -80,7 +80,12 @@ export type JournalLine =
 
 /** The start of a run as one line of JSON, without a line end. Of the tasks it holds what decisions read: no text. */
 export function serializeStart(start: JournalStart): string {
-  return JSON.stringify({ kind: 'start', ...start, tasks: start.tasks.map(queued), state: serializeState(start.state) });
+  return JSON.stringify({
+    kind: 'start',
+    ...start,
+    tasks: start.tasks.map(queued),
+    state: serializeState(start.state),
+  });
 }
 
 /** An iteration as one line of JSON, without a line end. */
@@ -108,7 +113,10 @@ export function parseJournalLine(line: string): JournalLine {
       const { kind, ...start } = parsed.data;
       const state = parseState(start.state, start.lane);
       if (state.kind === 'state') return { kind, start: { ...start, state: state.state } };
-      return { kind: 'unreadable', why: `the state in it cannot be read: ${state.kind === 'newer' ? 'a newer version wrote it' : state.why}` };
+      return {
+        kind: 'unreadable',
+        why: `the state in it cannot be read: ${state.kind === 'newer' ? 'a newer version wrote it' : state.why}`,
+      };
     }
     case 'iteration': {
       const { kind, ...entry } = parsed.data;
@@ -125,7 +133,14 @@ const instant = z.number().int().min(0).max(8.64e15);
 const common = { version: z.literal(1), lane: z.string() };
 
 const lineSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('start'), ...common, startedAt: instant, policy: policySchema, tasks: z.array(taskSchema), state: z.string() }),
+  z.object({
+    kind: z.literal('start'),
+    ...common,
+    startedAt: instant,
+    policy: policySchema,
+    tasks: z.array(taskSchema),
+    state: z.string(),
+  }),
   z.object({
     kind: z.literal('iteration'),
     ...common,
@@ -149,5 +164,7 @@ const lineSchema = z.discriminatedUnion('kind', [
 function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const fields = [...new Set(issues.map(({ path }) => path.join('.')))];
   const named = fields.filter((field) => field !== '').slice(0, 5);
-  return named.length === 0 ? 'it is no line of a journal' : `${named.join(', ')}: missing, or not as the schema wants it`;
+  return named.length === 0
+    ? 'it is no line of a journal'
+    : `${named.join(', ')}: missing, or not as the schema wants it`;
 }

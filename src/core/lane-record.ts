@@ -53,13 +53,18 @@ export function emptyRecord(lane: LaneId): LaneRecord {
 
 /** Reads a stored record. Any string is answered. */
 export function parseRecord(text: string, lane: LaneId): ParsedRecord {
-  if (text.length > maxRecordChars) return { kind: 'unreadable', why: `it is longer than ${maxRecordChars} characters` };
+  if (text.length > maxRecordChars)
+    return { kind: 'unreadable', why: `it is longer than ${maxRecordChars} characters` };
   const json = tryJson(text);
   const version = head.safeParse(json);
   if (!version.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version' };
   if (version.data.version > recordVersion) return { kind: 'newer', version: version.data.version };
   const parsed = schema.safeParse(json);
-  if (!parsed.success) return { kind: 'unreadable', why: `${parsed.error.issues[0]?.path.join('.') || 'it'} is not as the schema wants it` };
+  if (!parsed.success)
+    return {
+      kind: 'unreadable',
+      why: `${parsed.error.issues[0]?.path.join('.') || 'it'} is not as the schema wants it`,
+    };
   if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
   return { kind: 'record', record: parsed.data };
 }
@@ -69,7 +74,11 @@ export function serializeRecord(record: LaneRecord): string {
 }
 
 /** The record with this run as the lane's only one, or whose lease is in the way. */
-export function claimRecord(record: LaneRecord, lease: Lease, now: number): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'taken'; readonly lease: Lease } {
+export function claimRecord(
+  record: LaneRecord,
+  lease: Lease,
+  now: number,
+): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'taken'; readonly lease: Lease } {
   if (record.lease !== null && keepsOut(record.lease, lease, now)) return { kind: 'taken', lease: record.lease };
   return { kind: 'record', record: { ...record, lease } };
 }
@@ -79,14 +88,25 @@ export function claimRecord(record: LaneRecord, lease: Lease, now: number): { re
  * knows better than main replaces it, unless another run builds on it by now.
  * `outrun`: another run holds the lane, or has saved since this one began.
  */
-export function saveRecord(record: LaneRecord, copy: { readonly sequence: number; readonly document: string }, saver: LeaseHolder, now: number): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'already' } | { readonly kind: 'outrun' } {
+export function saveRecord(
+  record: LaneRecord,
+  copy: { readonly sequence: number; readonly document: string },
+  saver: LeaseHolder,
+  now: number,
+):
+  | { readonly kind: 'record'; readonly record: LaneRecord }
+  | { readonly kind: 'already' }
+  | { readonly kind: 'outrun' } {
   const isOwner = record.lease?.mark === saver.mark;
   const isTaken = record.lease !== null && keepsOut(record.lease, saver, now);
   const isSaved = record.savedBy === saver.mark && record.sequence >= copy.sequence;
   const isNewest = record.sequence > copy.sequence || record.document === copy.document;
   if (!isOwner && isSaved && (isTaken || isNewest)) return { kind: 'already' };
   if (!isOwner && !isSaved && (isTaken || record.sequence >= copy.sequence)) return { kind: 'outrun' };
-  return { kind: 'record', record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.mark, lease: null } };
+  return {
+    kind: 'record',
+    record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.mark, lease: null },
+  };
 }
 
 /** The record without the lease of the run with this mark; null when it holds none. */
@@ -98,7 +118,13 @@ export function releaseRecord(record: LaneRecord, mark: string): LaneRecord | nu
 export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
   const by = given.by.slice(0, 100);
   const newest = record.orders.at(-1);
-  const isRepeated = newest !== undefined && subjectOf(newest) === subjectOf(given) && newest.kind === given.kind && newest.by === by && newest.from === given.from && newest.at === given.at;
+  const isRepeated =
+    newest !== undefined &&
+    subjectOf(newest) === subjectOf(given) &&
+    newest.kind === given.kind &&
+    newest.by === by &&
+    newest.from === given.from &&
+    newest.at === given.at;
   if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
   const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
   return { ...record, orders: fitting([...record.orders, order]) };
@@ -107,7 +133,9 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
 /** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
 function fitting(orders: readonly Order[]): readonly Order[] {
   if (orders.length <= maxOrders) return orders;
-  const superseded = orders.findIndex((order, index) => orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)));
+  const superseded = orders.findIndex((order, index) =>
+    orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
+  );
   // So many different ones are retries; a pause is never lost for one of them.
   return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
 }

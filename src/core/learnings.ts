@@ -15,18 +15,32 @@ const archiveTitle = '# Learnings, archived\n\n';
  * archived whole and kept in part. Null: the notebook is short enough. Write the archive first: what is in both for a
  * moment is not archived twice.
  */
-export function compactLearnings(text: string, archive: string): { readonly learnings: string; readonly archive: string } | null {
+export function compactLearnings(
+  text: string,
+  archive: string,
+): { readonly learnings: string; readonly archive: string } | null {
   if (text.length <= maxLearningsChars) return null;
   const { title, entries } = parseLearnings(text);
   const unique = withoutRepeats(entries);
   const kept = newest(unique, keptLearningsChars - title.length);
   const moved = unique.slice(0, unique.length - kept.length);
   const last = unique.at(-1);
-  const learnings = kept.length > 0 || last === undefined ? title + render(kept) : `${title}${cap(last.text.trimEnd(), keptLearningsChars - title.length - 1)}\n`;
+  const learnings =
+    kept.length > 0 || last === undefined
+      ? title + render(kept)
+      : `${title}${cap(last.text.trimEnd(), keptLearningsChars - title.length - 1)}\n`;
   // The title of each part ends what the part before it may have been under.
   const part = withLineEnd(archiveTitle + render(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
-  return { learnings, archive: isThere ? archive : [archive, part].filter((text) => text !== '').map(withLineEnd).join('\n') };
+  return {
+    learnings,
+    archive: isThere
+      ? archive
+      : [archive, part]
+          .filter((text) => text !== '')
+          .map(withLineEnd)
+          .join('\n'),
+  };
 }
 
 /** A bullet, paragraph or fence with what belongs to it, and the headings that it stands under, outermost first. */
@@ -77,7 +91,10 @@ function blocksOf(text: string): readonly string[] {
     const mark: string | null = fence.exec(line)?.[1] ?? null;
     const blank = line.trim() === '';
     const belowHeading = levelOf(blocks.at(-1) ?? '') !== null;
-    const begins = open === null && !blank && (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || bullet.test(line))));
+    const begins =
+      open === null &&
+      !blank &&
+      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || bullet.test(line))));
     if (begins && blocks.at(-1)?.trim() !== '') blocks.push(line);
     else blocks.push((blocks.pop() ?? '') + line);
     if (open === null) open = mark;

@@ -16,7 +16,8 @@ function editDistance(a: string, b: string): number {
     rows[row] = [row];
     for (let column = 1; column <= b.length; column += 1) {
       const replaced = at(row - 1, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1] ? at(row - 2, column - 2) + 1 : Infinity;
+      const swapped =
+        a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1] ? at(row - 2, column - 2) + 1 : Infinity;
       rows[row]?.push(Math.min(at(row - 1, column) + 1, at(row, column - 1) + 1, replaced, swapped));
     }
   }

@@ -47,7 +47,10 @@ export const orderSchema = z.object({
 
 /** The state after every order that it has not obeyed yet, oldest first; each is in the transitions with who gave it. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
-  return openOrders(state, orders).reduce((next, order) => ({ ...obey(next, order), ordersApplied: order.number }), state);
+  return openOrders(state, orders).reduce(
+    (next, order) => ({ ...obey(next, order), ordersApplied: order.number }),
+    state,
+  );
 }
 
 /** The orders that the state has not obeyed yet, oldest first. */
@@ -56,7 +59,9 @@ export function openOrders(state: LaneState, orders: readonly Order[]): readonly
   // new in it, since a giver's clock may have been ahead; instants do.
   const inOrder = orders.toSorted((a, b) => a.number - b.number);
   const isOtherList = inOrder.every(({ number }) => number < state.ordersApplied);
-  const first = inOrder.findIndex(({ number, at }) => (isOtherList ? at > state.savedAt : number > state.ordersApplied));
+  const first = inOrder.findIndex(({ number, at }) =>
+    isOtherList ? at > state.savedAt : number > state.ordersApplied,
+  );
   return first === -1 ? [] : inOrder.slice(first);
 }
 
@@ -93,14 +98,24 @@ function obey(state: LaneState, order: Order): LaneState {
   switch (order.kind) {
     case 'pause':
     case 'stop':
-      return state.pause === null ? noted({ ...state, pause: { by: order.by, at } }, { at, subject: 'pause', from: 'working', to: 'paused', reason }) : state;
+      return state.pause === null
+        ? noted(
+            { ...state, pause: { by: order.by, at } },
+            { at, subject: 'pause', from: 'working', to: 'paused', reason },
+          )
+        : state;
     case 'resume':
-      return state.pause === null ? state : noted({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
+      return state.pause === null
+        ? state
+        : noted({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce((next, id) => retryTask(next, id, reason, at), state);
     case 'reset-circuit':
       return resetCircuit(state, reason, at);
     case 'reset-session':
-      return noted({ ...state, session: null }, { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason });
+      return noted(
+        { ...state, session: null },
+        { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason },
+      );
   }
 }

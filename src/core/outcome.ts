@@ -3,7 +3,13 @@ export type Outcome =
   | { readonly kind: 'cancelled'; readonly reason: 'signal' | 'killed' }
   | { readonly kind: 'complete'; readonly reason: 'project_complete' | 'completion_signals' | 'plan_complete' }
   | { readonly kind: 'halted'; readonly reason: 'permission_denied' | 'test_saturation' | 'safety' }
-  | { readonly kind: 'halted'; readonly reason: 'circuit_open'; readonly circuitReason: CircuitReason; readonly tripped: 'this-run' | 'earlier'; readonly probeAt: number }
+  | {
+      readonly kind: 'halted';
+      readonly reason: 'circuit_open';
+      readonly circuitReason: CircuitReason;
+      readonly tripped: 'this-run' | 'earlier';
+      readonly probeAt: number;
+    }
   | { readonly kind: 'blocked'; readonly reason: 'needs_human' }
   | { readonly kind: 'parked'; readonly reason: ParkReason; readonly resumeAt: number }
   | { readonly kind: 'limit'; readonly reason: 'iterations' | 'minutes' | 'cost' }

@@ -9,7 +9,11 @@ export function plainTitle(foreign: string, maxChars: number): string {
 /** Adds no bytes for a short text; cuts a long one at a code point and says so with `…`. */
 export function cap(line: string, maxChars: number): string {
   if (line.length <= maxChars) return line;
-  return `${line.slice(0, maxChars - 1).toWellFormed().replace(/\uFFFD$/, '').trimEnd()}…`;
+  return `${line
+    .slice(0, maxChars - 1)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '')
+    .trimEnd()}…`;
 }
 
 /** Control and format characters go (joiners of emoji stay), white space of any kind becomes one blank. */

@@ -1,4 +1,10 @@
-import { parseJournalLine, type JournalEnd, type JournalEntry, type JournalLine, type JournalStart } from './journal.ts';
+import {
+  parseJournalLine,
+  type JournalEnd,
+  type JournalEntry,
+  type JournalLine,
+  type JournalStart,
+} from './journal.ts';
 
 /** A run's journal. Line 1 is the start, line N + 1 the Nth iteration; `end` is null when the run was killed, failed or still goes on. */
 export interface Journal {
@@ -29,20 +35,35 @@ export function parseJournal(text: string): ParsedJournal {
 
   const problems = lines.flatMap((line, index) => problemsOf(line, { index, lines }));
   const [first] = lines;
-  if (first === undefined) return { kind: 'unusable', problems: [{ line: 1, why: 'a journal begins with the start of a run; this is empty or cut off' }] };
+  if (first === undefined)
+    return {
+      kind: 'unusable',
+      problems: [{ line: 1, why: 'a journal begins with the start of a run; this is empty or cut off' }],
+    };
   if (problems.length > 0 || first.kind !== 'start') return { kind: 'unusable', problems };
   const end = lines.at(-1);
   return {
     kind: 'journal',
-    journal: { start: first.start, entries: lines.flatMap((line) => (line.kind === 'iteration' ? [line.entry] : [])), end: end?.kind === 'end' ? end.end : null, torn },
+    journal: {
+      start: first.start,
+      entries: lines.flatMap((line) => (line.kind === 'iteration' ? [line.entry] : [])),
+      end: end?.kind === 'end' ? end.end : null,
+      torn,
+    },
   };
 }
 
-function problemsOf(line: JournalLine, { index, lines }: { readonly index: number; readonly lines: readonly JournalLine[] }): readonly JournalProblem[] {
+function problemsOf(
+  line: JournalLine,
+  { index, lines }: { readonly index: number; readonly lines: readonly JournalLine[] },
+): readonly JournalProblem[] {
   const problem = (why: string): readonly JournalProblem[] => [{ line: index + 1, why }];
   const start = lines[0]?.kind === 'start' ? lines[0].start : null;
   if (line.kind === 'unreadable') return problem(line.why);
-  if ((line.kind === 'start') !== (index === 0)) return problem(index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run');
+  if ((line.kind === 'start') !== (index === 0))
+    return problem(
+      index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run',
+    );
   if (line.kind === 'start') return [];
   const { lane } = line.kind === 'iteration' ? line.entry : line.end;
   if (start !== null && lane !== start.lane) return problem(`it is of the lane ${lane}, the journal of ${start.lane}`);
@@ -50,5 +71,7 @@ function problemsOf(line: JournalLine, { index, lines }: { readonly index: numbe
   const { iteration, taskId } = line.entry;
   if (iteration !== index) return problem(`it is iteration ${iteration}; ${index} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
-  return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId) ? [] : problem(`its task ${taskId} is not among those of the start`);
+  return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
+    ? []
+    : problem(`its task ${taskId} is not among those of the start`);
 }

@@ -62,6 +62,7 @@ export function mapTexts<T>(data: T, change: (text: string) => string): T {
 function mapped(data: unknown, change: (text: string) => string): unknown {
   if (typeof data === 'string') return change(data);
   if (Array.isArray(data)) return data.map((item) => mapped(item, change));
-  if (typeof data === 'object' && data !== null) return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapped(value, change)]));
+  if (typeof data === 'object' && data !== null)
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, mapped(value, change)]));
   return data;
 }

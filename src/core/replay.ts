@@ -35,7 +35,12 @@ export function replay(journal: Journal): readonly Difference[] {
     const line = index + 2;
     const step = decide(position, { policy: start.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
-      differences.push({ line, of: 'task', recorded: entry.taskId, replayed: step.kind === 'stop' ? step.outcome : step.task.id });
+      differences.push({
+        line,
+        of: 'task',
+        recorded: entry.taskId,
+        replayed: step.kind === 'stop' ? step.outcome : step.task.id,
+      });
     }
     const settled = advance(position, entry, start.policy);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
@@ -44,7 +49,8 @@ export function replay(journal: Journal): readonly Difference[] {
   if (end !== null) {
     const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
-    if (!isSame(end.outcome, replayed)) differences.push({ line: entries.length + 2, of: 'outcome', recorded: end.outcome, replayed });
+    if (!isSame(end.outcome, replayed))
+      differences.push({ line: entries.length + 2, of: 'outcome', recorded: end.outcome, replayed });
   }
   return differences;
 }
@@ -62,7 +68,9 @@ export function whatIf(journal: Journal, policy: Policy): WhatIf {
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy, now, ...fromOutside(end) });
   const iterations = entries.length;
-  return step.kind === 'stop' ? { kind: 'ended', iterations, outcome: step.outcome } : { kind: 'goes-on', iterations, taskId: step.task.id };
+  return step.kind === 'stop'
+    ? { kind: 'ended', iterations, outcome: step.outcome }
+    : { kind: 'goes-on', iterations, taskId: step.task.id };
 }
 
 interface Position {
@@ -76,7 +84,10 @@ function startPosition({ start: { tasks, state, startedAt } }: Journal): Positio
   return { tasks, state, run: startRun(state, startedAt) };
 }
 
-function decide({ tasks, state, run }: Position, at: { readonly policy: Policy; readonly now: number } & FromOutside): NextStep<QueuedTask> {
+function decide(
+  { tasks, state, run }: Position,
+  at: { readonly policy: Policy; readonly now: number } & FromOutside,
+): NextStep<QueuedTask> {
   const { policy, now, cancelled, stoppedBy } = at;
   return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
 }
@@ -90,15 +101,32 @@ function fromOutside(end: Journal['end']): FromOutside {
 }
 
 /** The iteration as the loop made it: begun, called, settled. */
-function advance({ tasks: known, state, run }: Position, entry: JournalEntry, policy: Policy): { readonly position: Position; readonly verdict: Verdict } {
+function advance(
+  { tasks: known, state, run }: Position,
+  entry: JournalEntry,
+  policy: Policy,
+): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, taskTree, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
   const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
   const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
   const tasks = [...known, ...entry.found];
   // The reader has made sure that it is named.
-  const task = tasks.find(({ id }) => id === taskId) ?? { id: taskId, priority: 0, dependsOn: [], optional: false, hold: null };
+  const task = tasks.find(({ id }) => id === taskId) ?? {
+    id: taskId,
+    priority: 0,
+    dependsOn: [],
+    optional: false,
+    hold: null,
+  };
   const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
-  return { position: { tasks, state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) }, verdict: settled.verdict };
+  return {
+    position: {
+      tasks,
+      state: settled.state,
+      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }),
+    },
+    verdict: settled.verdict,
+  };
 }
 
 function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict): readonly Difference[] {
@@ -109,6 +137,7 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
 
 /** Of flat data: fields in any order. */
 function isSame(one: unknown, other: unknown): boolean {
-  const canonical = (value: unknown): string => JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
+  const canonical = (value: unknown): string =>
+    JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
   return canonical(one) === canonical(other);
 }

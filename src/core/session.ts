@@ -22,7 +22,12 @@ export function admitSession(state: LaneState, taskId: TaskId, policy: Policy, n
 }
 
 /** The state after a call: the session that it used, or none when the CLI cannot go on with it. */
-export function keepSession(state: LaneState, call: { readonly analysis: Analysis; readonly taskId: TaskId }, policy: Policy, now: number): LaneState {
+export function keepSession(
+  state: LaneState,
+  call: { readonly analysis: Analysis; readonly taskId: TaskId },
+  policy: Policy,
+  now: number,
+): LaneState {
   const { agentError, sessionId } = call.analysis;
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
   // Resuming would send the same too long conversation again.

@@ -27,12 +27,22 @@ export interface Settled {
  * The state when a call starts: charged, the task in progress, the session kept or given up
  * (`session` is what to resume, null: a fresh one), a circuit under `cb-auto-reset` closed.
  */
-export function beginIteration(state: LaneState, call: { readonly taskId: TaskId; readonly tree: string }, policy: Policy, now: number): LaneState {
+export function beginIteration(
+  state: LaneState,
+  call: { readonly taskId: TaskId; readonly tree: string },
+  policy: Policy,
+  now: number,
+): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const admitted = admitSession(admitCircuit(state, policy, now), call.taskId, policy, now);
   // What others changed between two iterations is not the agent's work: a task without any of its own starts anew.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
-  const started: TaskProgress = { ...before, state: 'in-progress', attempts: before.attempts + 1, startedTree: untouched ? call.tree : before.startedTree };
+  const started: TaskProgress = {
+    ...before,
+    state: 'in-progress',
+    attempts: before.attempts + 1,
+    startedTree: untouched ? call.tree : before.startedTree,
+  };
   return {
     ...withTask(admitted, call.taskId, started, { reason: 'started', now }),
     unmarked: state.unmarked.filter((id) => id !== call.taskId),
@@ -83,7 +93,10 @@ export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], c
 
 /** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
 export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
-  const ended: LaneState = { ...state, lastRun: { outcome: outcome.kind, reason: outcome.reason, at: now, published: state.lastRun?.published ?? null } };
+  const ended: LaneState = {
+    ...state,
+    lastRun: { outcome: outcome.kind, reason: outcome.reason, at: now, published: state.lastRun?.published ?? null },
+  };
   switch (outcome.kind) {
     case 'complete':
       return resetSession({ ...ended, signals: noSignals, currentTask: null }, 'completed', now);
@@ -95,7 +108,10 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
       return outcome.reason === 'circuit_open' ? ended : { ...ended, signals: noSignals };
     case 'parked': {
       const park = { reason: outcome.reason, resumeAt: outcome.resumeAt, taskId: state.currentTask, branchHead };
-      return noted({ ...ended, park }, { at: now, subject: 'park', from: 'running', to: 'parked', reason: outcome.reason });
+      return noted(
+        { ...ended, park },
+        { at: now, subject: 'park', from: 'running', to: 'parked', reason: outcome.reason },
+      );
     }
     default:
       return ended;
@@ -111,25 +127,43 @@ export function recordPublished(state: LaneState, published: Published): LaneSta
  * The state after a run whose commits did not reach the remote: its calls were made and its attempts are used, but no
  * iteration of it was progress. Otherwise a push that is always refused would let every run begin from nothing.
  */
-export function loseProgress(run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number }, policy: Policy, now: number): LaneState {
+export function loseProgress(
+  run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
+  policy: Policy,
+  now: number,
+): LaneState {
   const { before, after } = run;
-  const nothing: CircuitFacts = { progress: false, neutral: false, questionOnly: false, fingerprints: [], countedDenials: 0, output: 'unmeasured' };
+  const nothing: CircuitFacts = {
+    progress: false,
+    neutral: false,
+    questionOnly: false,
+    fingerprints: [],
+    countedDenials: 0,
+    output: 'unmeasured',
+  };
   let circuit = before.circuit;
-  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1) circuit = record(circuit, nothing, policy.circuit, now);
+  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
+    circuit = record(circuit, nothing, policy.circuit, now);
   // What was open already has been probed, and the probe failed.
-  if (before.circuit.kind === 'open' && run.iterations > 0) circuit = record(before.circuit, nothing, policy.circuit, now);
-  const tasks = Object.fromEntries(Object.entries(after.tasks).map(([id, { attempts }]) => {
-    const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
-    const known = progressOf(before.tasks, id);
-    return [id, { ...known, attempts, state: spent && known.state !== 'done' ? 'failed' as const : known.state }];
-  }));
+  if (before.circuit.kind === 'open' && run.iterations > 0)
+    circuit = record(before.circuit, nothing, policy.circuit, now);
+  const tasks = Object.fromEntries(
+    Object.entries(after.tasks).map(([id, { attempts }]) => {
+      const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
+      const known = progressOf(before.tasks, id);
+      return [id, { ...known, attempts, state: spent && known.state !== 'done' ? ('failed' as const) : known.state }];
+    }),
+  );
   const { unmarked, currentTask, signals, lastIteration } = before;
   return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, session: null };
 }
 
 /** CLOSED by a person's order; `reason` says whose. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
-  return noted({ ...state, circuit: reset(state.circuit) }, { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason });
+  return noted(
+    { ...state, circuit: reset(state.circuit) },
+    { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
+  );
 }
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
@@ -141,12 +175,26 @@ function admitCircuit(state: LaneState, policy: Policy, now: number): LaneState 
   if (state.circuit.kind === 'closed') return state;
   const seen = view(state.circuit, policy.circuit, now);
   if (seen.kind === 'closed') {
-    return noted({ ...state, circuit: reset(state.circuit) }, { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' });
+    return noted(
+      { ...state, circuit: reset(state.circuit) },
+      { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
+    );
   }
-  return noted(state, { at: now, subject: 'circuit', from: 'open', to: 'half-open', reason: state.circuit.reason === 'state_unreadable' ? 'state_unreadable' : 'cooled_down' });
+  return noted(state, {
+    at: now,
+    subject: 'circuit',
+    from: 'open',
+    to: 'half-open',
+    reason: state.circuit.reason === 'state_unreadable' ? 'state_unreadable' : 'cooled_down',
+  });
 }
 
-function circuitFacts(state: LaneState, { analysis, evidence }: IterationFacts, judgement: Judgement, policy: Policy): CircuitFacts {
+function circuitFacts(
+  state: LaneState,
+  { analysis, evidence }: IterationFacts,
+  judgement: Judgement,
+  policy: Policy,
+): CircuitFacts {
   return {
     progress: judgement.verdict.progress,
     neutral: judgement.neutral,
@@ -159,11 +207,16 @@ function circuitFacts(state: LaneState, { analysis, evidence }: IterationFacts, 
   function outputFact(): CircuitFacts['output'] {
     // A call that failed gave no answer, which is not the same as a short one.
     if (!answered({ analysis, evidence })) return 'unmeasured';
-    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent) ? 'declined' : 'normal';
+    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
+      ? 'declined'
+      : 'normal';
   }
 }
 
-function iterationSignals(facts: IterationFacts, { verdict, claimsEverything }: Judgement): Parameters<typeof pushSignals>[1] {
+function iterationSignals(
+  facts: IterationFacts,
+  { verdict, claimsEverything }: Judgement,
+): Parameters<typeof pushSignals>[1] {
   const { analysis, evidence } = facts;
   const overruled = verdict.vetoes.length > 0 || verdict.discrepancies.length > 0;
   return {
@@ -182,12 +235,24 @@ function answered({ analysis, evidence: { end } }: Pick<IterationFacts, 'analysi
 }
 
 function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, now: number): LaneState {
-  const usage = { tokens: analysis.tokens ?? 0, costUsd: analysis.costUsd ?? 0, durationMs: Math.max(0, now - startedAt) };
+  const usage = {
+    tokens: analysis.tokens ?? 0,
+    costUsd: analysis.costUsd ?? 0,
+    durationMs: Math.max(0, now - startedAt),
+  };
   return { ...state, windows: chargeUsage(state.windows, usage, now), ledger: bookUsage(state.ledger, usage, now) };
 }
 
-function settleTask(state: LaneState, { task }: IterationFacts, judged: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number }): LaneState {
-  const { judgement: { verdict, neutral, providerFailed }, policy, now } = judged;
+function settleTask(
+  state: LaneState,
+  { task }: IterationFacts,
+  judged: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number },
+): LaneState {
+  const {
+    judgement: { verdict, neutral, providerFailed },
+    policy,
+    now,
+  } = judged;
   const before = progressOf(state.tasks, task.id);
   // Neither a wrong key nor a limit of the provider is an attempt of the agent.
   const refunded = (neutral || providerFailed) && !verdict.progress;
@@ -199,13 +264,18 @@ function settleTask(state: LaneState, { task }: IterationFacts, judged: { readon
   function nextTaskState(): { readonly state: TaskProgress['state']; readonly reason: string } {
     if (verdict.taskDone) return { state: 'done', reason: 'done' };
     if (!neutral && state.signals.blockedInARow >= blockedInARow) return { state: 'blocked', reason: 'status_blocked' };
-    if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask) return { state: 'failed', reason: 'max_iterations_per_task' };
+    if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
+      return { state: 'failed', reason: 'max_iterations_per_task' };
     return { state: 'in-progress', reason: 'continued' };
   }
 }
 
 /** What the branch's file does not list cannot be marked there: it would seem to be open once it is merged. */
-function settleMark(state: LaneState, { task, evidence: { checklist } }: IterationFacts, { verdict }: Judgement): LaneState {
+function settleMark(
+  state: LaneState,
+  { task, evidence: { checklist } }: IterationFacts,
+  { verdict }: Judgement,
+): LaneState {
   const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && (checklist?.current ?? null) === null;
   return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-maxUnmarked) } : state;
 }
@@ -213,13 +283,19 @@ function settleMark(state: LaneState, { task, evidence: { checklist } }: Iterati
 /** A task that was finished along with another: the iteration was spent on it, too. */
 function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   const before = progressOf(state.tasks, id);
-  return withTask(state, id, { ...before, state: 'done', attempts: Math.max(1, before.attempts) }, { reason: 'done', now });
+  return withTask(
+    state,
+    id,
+    { ...before, state: 'done', attempts: Math.max(1, before.attempts) },
+    { reason: 'done', now },
+  );
 }
 
 function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit === before.circuit) return state;
   // An iteration on an open circuit was its probe.
-  const from: CircuitView['kind'] = before.circuit.kind === 'open' ? 'half-open' : view(before.circuit, policy.circuit, now).kind;
+  const from: CircuitView['kind'] =
+    before.circuit.kind === 'open' ? 'half-open' : view(before.circuit, policy.circuit, now).kind;
   const to = view(state.circuit, policy.circuit, now).kind;
   const opens = state.circuit.kind === 'open';
   if (from === to && !opens) return state;
@@ -237,7 +313,12 @@ function settlePark(state: LaneState, { analysis, evidence, task }: IterationFac
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
 }
 
-function withTask(state: LaneState, id: TaskId, task: TaskProgress, change: { readonly reason: string; readonly now: number }): LaneState {
+function withTask(
+  state: LaneState,
+  id: TaskId,
+  task: TaskProgress,
+  change: { readonly reason: string; readonly now: number },
+): LaneState {
   const from = progressOf(state.tasks, id).state;
   const next = { ...state, tasks: { ...state.tasks, [id]: task } };
   if (from === task.state) return next;

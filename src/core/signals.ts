@@ -21,7 +21,10 @@ export function pushSignals(signals: Signals, iteration: IterationSignals): Sign
   return {
     indicators: [...signals.indicators, iteration.indicator].slice(-windowSize),
     vetoed: [...signals.vetoed, iteration.vetoed].slice(-windowSize),
-    outputChars: iteration.outputChars === null ? signals.outputChars : [...signals.outputChars, iteration.outputChars].slice(-windowSize),
+    outputChars:
+      iteration.outputChars === null
+        ? signals.outputChars
+        : [...signals.outputChars, iteration.outputChars].slice(-windowSize),
     doneInARow: iteration.done ? signals.doneInARow + 1 : 0,
     blockedInARow: iteration.blocked ? signals.blockedInARow + 1 : 0,
     testOnlyInARow: iteration.testOnly ? signals.testOnlyInARow + 1 : 0,

@@ -32,7 +32,18 @@ const circuit = z.discriminatedUnion('kind', [
 ]);
 
 const parkReason = z.enum(['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit']);
-const outcomeKind = z.enum(['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed']);
+const outcomeKind = z.enum([
+  'cancelled',
+  'complete',
+  'halted',
+  'blocked',
+  'parked',
+  'limit',
+  'idle',
+  'paused',
+  'refused',
+  'failed',
+]);
 
 const lastIteration = z.object({
   taskId: taskId.nullable(),
@@ -51,7 +62,10 @@ const task = z.object({
 });
 
 /** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
-const published = z.object({ head: objectId, pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable() });
+const published = z.object({
+  head: objectId,
+  pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable(),
+});
 
 const body = z.object({
   version: z.literal(3),
@@ -66,17 +80,39 @@ const body = z.object({
     blockedInARow: count,
     testOnlyInARow: count,
   }),
-  session: z.object({ id: z.string().min(1).max(200), startedAt: instant, lastUsedAt: instant, taskId: taskId.nullable() }).nullable(),
+  session: z
+    .object({ id: z.string().min(1).max(200), startedAt: instant, lastUsedAt: instant, taskId: taskId.nullable() })
+    .nullable(),
   tasks: z.record(taskId, task),
   approvals: z.record(taskId, z.object({ text: z.string().max(64), by: z.string().max(100), at: instant })),
   unmarked: z.array(taskId).max(100),
   currentTask: taskId.nullable(),
-  park: z.object({ reason: parkReason, resumeAt: instant, taskId: taskId.nullable(), branchHead: objectId.nullable() }).nullable(),
+  park: z
+    .object({ reason: parkReason, resumeAt: instant, taskId: taskId.nullable(), branchHead: objectId.nullable() })
+    .nullable(),
   pause: z.object({ by: word, at: instant }).nullable(),
   ordersApplied: count,
-  ledger: z.array(z.object({ day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/), calls: count, tokens: count, costUsd: amount, minutes: amount })).max(31),
+  ledger: z
+    .array(
+      z.object({
+        day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
+        calls: count,
+        tokens: count,
+        costUsd: amount,
+        minutes: amount,
+      }),
+    )
+    .max(31),
   transitions: z
-    .array(z.object({ at: instant, subject: z.enum(['circuit', 'session', 'task', 'pause', 'park', 'state']), from: word, to: word, reason: word }))
+    .array(
+      z.object({
+        at: instant,
+        subject: z.enum(['circuit', 'session', 'task', 'pause', 'park', 'state']),
+        from: word,
+        to: word,
+        reason: word,
+      }),
+    )
     .max(50),
   lastRun: z.object({ outcome: outcomeKind, reason: word, at: instant, published: published.nullable() }).nullable(),
   lastIteration: lastIteration.nullable(),
@@ -84,7 +120,12 @@ const body = z.object({
 
 /** A lane's document, in the parts that are judged one by one. */
 export const laneStateParts = {
-  head: z.object({ version: z.number().int().min(1), lane: z.string(), circuit: z.unknown().optional(), windows: z.unknown().optional() }),
+  head: z.object({
+    version: z.number().int().min(1),
+    lane: z.string(),
+    circuit: z.unknown().optional(),
+    windows: z.unknown().optional(),
+  }),
   body,
   circuit,
   windows: z.object({ hour: z.unknown().optional(), day: z.unknown().optional() }),

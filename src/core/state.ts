@@ -34,7 +34,12 @@ export interface LaneState {
   /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last, at most 100. */
   readonly unmarked: readonly TaskId[];
   readonly currentTask: TaskId | null;
-  readonly park: { readonly reason: ParkReason; readonly resumeAt: number; readonly taskId: TaskId | null; readonly branchHead: string | null } | null;
+  readonly park: {
+    readonly reason: ParkReason;
+    readonly resumeAt: number;
+    readonly taskId: TaskId | null;
+    readonly branchHead: string | null;
+  } | null;
   readonly pause: { readonly by: string; readonly at: number } | null;
   /** Number of the newest order that this state has obeyed. */
   readonly ordersApplied: number;
@@ -43,7 +48,12 @@ export interface LaneState {
   /** Newest last, at most 50. */
   readonly transitions: readonly Transition[];
   /** How the last run that worked ended. */
-  readonly lastRun: { readonly outcome: OutcomeKind; readonly reason: string; readonly at: number; readonly published: Published | null } | null;
+  readonly lastRun: {
+    readonly outcome: OutcomeKind;
+    readonly reason: string;
+    readonly at: number;
+    readonly published: Published | null;
+  } | null;
   /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
   readonly lastIteration: LastIteration | null;
 }
@@ -53,7 +63,15 @@ export interface LaneState {
  * `totalOpens` counts trips over the lane's life.
  */
 export type Circuit =
-  | { readonly kind: 'closed'; readonly totalOpens: number; readonly noProgress: number; readonly errorStreaks: readonly ErrorStreak[]; readonly denials: number; readonly decline: number; readonly questionHeld: boolean }
+  | {
+      readonly kind: 'closed';
+      readonly totalOpens: number;
+      readonly noProgress: number;
+      readonly errorStreaks: readonly ErrorStreak[];
+      readonly denials: number;
+      readonly decline: number;
+      readonly questionHeld: boolean;
+    }
   | { readonly kind: 'open'; readonly totalOpens: number; readonly reason: CircuitReason; readonly openedAt: number };
 
 /** In how many iterations in a row, up to the newest, the same error was there. */
@@ -136,7 +154,14 @@ export const maxUnmarked = 100;
 /** Longer reasons in the state are cut. */
 export const maxReasonChars = 200;
 
-export const noSignals: Signals = { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 };
+export const noSignals: Signals = {
+  indicators: [],
+  vetoed: [],
+  outputChars: [],
+  doneInARow: 0,
+  blockedInARow: 0,
+  testOnlyInARow: 0,
+};
 
 /** A circuit without any history but its number of trips. */
 export function closedCircuit(totalOpens: number): Circuit & { readonly kind: 'closed' } {
@@ -193,15 +218,25 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
   const json = migrateState(stored, written.data.version);
   const body = laneStateParts.body.safeParse(json);
-  if (!body.success) return { kind: 'unreadable', why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it` };
+  if (!body.success)
+    return {
+      kind: 'unreadable',
+      why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it`,
+    };
 
   const circuit = laneStateParts.circuit.safeParse(written.data.circuit);
   const windows = parseWindows(written.data.windows, body.data.savedAt);
   const problems = [
-    ...(circuit.success ? [] : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.']),
+    ...(circuit.success
+      ? []
+      : ['The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.']),
     ...windows.problems,
   ];
-  const state: LaneState = { ...body.data, circuit: circuit.success ? circuit.data : unreadableCircuit, windows: windows.windows };
+  const state: LaneState = {
+    ...body.data,
+    circuit: circuit.success ? circuit.data : unreadableCircuit,
+    windows: windows.windows,
+  };
   return { kind: 'state', state, problems };
 }
 
@@ -211,12 +246,23 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
   if (parsed.kind !== 'state') return parsed;
   const windows = believableWindows(parsed.state.windows, now);
   if (windows === parsed.state.windows) return parsed;
-  return { ...parsed, state: { ...parsed.state, windows }, problems: [...parsed.problems, 'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.'] };
+  return {
+    ...parsed,
+    state: { ...parsed.state, windows },
+    problems: [
+      ...parsed.problems,
+      'The usage windows in the stored state begin in the future, since the clock of a machine was wrong: what was used counts from now on.',
+    ],
+  };
 }
 
 /** The document to store. Always within `maxStateBytes`: history goes first, finished tasks last. */
 export function serializeState(state: LaneState): string {
-  let kept: LaneState = { ...state, transitions: state.transitions.slice(-maxTransitions), ledger: state.ledger.slice(-maxLedgerDays) };
+  let kept: LaneState = {
+    ...state,
+    transitions: state.transitions.slice(-maxTransitions),
+    ledger: state.ledger.slice(-maxLedgerDays),
+  };
   for (const prune of prunings) {
     const document = JSON.stringify(kept);
     if (bytesOf(document) <= maxStateBytes) return document;
@@ -228,12 +274,29 @@ export function serializeState(state: LaneState): string {
 const prunings: readonly ((state: LaneState) => LaneState)[] = [
   (state) => ({ ...state, transitions: state.transitions.slice(-10), ledger: state.ledger.slice(-2) }),
   (state) => ({ ...state, tasks: keepTasks(state, ([, task]) => task.state !== 'todo' || task.attempts > 0) }),
-  (state) => ({ ...state, tasks: Object.fromEntries(Object.entries(state.tasks).map(([id, task]) => [id, { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) }])) }),
+  (state) => ({
+    ...state,
+    tasks: Object.fromEntries(
+      Object.entries(state.tasks).map(([id, task]) => [
+        id,
+        { ...task, doneCommit: null, ...(task.state === 'done' ? { startedTree: null } : {}) },
+      ]),
+    ),
+  }),
   // Only reached by a lane with hundreds of tasks: the oldest are the likeliest to be closed by now.
-  (state) => ({ ...state, transitions: [], tasks: newest(state.tasks, 150), approvals: newest(state.approvals, 150), unmarked: state.unmarked.slice(-50) }),
+  (state) => ({
+    ...state,
+    transitions: [],
+    tasks: newest(state.tasks, 150),
+    approvals: newest(state.approvals, 150),
+    unmarked: state.unmarked.slice(-50),
+  }),
 ];
 
-function keepTasks(state: LaneState, keep: (entry: [TaskId, TaskProgress]) => boolean): Readonly<Record<TaskId, TaskProgress>> {
+function keepTasks(
+  state: LaneState,
+  keep: (entry: [TaskId, TaskProgress]) => boolean,
+): Readonly<Record<TaskId, TaskProgress>> {
   return Object.fromEntries(Object.entries(state.tasks).filter(keep));
 }
 

@@ -18,7 +18,10 @@ export function usedUpWindows(openedAt: number): Windows {
 }
 
 /** Reads stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
-export function parseWindows(json: unknown, savedAt: number): { readonly windows: Windows; readonly problems: readonly string[] } {
+export function parseWindows(
+  json: unknown,
+  savedAt: number,
+): { readonly windows: Windows; readonly problems: readonly string[] } {
   const parts = laneStateParts.windows.safeParse(json);
   const hour = laneStateParts.hour.safeParse(parts.data?.hour);
   const day = laneStateParts.day.safeParse(parts.data?.day);

@@ -43,9 +43,15 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
   const progress = changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0));
   const denials = judgeDenials(analysis.denials, progress, policy);
-  const vetoes = claimsEverything(analysis) ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification }) : [];
+  const vetoes = claimsEverything(analysis)
+    ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
+    : [];
   const questionOnly =
-    (analysis.question || denials.askedOnly) && !progress && denials.counted === 0 && analysis.errors.length === 0 && analysis.agentError === null;
+    (analysis.question || denials.askedOnly) &&
+    !progress &&
+    denials.counted === 0 &&
+    analysis.errors.length === 0 &&
+    analysis.agentError === null;
 
   return {
     verdict: {
@@ -68,7 +74,11 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
 }
 
 /** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
-export function needsVerification(state: LaneState, iteration: { readonly analysis: Analysis; readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist'> }, policy: Policy): boolean {
+export function needsVerification(
+  state: LaneState,
+  iteration: { readonly analysis: Analysis; readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist'> },
+  policy: Policy,
+): boolean {
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
@@ -100,7 +110,9 @@ function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>)
 /** Other tasks of the lane that their files say are done. */
 function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
   const marked = new Set(checklist?.done ?? []);
-  return tasks.map(({ id }) => id).filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
+  return tasks
+    .map(({ id }) => id)
+    .filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
 }
 
 function saysDone({ signal }: Analysis): boolean {
@@ -123,22 +135,54 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   const isListed = checklist !== null && checklist.current !== null;
   const found: Finding[] = [];
   if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
-    found.push({ hint: 'discrepancy_tests', sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.' });
+    found.push({
+      hint: 'discrepancy_tests',
+      sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.',
+    });
   }
   if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
-    found.push({ hint: 'discrepancy_not_marked', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.` });
+    found.push({
+      hint: 'discrepancy_not_marked',
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
+    });
   }
   if (checklist !== null && checklist.removed > 0) {
-    found.push({ hint: 'discrepancy_removed', sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.` });
+    found.push({
+      hint: 'discrepancy_removed',
+      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
+    });
   }
-  if (tasksCompleted !== null && tasksCompleted > 0 && !changedSinceStart(state, facts) && !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')) {
-    found.push({ hint: 'discrepancy_no_change', sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.` });
+  if (
+    tasksCompleted !== null &&
+    tasksCompleted > 0 &&
+    !changedSinceStart(state, facts) &&
+    !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')
+  ) {
+    found.push({
+      hint: 'discrepancy_no_change',
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.`,
+    });
   }
-  if (filesModified !== null && filesModified > 0 && evidence.before.tree === evidence.after.tree && !mayRepeat(state, facts) && !wroteChecklist(checklist)) {
-    found.push({ hint: 'discrepancy_no_change', sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.` });
+  if (
+    filesModified !== null &&
+    filesModified > 0 &&
+    evidence.before.tree === evidence.after.tree &&
+    !mayRepeat(state, facts) &&
+    !wroteChecklist(checklist)
+  ) {
+    found.push({
+      hint: 'discrepancy_no_change',
+      sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.`,
+    });
   }
-  if (evidence.withheld.length > 0 && (saysDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)) {
-    found.push({ hint: 'withheld', sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.` });
+  if (
+    evidence.withheld.length > 0 &&
+    (saysDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)
+  ) {
+    found.push({
+      hint: 'withheld',
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.`,
+    });
   }
   return found;
 }
@@ -150,14 +194,30 @@ function wroteChecklist(checklist: Evidence['checklist']): boolean {
 
 /** Whether the work of the task may have been there already, from an iteration that was killed before it was judged: to write it once more is no lie. */
 function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
-  return state.lastIteration !== null && state.lastIteration.tree !== facts.evidence.before.tree && changedSinceStart(state, facts);
+  return (
+    state.lastIteration !== null &&
+    state.lastIteration.tree !== facts.evidence.before.tree &&
+    changedSinceStart(state, facts)
+  );
 }
 
-function vetoesOf(state: LaneState, { tasks }: IterationFacts, judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] }): readonly Finding[] {
-  const { requiredOpen } = countTasks(tasks.filter(({ id }) => !judged.done.includes(id)), state.tasks);
+function vetoesOf(
+  state: LaneState,
+  { tasks }: IterationFacts,
+  judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] },
+): readonly Finding[] {
+  const { requiredOpen } = countTasks(
+    tasks.filter(({ id }) => !judged.done.includes(id)),
+    state.tasks,
+  );
   const found: Finding[] = [];
-  if (requiredOpen > 0) found.push({ hint: 'veto_open_tasks', sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.` });
-  if (judged.verification === 'failed') found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
+  if (requiredOpen > 0)
+    found.push({
+      hint: 'veto_open_tasks',
+      sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.`,
+    });
+  if (judged.verification === 'failed')
+    found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
   return found;
 }
 
@@ -182,7 +242,8 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
 }
 
 /** Paths by which test runners find their files. */
-const testPath = /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
+const testPath =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
 
 function isTestFile(path: string): boolean {
   return testPath.test(path);
@@ -199,7 +260,8 @@ interface HintFacts {
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
   const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
-  if (evidence.checklist?.current === 'open' && saysDone(analysis) && !hints.includes('discrepancy_not_marked')) hints.push('not_marked');
+  if (evidence.checklist?.current === 'open' && saysDone(analysis) && !hints.includes('discrepancy_not_marked'))
+    hints.push('not_marked');
   if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');
   if (evidence.end.kind === 'timeout') hints.push('timeout');

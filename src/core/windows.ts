@@ -25,23 +25,43 @@ export function chargeCall(windows: Windows, now: number): Windows {
 export function chargeUsage(windows: Windows, usage: Usage, now: number): Windows {
   const hour = currentHour(windows, now);
   const day = currentDay(windows, now);
-  return { hour: { ...hour, tokens: hour.tokens + tokensOf(usage) }, day: { ...day, costUsd: day.costUsd + amount(usage.costUsd) } };
+  return {
+    hour: { ...hour, tokens: hour.tokens + tokensOf(usage) },
+    day: { ...day, costUsd: day.costUsd + amount(usage.costUsd) },
+  };
 }
 
 /** The window that is used up at `now` and ends last; null when a call may start. */
-export function usedUp(windows: Windows, policy: Policy, now: number): { readonly reason: ParkReason; readonly resumeAt: number } | null {
+export function usedUp(
+  windows: Windows,
+  policy: Policy,
+  now: number,
+): { readonly reason: ParkReason; readonly resumeAt: number } | null {
   const { hour, day } = openWindows(windows, now);
   const reached: { reason: ParkReason; resumeAt: number }[] = [];
-  if (hour !== null && hour.calls >= policy.maxCallsPerHour) reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + hourMs });
-  if (hour !== null && policy.maxTokensPerHour > 0 && hour.tokens >= policy.maxTokensPerHour) reached.push({ reason: 'tokens_per_hour', resumeAt: hour.openedAt + hourMs });
-  if (day !== null && policy.maxCostUsdPerDay > 0 && day.costUsd >= policy.maxCostUsdPerDay) reached.push({ reason: 'cost_per_day', resumeAt: dayStart(day.openedAt) + dayMs });
+  if (hour !== null && hour.calls >= policy.maxCallsPerHour)
+    reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + hourMs });
+  if (hour !== null && policy.maxTokensPerHour > 0 && hour.tokens >= policy.maxTokensPerHour)
+    reached.push({ reason: 'tokens_per_hour', resumeAt: hour.openedAt + hourMs });
+  if (day !== null && policy.maxCostUsdPerDay > 0 && day.costUsd >= policy.maxCostUsdPerDay)
+    reached.push({ reason: 'cost_per_day', resumeAt: dayStart(day.openedAt) + dayMs });
   return reached.sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }
 
 /** Of two views of the same usage the one that grants less. */
 export function tighter(a: Windows, b: Windows): Windows {
-  const hour = a.hour === null || b.hour === null ? (a.hour ?? b.hour) : { openedAt: Math.max(a.hour.openedAt, b.hour.openedAt), calls: Math.max(a.hour.calls, b.hour.calls), tokens: Math.max(a.hour.tokens, b.hour.tokens) };
-  const day = a.day === null || b.day === null ? (a.day ?? b.day) : { openedAt: Math.max(a.day.openedAt, b.day.openedAt), costUsd: Math.max(a.day.costUsd, b.day.costUsd) };
+  const hour =
+    a.hour === null || b.hour === null
+      ? (a.hour ?? b.hour)
+      : {
+          openedAt: Math.max(a.hour.openedAt, b.hour.openedAt),
+          calls: Math.max(a.hour.calls, b.hour.calls),
+          tokens: Math.max(a.hour.tokens, b.hour.tokens),
+        };
+  const day =
+    a.day === null || b.day === null
+      ? (a.day ?? b.day)
+      : { openedAt: Math.max(a.day.openedAt, b.day.openedAt), costUsd: Math.max(a.day.costUsd, b.day.costUsd) };
   return { hour, day };
 }
 
@@ -95,10 +115,16 @@ function currentDay(windows: Windows, now: number): NonNullable<Windows['day']> 
   return openWindows(windows, now).day ?? { openedAt: now, costUsd: 0 };
 }
 
-function booked(ledger: readonly LedgerDay[], now: number, change: (day: LedgerDay) => LedgerDay): readonly LedgerDay[] {
+function booked(
+  ledger: readonly LedgerDay[],
+  now: number,
+  change: (day: LedgerDay) => LedgerDay,
+): readonly LedgerDay[] {
   const name = new Date(now).toISOString().slice(0, 10);
   const day = ledger.find((entry) => entry.day === name) ?? { day: name, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
-  return [...ledger.filter((entry) => entry.day !== name), change(day)].sort((a, b) => (a.day < b.day ? -1 : 1)).slice(-maxLedgerDays);
+  return [...ledger.filter((entry) => entry.day !== name), change(day)]
+    .sort((a, b) => (a.day < b.day ? -1 : 1))
+    .slice(-maxLedgerDays);
 }
 
 function dayStart(instant: number): number {

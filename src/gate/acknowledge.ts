@@ -25,7 +25,12 @@ export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<Wor
     const warning = `The label "ralph:working" could not be put on #${String(number)}: ${textOf(error)}`;
     return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
   }
-  return { ...intake, tasks: intake.tasks.map((one) => (one.id === task.id ? withLabels(one, [...labels.filter((name) => !remove.includes(name)), ...add]) : one)) };
+  return {
+    ...intake,
+    tasks: intake.tasks.map((one) =>
+      one.id === task.id ? withLabels(one, [...labels.filter((name) => !remove.includes(name)), ...add]) : one,
+    ),
+  };
 }
 
 function withLabels(task: Task, labels: readonly string[]): Task {

@@ -1,5 +1,13 @@
 import type { Config } from '../config/config.ts';
-import { boundBy, reservationFor, reserve, seededWith, settleBudget, tasksElsewhere, windowsFor } from '../core/budget.ts';
+import {
+  boundBy,
+  reservationFor,
+  reserve,
+  seededWith,
+  settleBudget,
+  tasksElsewhere,
+  windowsFor,
+} from '../core/budget.ts';
 import { expiryOf, leaseMs, type Lease } from '../core/lease.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
@@ -51,7 +59,8 @@ export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
   const { lane } = wanted;
   const at = holder.clock.now();
   const { policy } = holder.config;
-  if (holder.config.stateStore === 'none') return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
+  if (holder.config.stateStore === 'none')
+    return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
   const claimed = await holder.store.claim(lane);
   switch (claimed.kind) {
     case 'taken':
@@ -62,14 +71,30 @@ export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
       throw new UserError('infrastructure', `Lane ${lane} cannot be claimed, so no call is made: ${claimed.why}.`);
     case 'unguarded':
       // Who chose the cache alone was told so where it is chosen.
-      return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: holder.config.stateStore === 'cache' ? [] : [`Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`] };
+      return {
+        kind: 'held',
+        at,
+        sequence: 0,
+        windows: null,
+        policy,
+        elsewhere: nowhere,
+        warnings:
+          holder.config.stateStore === 'cache'
+            ? []
+            : [
+                `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
+              ],
+      };
     case 'claimed':
       return { kind: 'held', at, sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
   }
 }
 
 /** Gives back what `hold` took, for a run that ends without publishing. Never throws. */
-export async function letGo({ store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>, lane: LaneId): Promise<Released> {
+export async function letGo(
+  { store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>,
+  lane: LaneId,
+): Promise<Released> {
   const released = await store.release(lane);
   await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
   return released;
@@ -77,10 +102,17 @@ export async function letGo({ store, budget, clock, mark }: Pick<Holder, 'store'
 
 /** The end of a run that found another one at work. */
 export function anotherRun(lane: LaneId, lease: Lease): Outcome {
-  return { kind: 'refused', reason: 'another_run', message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${minuteOf(expiryOf(lease))} at the latest.` };
+  return {
+    kind: 'refused',
+    reason: 'another_run',
+    message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${minuteOf(expiryOf(lease))} at the latest.`,
+  };
 }
 
-async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: Holder, { lane, windows, tasks }: Wanted): Promise<Granted> {
+async function reserveFor(
+  { config: { policy }, budget, clock, mark, runUrl }: Holder,
+  { lane, windows, tasks }: Wanted,
+): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
   const now = clock.now();
   const reserved = await budget.update((stored) => {
@@ -89,7 +121,11 @@ async function reserveFor({ config: { policy }, budget, clock, mark, runUrl }: H
     const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
     return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
   });
-  if (reserved.kind === 'unavailable') throw new UserError('infrastructure', `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`);
+  if (reserved.kind === 'unavailable')
+    throw new UserError(
+      'infrastructure',
+      `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`,
+    );
   const own = reserved.budget.reservations.find((reservation) => reservation.mark === mark);
   return {
     windows: windowsFor(reserved.budget, mark, now),

@@ -17,7 +17,8 @@ const MAX_PEOPLE = 30;
 /** What stands below a command is said to whoever works. */
 const commandLine = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
 /** By these, somebody asks for the work again, and so for what was said until then to be read. */
-const asksForWork = (body: string): boolean => ['run', 'retry'].includes(readCommand(/^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '').kind);
+const asksForWork = (body: string): boolean =>
+  ['run', 'retry'].includes(readCommand(/^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '').kind);
 
 /** An issue whose comments are wanted, as they were `until` then: when the work was asked for. */
 export interface CommentsWanted {
@@ -32,19 +33,27 @@ export interface ReadComments {
 }
 
 /** What the agent gets to read of the comments, by issue. */
-export async function readComments(run: Pick<GateRun, 'config' | 'forge'>, wanted: readonly CommentsWanted[]): Promise<ReadonlyMap<number, ReadComments>> {
+export async function readComments(
+  run: Pick<GateRun, 'config' | 'forge'>,
+  wanted: readonly CommentsWanted[],
+): Promise<ReadonlyMap<number, ReadComments>> {
   if (run.config.commentsFrom === 'nobody' || wanted.length === 0) return new Map();
   const first = wanted.slice(0, MAX_ISSUES);
   const found = await run.forge.commentsOf(first.map(({ number }) => number));
   const isTrusted = trustOfFew(run);
   const read = new Map<number, ReadComments>();
-  for (const { number, until } of first) read.set(number, await admitted(run, found.get(number) ?? [], { until, isTrusted }));
+  for (const { number, until } of first)
+    read.set(number, await admitted(run, found.get(number) ?? [], { until, isTrusted }));
   return read;
 }
 
 type Trust = (account: Account | null) => Promise<boolean>;
 
-async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly IssueComment[], { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust }): Promise<ReadComments> {
+async function admitted(
+  { config }: Pick<GateRun, 'config'>,
+  comments: readonly IssueComment[],
+  { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust },
+): Promise<ReadComments> {
   const cutoff = await lastAsked(comments, { until, isTrusted });
   const kept: TaskComment[] = [];
   let left = MAX_CHARS;
@@ -73,7 +82,10 @@ async function admitted({ config }: Pick<GateRun, 'config'>, comments: readonly 
 }
 
 /** Until when comments count: the approval, or a later command by somebody who may give it. */
-async function lastAsked(comments: readonly IssueComment[], { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust }): Promise<number> {
+async function lastAsked(
+  comments: readonly IssueComment[],
+  { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust },
+): Promise<number> {
   for (const { by, body, at, edited } of comments.toReversed()) {
     if (at <= until) break;
     if (edited === null && asksForWork(body) && (await isTrusted(by))) return at;

@@ -39,8 +39,12 @@ export async function gate(run: GateRun): Promise<Intake> {
   }
 }
 
-async function workLabeledIssue(run: GateRun, { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>): Promise<Intake> {
-  if (!(await trusts(run, actor))) return endIntake(notAllowed(actor.login, `label an issue "${run.config.taskLabel}" for Ralph`));
+async function workLabeledIssue(
+  run: GateRun,
+  { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
+): Promise<Intake> {
+  if (!(await trusts(run, actor)))
+    return endIntake(notAllowed(actor.login, `label an issue "${run.config.taskLabel}" for Ralph`));
   return answering(issue, () => workIssue(run, { number: issue, redo: true, approvedText }));
 }
 
@@ -49,9 +53,15 @@ async function obeyIfAllowed(run: GateRun, intent: Extract<Intent, { kind: 'comm
   const comment = { kind: 'comment', id: intent.commentId } as const;
   const isAllowed = await trusts(run, intent.actor);
   await run.forge.react(comment, isAllowed ? 'eyes' : '-1');
-  return isAllowed ? answering(intent.thread.number, () => obey(run, intent)) : endIntake(notAllowed(intent.actor.login, 'command Ralph'));
+  return isAllowed
+    ? answering(intent.thread.number, () => obey(run, intent))
+    : endIntake(notAllowed(intent.actor.login, 'command Ralph'));
 }
 
 function notAllowed(login: string, what: string): Outcome {
-  return { kind: 'refused', reason: 'not_allowed', message: `${login} may not ${what}: that takes write permission to this repository, or for a bot an entry in \`allowed-bots\`.` };
+  return {
+    kind: 'refused',
+    reason: 'not_allowed',
+    message: `${login} may not ${what}: that takes write permission to this repository, or for a bot an entry in \`allowed-bots\`.`,
+  };
 }

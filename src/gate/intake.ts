@@ -9,8 +9,26 @@ import type { LaneStart, OpenedLane } from '../ports/repository.ts';
 
 /** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
 export type Intake =
-  | { readonly kind: 'work'; readonly lane: Lane; readonly opened: OpenedLane; readonly sessionFolder: string | null; readonly tasks: readonly Task[]; readonly state: LaneState; readonly policy: Policy; readonly heldAt: number; readonly notes: Notes }
-  | { readonly kind: 'end'; readonly outcome: Outcome; readonly lane: Lane | null; readonly tasks: readonly Task[]; readonly state: LaneState | null; readonly answer: Answer | null; readonly notes: Notes };
+  | {
+      readonly kind: 'work';
+      readonly lane: Lane;
+      readonly opened: OpenedLane;
+      readonly sessionFolder: string | null;
+      readonly tasks: readonly Task[];
+      readonly state: LaneState;
+      readonly policy: Policy;
+      readonly heldAt: number;
+      readonly notes: Notes;
+    }
+  | {
+      readonly kind: 'end';
+      readonly outcome: Outcome;
+      readonly lane: Lane | null;
+      readonly tasks: readonly Task[];
+      readonly state: LaneState | null;
+      readonly answer: Answer | null;
+      readonly notes: Notes;
+    };
 
 /** A lane as this run found it. */
 export interface Lane {
@@ -24,7 +42,10 @@ export interface Lane {
 /** What a command is answered, in the thread where it was given; null: in the job's summary and log alone. */
 export interface Answer {
   readonly thread: number | null;
-  readonly text: { readonly kind: 'status'; readonly receipt: Receipt | null } | { readonly kind: 'help'; readonly word: string } | { readonly kind: 'refusal'; readonly why: string };
+  readonly text:
+    | { readonly kind: 'status'; readonly receipt: Receipt | null }
+    | { readonly kind: 'help'; readonly word: string }
+    | { readonly kind: 'refusal'; readonly why: string };
 }
 
 /** What became of an order; `changed`: it was not so before. */
@@ -54,5 +75,13 @@ export interface ApprovalNotice {
 
 /** A run that ends in the gate, before it knows anything of a lane. */
 export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
-  return { kind: 'end', outcome, lane: null, tasks: [], state: null, answer: null, notes: { restored: 'not needed', warnings: [], notices: [], working: null } };
+  return {
+    kind: 'end',
+    outcome,
+    lane: null,
+    tasks: [],
+    state: null,
+    answer: null,
+    notes: { restored: 'not needed', warnings: [], notices: [], working: null },
+  };
 }

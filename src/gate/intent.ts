@@ -5,14 +5,25 @@ import type { Account } from '../ports/forge.ts';
 export type Intent =
   | { readonly kind: 'work-queue' }
   /** `approvedText`: the issue as it was when `actor` put the label on. */
-  | { readonly kind: 'work-issue'; readonly issue: number; readonly approvedText: { readonly title: string; readonly body: string }; readonly actor: Account }
+  | {
+      readonly kind: 'work-issue';
+      readonly issue: number;
+      readonly approvedText: { readonly title: string; readonly body: string };
+      readonly actor: Account;
+    }
   | { readonly kind: 'withdraw'; readonly issue: number; readonly because: Withdrawal }
   /** A closed issue with the task label is open again. */
   | { readonly kind: 'take-back'; readonly issue: number }
   /** Title or body of an issue with the task label was changed. */
   | { readonly kind: 'recheck'; readonly issue: number }
   | { readonly kind: 'end-lane'; readonly pullRequest: ClosedPullRequest; readonly actor: Account }
-  | { readonly kind: 'command'; readonly command: Command; readonly commentId: number; readonly thread: Thread; readonly actor: Account }
+  | {
+      readonly kind: 'command';
+      readonly command: Command;
+      readonly commentId: number;
+      readonly thread: Thread;
+      readonly actor: Account;
+    }
   /** Who may dispatch may command; `actor` is a login. */
   | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
   | { readonly kind: 'refused'; readonly why: string }

@@ -65,7 +65,8 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
     const { tasks, warnings } = await settle();
     const wanted = wantedNow(tasks, round === 0);
     if (wanted.length === 0) return result(tasks, warnings);
-    if (round > 0 && accountsAsked(run.forge) >= MAX_PEOPLE) return result(tasks, [...warnings, tooManyPeople(MAX_PEOPLE)]);
+    if (round > 0 && accountsAsked(run.forge) >= MAX_PEOPLE)
+      return result(tasks, [...warnings, tooManyPeople(MAX_PEOPLE)]);
     await judge(wanted);
   }
 
@@ -78,13 +79,19 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
     });
     const all = [...ofIssues.sort(byNumber), ...candidates.fileTasks];
     const bySource = candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source));
-    return waiting.settle(inOrderOfWork(bySource), new Map([...issues].map(([id, issue]) => [id, { ...issue, ...workedText(id, issue) }])), isDone);
+    return waiting.settle(
+      inOrderOfWork(bySource),
+      new Map([...issues].map(([id, issue]) => [id, { ...issue, ...workedText(id, issue) }])),
+      isDone,
+    );
   }
 
   /** The text of an issue that may be worked, as far as is known. */
   function workedText(id: TaskId, issue: Issue): IssueText {
     const consent = consents.get(id);
-    return consent !== undefined && consent !== 'gone' && consent.kind === 'changed' ? (candidates.approvedText ?? issue) : issue;
+    return consent !== undefined && consent !== 'gone' && consent.kind === 'changed'
+      ? (candidates.approvedText ?? issue)
+      : issue;
   }
 
   /** Issues that must be judged before anything is decided; empty when enough is known. */
@@ -129,7 +136,8 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
       if (issue === undefined || consent === 'gone') continue;
       if (consent.kind === 'given') approved.set(id, { issue, text: issue, by: consent.by, at: consent.at });
       else if (consent.kind === 'never') strangers.push({ number: issue.number, by: consent.by });
-      else if (candidates.approvedText !== null) approved.set(id, { issue, text: candidates.approvedText, by: consent.by, at: consent.askedAt });
+      else if (candidates.approvedText !== null)
+        approved.set(id, { issue, text: candidates.approvedText, by: consent.by, at: consent.askedAt });
       else if (!isDone(id)) {
         changed.push({ number: issue.number, editor: consent.editor });
         const notice = noticeFor(issue, consent);
@@ -145,7 +153,10 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
       warnings: [
         ...warnOfStrangers(config.taskLabel, strangers),
         ...warnOfChanges(config.taskLabel, changed),
-        ...worked.map(({ issue }) => `The text of #${String(issue.number)} was changed since the label "${config.taskLabel}" was put on; it is worked as it was then.`),
+        ...worked.map(
+          ({ issue }) =>
+            `The text of #${String(issue.number)} was changed since the label "${config.taskLabel}" was put on; it is worked as it was then.`,
+        ),
         ...warnings,
       ],
     };
@@ -173,7 +184,10 @@ export async function judgeTasks(run: GateRun, candidates: Candidates, restored:
 
 function reopened(state: LaneState, id: TaskId, now: number): LaneState {
   const { [id]: settled, ...tasks } = state.tasks;
-  return noted({ ...state, tasks }, { at: now, subject: 'task', from: `${id} ${settled?.state ?? 'todo'}`, to: 'todo', reason: 'asked_again' });
+  return noted(
+    { ...state, tasks },
+    { at: now, subject: 'task', from: `${id} ${settled?.state ?? 'todo'}`, to: 'todo', reason: 'asked_again' },
+  );
 }
 
 function sourceOf({ source }: Task): TaskSourceName {

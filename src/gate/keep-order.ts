@@ -9,15 +9,22 @@ import { lookUpLane, readLane, type KeptLane, type RestoredLane } from './restor
  * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt
  * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
  */
-export async function keepOrder(run: GateRun, lane: LaneId, words: Omit<OrderGiven, 'run' | 'at'>): Promise<Receipt | null> {
+export async function keepOrder(
+  run: GateRun,
+  lane: LaneId,
+  words: Omit<OrderGiven, 'run' | 'at'>,
+): Promise<Receipt | null> {
   const { config, context, store, clock, log } = run;
   const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
-  if (config.stateStore === 'none') throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
+  if (config.stateStore === 'none')
+    throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
   // Before anything is written: a lane that this version cannot read is not ordered either.
   const kept = await lookUpLane({ lane, run });
   const restored = readLane(kept, { lane, expected: false, run });
   if (wasGiven(run, kept)) {
-    log.info(`order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`);
+    log.info(
+      `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,
+    );
     return null;
   }
   const ordered = await store.order(lane, given);
@@ -39,9 +46,15 @@ function wasGiven({ config, context }: GateRun, { restored }: KeptLane): boolean
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
 async function saveObeyed({ store, clock }: GateRun, state: LaneState, given: OrderGiven): Promise<void> {
   const sequence = state.sequence + 1;
-  const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [{ ...given, number: Math.max(given.at, state.ordersApplied + 1) }]);
+  const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [
+    { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
+  ]);
   const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), sessionFolder: null });
-  if (saved.kind === 'not-saved') throw notKept(given, `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``);
+  if (saved.kind === 'not-saved')
+    throw notKept(
+      given,
+      `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``,
+    );
 }
 
 /** Whether the order finds anything to do. */
@@ -56,7 +69,10 @@ function changesAnything({ state, workedOnBy }: RestoredLane, { kind, task }: Or
     case 'retry':
       return tasksToRetry(state, task).length > 0;
     case 'reset-circuit':
-      return state.circuit.kind === 'open' || state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0;
+      return (
+        state.circuit.kind === 'open' ||
+        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0
+      );
     case 'reset-session':
       return state.session !== null;
   }

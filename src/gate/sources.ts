@@ -39,29 +39,66 @@ export async function findTasks(run: GateRun, request: Request, lane: LaneNow): 
   const { requested, files, approvedText } = request;
   const issues = issuesOfLane(request, run.config, lane.branches);
   const isByName = requested === 'by-name';
-  const read = files === null ? null : await readTasks(run, files, lane.start?.kind === 'continue' ? { branch: lane.branch, head: lane.start.remoteHead } : null);
+  const read =
+    files === null
+      ? null
+      : await readTasks(
+          run,
+          files,
+          lane.start?.kind === 'continue' ? { branch: lane.branch, head: lane.start.remoteHead } : null,
+        );
   const merged = read === null ? [] : mergeFileTasks(read.base, read.lane, lane.state.tasks);
-  if (read !== null && read.problems.length > 0 && merged.length + issues.length === 0) throw nothingReadable(read.problems);
+  if (read !== null && read.problems.length > 0 && merged.length + issues.length === 0)
+    throw nothingReadable(read.problems);
   const unreadable = read?.unreadable ?? [];
   const beginsAnew = lane.start?.kind !== 'continue';
-  const unmarked = stillUnmarked(lane.state.unmarked, lane.state.tasks, { tasks: merged, areWhole: unreadable.length === 0 });
+  const unmarked = stillUnmarked(lane.state.unmarked, lane.state.tasks, {
+    tasks: merged,
+    areWhole: unreadable.length === 0,
+  });
   const tasks = fileProgress(lane.state.tasks, merged, { beginsAnew, unmarked });
-  const candidates = { issues, fileTasks: [...merged.map(({ task }) => task), ...unreadable], sources: isByName ? (['issues'] as const) : run.config.taskSources, isByName, approvedText };
+  const candidates = {
+    issues,
+    fileTasks: [...merged.map(({ task }) => task), ...unreadable],
+    sources: isByName ? (['issues'] as const) : run.config.taskSources,
+    isByName,
+    approvedText,
+  };
   const judged = await judgeTasks(run, candidates, { ...lane.state, tasks, unmarked });
-  return { ...judged, warnings: [...(read?.problems ?? []), ...(beginsAnew ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings] };
+  return {
+    ...judged,
+    warnings: [...(read?.problems ?? []), ...(beginsAnew ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
+  };
 }
 
 /** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
-export async function listTasks(run: GateRun, request: Pick<Request, 'requested' | 'issues' | 'files'>, lane: Pick<LaneNow, 'branches' | 'state'>): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
-  const { base, unreadable } = request.files === null ? { base: [], unreadable: [] } : await readTasks(run, request.files, null);
-  const issues = tasksOfIssues(issuesOfLane(request, run.config, lane.branches)).map((task) => ({ ...task, hold: holdByLabel(task) }));
+export async function listTasks(
+  run: GateRun,
+  request: Pick<Request, 'requested' | 'issues' | 'files'>,
+  lane: Pick<LaneNow, 'branches' | 'state'>,
+): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
+  const { base, unreadable } =
+    request.files === null ? { base: [], unreadable: [] } : await readTasks(run, request.files, null);
+  const issues = tasksOfIssues(issuesOfLane(request, run.config, lane.branches)).map((task) => ({
+    ...task,
+    hold: holdByLabel(task),
+  }));
   const tasks = fileProgress(lane.state.tasks, base, { beginsAnew: false, unmarked: lane.state.unmarked });
-  return { tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]), state: { ...lane.state, tasks } };
+  return {
+    tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]),
+    state: { ...lane.state, tasks },
+  };
 }
 
 /** An issue that has its own lane is worked there, or it would be done twice. */
-export function issuesOfLane({ requested, issues }: Pick<Request, 'requested' | 'issues'>, { branchPrefix }: Pick<Config, 'branchPrefix'>, branches: LaneNow['branches']): readonly Issue[] {
-  return requested === 'by-name' ? issues : issues.filter(({ number }) => branches[branchPrefix + taskIdOfIssue(number)] === undefined);
+export function issuesOfLane(
+  { requested, issues }: Pick<Request, 'requested' | 'issues'>,
+  { branchPrefix }: Pick<Config, 'branchPrefix'>,
+  branches: LaneNow['branches'],
+): readonly Issue[] {
+  return requested === 'by-name'
+    ? issues
+    : issues.filter(({ number }) => branches[branchPrefix + taskIdOfIssue(number)] === undefined);
 }
 
 /** Tasks that are fit for a prompt, and the state that knows who approved them. */
@@ -72,11 +109,19 @@ export interface PreparedTasks {
 }
 
 /** Gives the open tasks that are approved their texts and comments: this run may get to any of them, since what it expects to work on may fail, or be another lane's by then. */
-export async function prepareTasks(run: GateRun, { tasks, state, approved }: Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>): Promise<PreparedTasks> {
+export async function prepareTasks(
+  run: GateRun,
+  { tasks, state, approved }: Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>,
+): Promise<PreparedTasks> {
   const isOpen = (id: TaskId): boolean => ['todo', 'in-progress'].includes(progressOf(state.tasks, id).state);
   // Likeliest first.
-  const workable = new Set([...withinReach(tasks, state.tasks, run.config.policy.maxIterations), ...tasks.map(({ id }) => id).filter((id) => approved.has(id) && isOpen(id))]);
-  const wanted = [...workable].flatMap((id) => approved.get(id) ?? []).map(({ issue, at }) => ({ number: issue.number, until: at }));
+  const workable = new Set([
+    ...withinReach(tasks, state.tasks, run.config.policy.maxIterations),
+    ...tasks.map(({ id }) => id).filter((id) => approved.has(id) && isOpen(id)),
+  ]);
+  const wanted = [...workable]
+    .flatMap((id) => approved.get(id) ?? [])
+    .map(({ issue, at }) => ({ number: issue.number, until: at }));
   const comments = await readComments(run, wanted);
   let unseen = 0;
   const cleaned: CleanedTask[] = [];
@@ -92,8 +137,17 @@ export async function prepareTasks(run: GateRun, { tasks, state, approved }: Pic
       prepared.push(clean.task);
     }
   }
-  const warnings = [...(unseen === 0 ? [] : [`${String(unseen)} characters that a reader of the issues does not see were removed from the tasks' texts.`]), ...warnOfTexts(cleaned)];
-  return { tasks: prepared, state: { ...remember(state, { tasks, approved, workable }), currentTask: currentOf(state, tasks) }, warnings };
+  const warnings = [
+    ...(unseen === 0
+      ? []
+      : [`${String(unseen)} characters that a reader of the issues does not see were removed from the tasks' texts.`]),
+    ...warnOfTexts(cleaned),
+  ];
+  return {
+    tasks: prepared,
+    state: { ...remember(state, { tasks, approved, workable }), currentTask: currentOf(state, tasks) },
+    warnings,
+  };
 }
 
 /** Texts of which the agent does not get everything that people see, or that give it nothing at all. */
@@ -104,14 +158,32 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
   const empty = cleaned.filter(({ isEmpty }) => isEmpty);
   const names = (some: readonly CleanedTask[]): string => namesOf(some.map(({ task }) => nameOfTask(task)));
   return [
-    ...(long.length === 0 ? [] : [`The ${text} of ${names(long)} ${is} longer than 20,000 characters: ${its} left out (${left} characters).`]),
-    ...(empty.length === 0 ? [] : [`A reader sees nothing of title and text of ${names(empty)}: the agent is told the number alone.`]),
+    ...(long.length === 0
+      ? []
+      : [`The ${text} of ${names(long)} ${is} longer than 20,000 characters: ${its} left out (${left} characters).`]),
+    ...(empty.length === 0
+      ? []
+      : [`A reader sees nothing of title and text of ${names(empty)}: the agent is told the number alone.`]),
   ];
 }
 
 /** Consent to what may be worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
-function remember(state: LaneState, { tasks, approved, workable }: { readonly tasks: readonly Task[]; readonly approved: JudgedTasks['approved']; readonly workable: ReadonlySet<TaskId> }): LaneState {
-  const known = new Set([...tasks.filter((task) => issueOfTask(task) !== null).map(({ id }) => id), ...Object.keys(state.tasks)]);
+function remember(
+  state: LaneState,
+  {
+    tasks,
+    approved,
+    workable,
+  }: {
+    readonly tasks: readonly Task[];
+    readonly approved: JudgedTasks['approved'];
+    readonly workable: ReadonlySet<TaskId>;
+  },
+): LaneState {
+  const known = new Set([
+    ...tasks.filter((task) => issueOfTask(task) !== null).map(({ id }) => id),
+    ...Object.keys(state.tasks),
+  ]);
   const kept = Object.entries(state.approvals).filter(([id]) => known.has(id));
   const given = [...approved]
     .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && !Object.hasOwn(state.approvals, id)))
@@ -125,5 +197,8 @@ function currentOf({ currentTask }: LaneState, tasks: readonly Task[]): TaskId |
 }
 
 function nothingReadable(problems: readonly string[]): UserError {
-  return new UserError('configuration', `No task can be read:\n${problems.map((problem) => `- ${problem}`).join('\n')}`);
+  return new UserError(
+    'configuration',
+    `No task can be read:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+  );
 }

@@ -13,18 +13,26 @@ export interface FoundStart {
 }
 
 /** Finds where the lane's branch begins, from the remote branch and its newest pull request. */
-export async function findStart(lane: { readonly forge: Forge; readonly branch: string; readonly remoteHead: string | null; readonly lastHead: string | null }): Promise<FoundStart> {
+export async function findStart(lane: {
+  readonly forge: Forge;
+  readonly branch: string;
+  readonly remoteHead: string | null;
+  readonly lastHead: string | null;
+}): Promise<FoundStart> {
   const { branch, remoteHead } = lane;
-  if (remoteHead === null && lane.lastHead === null) return { start: { kind: 'fresh' }, pullRequest: null, workIsLost: false, closedBy: null };
+  if (remoteHead === null && lane.lastHead === null)
+    return { start: { kind: 'fresh' }, pullRequest: null, workIsLost: false, closedBy: null };
 
   const pullRequest = await lane.forge.pullRequestOf(branch);
   const merged = pullRequest?.state === 'merged';
   if (remoteHead === null) return { start: { kind: 'fresh' }, pullRequest: null, workIsLost: !merged, closedBy: null };
-  if (merged && pullRequest.headSha === remoteHead) return { start: { kind: 'restart', mergedHead: remoteHead }, pullRequest: null, workIsLost: false, closedBy: null };
+  if (merged && pullRequest.headSha === remoteHead)
+    return { start: { kind: 'restart', mergedHead: remoteHead }, pullRequest: null, workIsLost: false, closedBy: null };
   return {
     start: { kind: 'continue', remoteHead },
     pullRequest: pullRequest?.state === 'open' ? pullRequest : null,
     workIsLost: false,
-    closedBy: pullRequest?.state === 'closed' ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
+    closedBy:
+      pullRequest?.state === 'closed' ? `pull request #${String(pullRequest.number)}, closed without merging` : null,
   };
 }

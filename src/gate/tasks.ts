@@ -51,7 +51,12 @@ export async function withText(task: Task, text: IssueText, comments: readonly T
   const body = cleanText(text.body);
   const title = cleanTitle(text.title);
   return {
-    task: { ...task, title: title.text === '' ? nameless(issueOfTask(task) ?? 0) : title.text, body: body.text, comments },
+    task: {
+      ...task,
+      title: title.text === '' ? nameless(issueOfTask(task) ?? 0) : title.text,
+      body: body.text,
+      comments,
+    },
     unseen: unseenIn(body) + unseenIn(title),
     cut: body.removed - unseenIn(body),
     isEmpty: title.text === '' && body.text.trim() === '',
@@ -71,7 +76,10 @@ export function holdByLabel({ source }: Pick<Task, 'source'>): TaskHold | null {
 
 /** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */
 export function hashOfText({ title, body }: IssueText): string {
-  return createHash('sha256').update(JSON.stringify([title, body])).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(JSON.stringify([title, body]))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 function nameless(number: number): string {

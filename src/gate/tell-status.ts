@@ -15,13 +15,28 @@ export async function tellStatus(run: GateRun, id: LaneId, answer: Answer | null
   const restored = await restoreState({ lane: id, expected: branches[branch] !== undefined, run });
   run.log.info(`state: ${restored.note}`);
   const issues = await queuedIssues(run);
-  const listed = id === QUEUE
-    ? await listTasks(run, { requested: 'by-queue', issues, files: await findTaskFiles(run) }, { branches, state: restored.state })
-    : await listTasks(run, { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null }, { branches, state: restored.state });
+  const listed =
+    id === QUEUE
+      ? await listTasks(
+          run,
+          { requested: 'by-queue', issues, files: await findTaskFiles(run) },
+          { branches, state: restored.state },
+        )
+      : await listTasks(
+          run,
+          { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
+          { branches, state: restored.state },
+        );
   return {
     ...endIntake({ kind: 'idle', reason: 'answered' }),
     answer,
-    lane: { id, branch, baseBranch: await baseBranch(run), start: { kind: 'fresh' }, pullRequest: await forge.pullRequestOf(branch) },
+    lane: {
+      id,
+      branch,
+      baseBranch: await baseBranch(run),
+      start: { kind: 'fresh' },
+      pullRequest: await forge.pullRequestOf(branch),
+    },
     ...listed,
     notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.workedOnBy },
   };

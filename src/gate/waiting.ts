@@ -1,4 +1,11 @@
-import { issuesToAskAbout, namesOf, settleDependencies, type Awaited, type DependentTask, type SettledTasks } from '../core/tasks/dependencies.ts';
+import {
+  issuesToAskAbout,
+  namesOf,
+  settleDependencies,
+  type Awaited,
+  type DependentTask,
+  type SettledTasks,
+} from '../core/tasks/dependencies.ts';
 import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../core/tasks/task.ts';
 import type { Dependency, Issue } from '../ports/forge.ts';
 import type { GateRun } from './gate-run.ts';
@@ -16,7 +23,11 @@ const WORDS = /depend|block|\[\s\]/i;
 /** Finds out what tasks wait for; what is known already is not asked again in the same run. */
 export interface Waiting {
   /** Tasks with what they wait for. `issues`: what they are made of, by task; `isDone`: tasks that wait for nothing any more. */
-  settle(tasks: readonly Task[], issues: ReadonlyMap<TaskId, Issue>, isDone: (id: TaskId) => boolean): Promise<SettledTasks<Task>>;
+  settle(
+    tasks: readonly Task[],
+    issues: ReadonlyMap<TaskId, Issue>,
+    isDone: (id: TaskId) => boolean,
+  ): Promise<SettledTasks<Task>>;
 }
 
 export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting {
@@ -36,13 +47,26 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
       const open = tasks.filter(({ id }) => !isDone(id));
       for (const { id } of open) {
         const issue = issues.get(id);
-        if (issue !== undefined && !awaited.has(id)) awaited.set(id, [...(await saidInText(issue)), ...(await saidByGitHub(issue))]);
+        if (issue !== undefined && !awaited.has(id))
+          awaited.set(id, [...(await saidInText(issue)), ...(await saidByGitHub(issue))]);
       }
-      const dependents = tasks.map((task): DependentTask<Task> => ({ task, name: nameOfTask(task), waitsFor: awaited.get(task.id) ?? task.dependsOn.map(ofFile) }));
-      await askAbout(issuesToAskAbout(dependents.filter(({ task }) => !isDone(task.id)), tasks).filter((number) => !states.has(number)));
+      const dependents = tasks.map((task): DependentTask<Task> => ({
+        task,
+        name: nameOfTask(task),
+        waitsFor: awaited.get(task.id) ?? task.dependsOn.map(ofFile),
+      }));
+      await askAbout(
+        issuesToAskAbout(
+          dependents.filter(({ task }) => !isDone(task.id)),
+          tasks,
+        ).filter((number) => !states.has(number)),
+      );
       const settled = settleDependencies(dependents, { states, isDone });
       const isUnknown = ({ id }: Task): boolean => unasked.has(id) || overlong.has(id);
-      return { tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)), warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength(), ...warnOfElsewhere(open)] };
+      return {
+        tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)),
+        warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength(), ...warnOfElsewhere(open)],
+      };
     },
   };
 
@@ -78,24 +102,41 @@ export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting 
     }
     return dependencies
       .filter(({ state }) => state === 'open')
-      .map(({ elsewhere, number: other }) => (elsewhere === null ? { kind: 'issue', number: other } : { kind: 'elsewhere', name: `${elsewhere}#${String(other)}` }));
+      .map(({ elsewhere, number: other }) =>
+        elsewhere === null
+          ? { kind: 'issue', number: other }
+          : { kind: 'elsewhere', name: `${elsewhere}#${String(other)}` },
+      );
   }
 
   /** Of other repositories nobody here can ask: only what GitHub knows of itself is waited for. */
   function warnOfElsewhere(tasks: readonly Task[]): readonly string[] {
-    const unchecked = tasks.map((task) => ({ name: nameOfTask(task), others: (named.get(task.id) ?? []).filter((other) => !known.has(other.toLowerCase())) })).filter(({ others }) => others.length > 0);
+    const unchecked = tasks
+      .map((task) => ({
+        name: nameOfTask(task),
+        others: (named.get(task.id) ?? []).filter((other) => !known.has(other.toLowerCase())),
+      }))
+      .filter(({ others }) => others.length > 0);
     if (unchecked.length === 0) return [];
     const [verb, it] = unchecked.length === 1 ? ['names', 'it'] : ['name', 'them'];
-    return [`${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to have ${it} wait.`];
+    return [
+      `${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to have ${it} wait.`,
+    ];
   }
 
   function warnOfUnasked(): readonly string[] {
     if (unasked.size === 0) return [];
-    return [`${String(unasked.size)} issues more have dependencies or sub-issues on GitHub than the ${String(MAX_ASKED)} that one run asks about; they are not worked before these are done.`];
+    return [
+      `${String(unasked.size)} issues more have dependencies or sub-issues on GitHub than the ${String(MAX_ASKED)} that one run asks about; they are not worked before these are done.`,
+    ];
   }
 
   function warnOfLength(): readonly string[] {
-    return overlong.size === 0 ? [] : [`More than ${String(MAX_NAMED)} issues to wait for are named by ${namesOf([...overlong].map((id) => id.replace('issue-', '#')))}, so nobody works on that. Shorten the list.`];
+    return overlong.size === 0
+      ? []
+      : [
+          `More than ${String(MAX_NAMED)} issues to wait for are named by ${namesOf([...overlong].map((id) => id.replace('issue-', '#')))}, so nobody works on that. Shorten the list.`,
+        ];
   }
 }
 

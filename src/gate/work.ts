@@ -44,8 +44,16 @@ export async function workIssue(run: GateRun, { number, redo, approvedText }: As
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
-  if (!hasTaskLabel(run, issue)) return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
-  return admit(run, { id: issueLane(number), requested: 'by-name', redo: redo && run.context.runAttempt === 1, issues: [issue], files: null, approvedText });
+  if (!hasTaskLabel(run, issue))
+    return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
+  return admit(run, {
+    id: issueLane(number),
+    requested: 'by-name',
+    redo: redo && run.context.runAttempt === 1,
+    issues: [issue],
+    files: null,
+    approvedText,
+  });
 }
 
 /** Issues that the queue works on, if it works on issues. */

@@ -12,15 +12,24 @@ export interface BareRepositoryOptions extends Pick<GitPlace, 'env' | 'hide' | '
 }
 
 /** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
-export async function withBareRepository<T>({ workFolder, borrowFrom = null, keepObjectsIn, ...place }: BareRepositoryOptions, body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> {
+export async function withBareRepository<T>(
+  { workFolder, borrowFrom = null, keepObjectsIn, ...place }: BareRepositoryOptions,
+  body: (git: Git, gitFolder: string) => Promise<T>,
+): Promise<T> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'bare-'));
   const objects = keepObjectsIn ?? join(folder, 'objects');
   try {
     await Promise.all([mkdir(join(objects, 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
-    await Promise.all([writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'), writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n')]);
+    await Promise.all([
+      writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
+      writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'),
+    ]);
     if (borrowFrom !== null) await writeFile(join(objects, 'info', 'alternates'), `${join(borrowFrom, 'objects')}\n`);
-    return await body(createGit({ ...place, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }), folder);
+    return await body(
+      createGit({ ...place, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),
+      folder,
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -49,7 +49,8 @@ export function createRepository(options: RepositoryOptions): Repository {
     const tree = await measured(content);
     lastRead = { content, tree };
     const known = head ?? lane?.tip;
-    if (known === undefined) throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
+    if (known === undefined)
+      throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
     return { head: known, tree };
   }
 
@@ -66,19 +67,32 @@ export function createRepository(options: RepositoryOptions): Repository {
   return {
     async problems() {
       const found = await opened();
-      return 'why' in found ? [notAWorkTree(options.folder, found.why)] : await problemsOf(found.workspace, found.repository);
+      return 'why' in found
+        ? [notAWorkTree(options.folder, found.why)]
+        : await problemsOf(found.workspace, found.repository);
     },
 
     async readTexts(paths, wanted) {
       // What the job checked out is on the disk until a lane is opened.
-      if (wanted === null && lane === null && !(await mayHave(options.folder, paths))) return { base: {}, lane: null, fork: null, unread: {} };
+      if (wanted === null && lane === null && !(await mayHave(options.folder, paths)))
+        return { base: {}, lane: null, fork: null, unread: {} };
       const { workspace, repository, startHead } = await needOpened();
       const { url, token } = options.remote;
       await repository.seal();
-      if (wanted !== null) await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
+      if (wanted !== null)
+        await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
-      const [base, ofLane, ofFork] = await Promise.all([startHead, wanted?.head ?? null, fork].map((commit) => (commit === null ? null : textsOf(repository.git, commit, paths))));
-      return { base: base?.texts ?? {}, lane: ofLane?.texts ?? null, fork: ofFork?.texts ?? null, unread: base?.unread ?? {} };
+      const [base, ofLane, ofFork] = await Promise.all(
+        [startHead, wanted?.head ?? null, fork].map((commit) =>
+          commit === null ? null : textsOf(repository.git, commit, paths),
+        ),
+      );
+      return {
+        base: base?.texts ?? {},
+        lane: ofLane?.texts ?? null,
+        fork: ofFork?.texts ?? null,
+        unread: base?.unread ?? {},
+      };
     },
 
     async openLane(wanted) {
@@ -106,8 +120,15 @@ export function createRepository(options: RepositoryOptions): Repository {
       const tipTree = await treeOf(repository.git, lane.tip);
       if (tipTree === null) throw lostObjects(workspace);
       const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
-      const now = lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(repository, workspace);
-      const { tree, withheldPaths, ...committed } = await commitIteration(committer, { tip: { commit: lane.tip, tree: tipTree }, head, now, withheldBefore: withheld, iteration });
+      const now =
+        lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(repository, workspace);
+      const { tree, withheldPaths, ...committed } = await commitIteration(committer, {
+        tip: { commit: lane.tip, tree: tipTree },
+        head,
+        now,
+        withheldBefore: withheld,
+        iteration,
+      });
       withheld = withheldPaths;
       lane = { ...lane, tip: committed.head };
       await place(workspace, repository, { ...lane, hasIndex: tree === now.tree });
@@ -132,12 +153,32 @@ interface Opened {
   readonly repair: () => Promise<void>;
 }
 
-async function open({ folder, workFolder, rules, identity, env, remote }: RepositoryOptions): Promise<Opened | { readonly why: string }> {
+async function open({
+  folder,
+  workFolder,
+  rules,
+  identity,
+  env,
+  remote,
+}: RepositoryOptions): Promise<Opened | { readonly why: string }> {
   const workspace = await findWorkspace(folder, env);
   if ('why' in workspace) return workspace;
-  const repository = await createPrivateRepository(workspace, { workFolder, env, hide: [remote.token, basicCredentials(remote.token)] });
-  const inspection = createInspection(repository.git, { ...rules, secretValues: [...rules.secretValues, remote.token] });
-  return { workspace, repository, committer: { repository, inspection, identity }, startHead: await headOf(workspace), repair: await createWorkspaceRepair(workspace) };
+  const repository = await createPrivateRepository(workspace, {
+    workFolder,
+    env,
+    hide: [remote.token, basicCredentials(remote.token)],
+  });
+  const inspection = createInspection(repository.git, {
+    ...rules,
+    secretValues: [...rules.secretValues, remote.token],
+  });
+  return {
+    workspace,
+    repository,
+    committer: { repository, inspection, identity },
+    startHead: await headOf(workspace),
+    repair: await createWorkspaceRepair(workspace),
+  };
 }
 
 /** The newest commit that both have; null: none is known. */
@@ -154,7 +195,10 @@ const mostFilesNamed = 200;
 
 async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<TreeChange> {
   const changes = await changesBetween(git, before.tree, after.tree);
-  const count = before.head === after.head ? '0' : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
+  const count =
+    before.head === after.head
+      ? '0'
+      : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
   return {
     files: changes.slice(0, mostFilesNamed).map((change) => change.path),
     fileCount: changes.length,

@@ -51,10 +51,19 @@ export async function commitIteration(committer: Committer, content: IterationCo
 
   const { tree, withheld } = await publishableTree(committer, { base: oldTree, now });
   const message = keepChain ? iteration.message : await messageWithSubjects(committer, iteration.message, own.commits);
-  const made = tree === oldTree ? null : await commitTree(committer, { tree, parent: base, message: withTrailers(message, iteration.trailers) });
+  const made =
+    tree === oldTree
+      ? null
+      : await commitTree(committer, { tree, parent: base, message: withTrailers(message, iteration.trailers) });
 
   const newHead = made ?? base;
-  return { head: newHead, tree, commit: newHead === tip.commit ? null : newHead, withheld: await newlyWithheld(git, content, { objections, withheld }), withheldPaths: withheld };
+  return {
+    head: newHead,
+    tree,
+    commit: newHead === tip.commit ? null : newHead,
+    withheld: await newlyWithheld(git, content, { objections, withheld }),
+    withheldPaths: withheld,
+  };
 }
 
 /** The agent's commits, oldest first. `chain`: one after another on top of the tip; `tangle`: a merge, another branch, a rewritten past. */
@@ -63,16 +72,28 @@ type OwnCommits = { readonly kind: 'chain' | 'tangle'; readonly commits: readonl
 async function ownCommits(git: Git, tip: ObjectId, head: ObjectId | null): Promise<OwnCommits> {
   if (head === null || head === tip) return { kind: 'chain', commits: [] };
   const listed = await git.answer(['rev-list', '--parents', '--topo-order', '--reverse', `${tip}..${head}`]);
-  const lines = listed.exitCode === 0 ? listed.stdout.toString().split('\n').filter((line) => line !== '').map((line) => line.split(' ')) : [];
+  const lines =
+    listed.exitCode === 0
+      ? listed.stdout
+          .toString()
+          .split('\n')
+          .filter((line) => line !== '')
+          .map((line) => line.split(' '))
+      : [];
   const commits = lines.map(([commit = '']) => commit);
-  const linear = lines.every(([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? tip : commits[i - 1]));
+  const linear = lines.every(
+    ([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? tip : commits[i - 1]),
+  );
   return { kind: linear && commits.length <= mostCommits ? 'chain' : 'tangle', commits: commits.slice(-mostCommits) };
 }
 
 const noObjections: ReadonlyMap<string, string> = new Map();
 
 /** What must not be published in any of the commits, also where a later one removes it again. */
-async function objectionsTo({ repository, inspection }: Committer, commits: readonly ObjectId[]): Promise<ReadonlyMap<string, string>> {
+async function objectionsTo(
+  { repository, inspection }: Committer,
+  commits: readonly ObjectId[],
+): Promise<ReadonlyMap<string, string>> {
   if (commits.length === 0) return noObjections;
   const { git } = repository;
   const objections = new Map(await inspection.inspect(await changesOfCommits(git, commits), new Map()));
@@ -84,17 +105,26 @@ async function objectionsTo({ repository, inspection }: Committer, commits: read
 }
 
 /** The work tree's tree without what must not be published, which stays as it is in `base`. */
-export async function publishableTree({ repository, inspection }: Committer, { base, now }: { base: ObjectId; now: WorkTreeContent }): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
+export async function publishableTree(
+  { repository, inspection }: Committer,
+  { base, now }: { base: ObjectId; now: WorkTreeContent },
+): Promise<{ tree: ObjectId; withheld: WithheldPaths }> {
   const changes = await changesBetween(repository.git, base, now.tree);
   const withheld = await inspection.inspect(changes, now.standIns);
   if (withheld.size === 0) return { tree: now.tree, withheld };
   const allowed = changes.filter((change) => !withheld.has(change.path));
-  const tree = await repository.withIndex('empty', (indexFile) => treeWith(repository.git, indexFile, { base, changes: allowed }));
+  const tree = await repository.withIndex('empty', (indexFile) =>
+    treeWith(repository.git, indexFile, { base, changes: allowed }),
+  );
   return { tree, withheld };
 }
 
 /** Names the commits that were folded into one; a subject that must not be published itself is not repeated. */
-async function messageWithSubjects({ repository, inspection }: Committer, message: string, commits: readonly ObjectId[]): Promise<string> {
+async function messageWithSubjects(
+  { repository, inspection }: Committer,
+  message: string,
+  commits: readonly ObjectId[],
+): Promise<string> {
   const subjects: string[] = [];
   await eachObject(repository.git, await sizesOf(repository.git, commits.slice(0, 50)), async (_, commit) => {
     const subject = (commit.toString().split('\n\n', 2)[1] ?? '').split('\n', 1)[0]?.slice(0, 100) ?? '';
@@ -110,13 +140,28 @@ function withTrailers(message: string, trailers: Readonly<Record<string, string>
   return [message.replaceAll('\0', '').trim(), ...(lines.length > 0 ? [lines.join('\n')] : [])].join('\n\n') + '\n';
 }
 
-async function commitTree({ repository, identity }: Committer, commit: { tree: ObjectId; parent: ObjectId; message: string }): Promise<ObjectId> {
-  const variables = { GIT_AUTHOR_NAME: identity.name, GIT_AUTHOR_EMAIL: identity.email, GIT_COMMITTER_NAME: identity.name, GIT_COMMITTER_EMAIL: identity.email };
-  return await repository.git.text(['commit-tree', commit.tree, '-p', commit.parent, '-F', '-'], { input: commit.message, variables });
+async function commitTree(
+  { repository, identity }: Committer,
+  commit: { tree: ObjectId; parent: ObjectId; message: string },
+): Promise<ObjectId> {
+  const variables = {
+    GIT_AUTHOR_NAME: identity.name,
+    GIT_AUTHOR_EMAIL: identity.email,
+    GIT_COMMITTER_NAME: identity.name,
+    GIT_COMMITTER_EMAIL: identity.email,
+  };
+  return await repository.git.text(['commit-tree', commit.tree, '-p', commit.parent, '-F', '-'], {
+    input: commit.message,
+    variables,
+  });
 }
 
 /** A withheld file stays in the work tree and is left out again each time; it is reported once, for the iteration that changed it. */
-async function newlyWithheld(git: Git, { withheldBefore, iteration, now }: IterationContent, found: { objections: WithheldPaths; withheld: WithheldPaths }): Promise<readonly Withheld[]> {
+async function newlyWithheld(
+  git: Git,
+  { withheldBefore, iteration, now }: IterationContent,
+  found: { objections: WithheldPaths; withheld: WithheldPaths },
+): Promise<readonly Withheld[]> {
   if (found.objections.size === 0 && found.withheld.size === 0) return [];
   const changed = new Set((await changesBetween(git, iteration.before.tree, now.tree)).map((change) => change.path));
   const left = [...found.withheld].filter(([path, why]) => changed.has(path) && withheldBefore.get(path) !== why);

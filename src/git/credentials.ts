@@ -70,7 +70,9 @@ async function configsOf(git: Git, workspace: Workspace): Promise<readonly Confi
     join(workspace.commonFolder, 'config'),
     join(workspace.commonFolder, 'config.worktree'),
     join(workspace.gitFolder, 'config.worktree'),
-    ...modules.filter((name) => /(^|\/)config(\.worktree)?$/.test(name)).map((name) => join(workspace.commonFolder, 'modules', name)),
+    ...modules
+      .filter((name) => /(^|\/)config(\.worktree)?$/.test(name))
+      .map((name) => join(workspace.commonFolder, 'modules', name)),
   ]);
   const configs = await Promise.all([...paths].map((path) => readConfigFile(git, path)));
   return configs.filter((config) => config.settings.some((setting) => isInclude(setting) || isCredential(setting)));
@@ -93,23 +95,33 @@ function isInclude({ key }: Setting): boolean {
 }
 
 function isCredential(setting: Setting): boolean {
-  const secretKey = /^(http\.(.*\.)?(extraheader|cookiefile|sslkey)|credential\.(.*\.)?[a-z]+|core\.(askpass|sshcommand)|url\..*@.*\.(pushinsteadof|insteadof))$/is;
+  const secretKey =
+    /^(http\.(.*\.)?(extraheader|cookiefile|sslkey)|credential\.(.*\.)?[a-z]+|core\.(askpass|sshcommand)|url\..*@.*\.(pushinsteadof|insteadof))$/is;
   return secretKey.test(setting.key) || withoutPassword(setting) !== setting.value;
 }
 
 /** The value of a URL setting without user name and password. */
 function withoutPassword({ key, value }: Setting): string {
-  return /^((remote|submodule)\..*\.(url|pushurl)|http\.(.*\.)?proxy)$/is.test(key) ? value.replace(/^(https?:\/\/)[^/@]*(?:@[^/@]*)*@/i, '$1') : value;
+  return /^((remote|submodule)\..*\.(url|pushurl)|http\.(.*\.)?proxy)$/is.test(key)
+    ? value.replace(/^(https?:\/\/)[^/@]*(?:@[^/@]*)*@/i, '$1')
+    : value;
 }
 
 /** Files outside of the repository that its config draws credentials from: includes (nested ones, too) and SSH keys. */
-async function includedSecrets(git: Git, configs: readonly ConfigFile[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+async function includedSecrets(
+  git: Git,
+  configs: readonly ConfigFile[],
+  env: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
   const secrets = new Set<string>();
   const seen = new Set<string>();
   const waiting = [...configs];
   for (let config = waiting.pop(); config; config = waiting.pop()) {
     for (const { key, value } of config.settings) {
-      const keyFile = key === 'core.sshcommand' ? /\s-i\s+(?:"([^"]+)"|'([^']+)'|(\S+))/.exec(value)?.slice(1).find(Boolean) : undefined;
+      const keyFile =
+        key === 'core.sshcommand'
+          ? /\s-i\s+(?:"([^"]+)"|'([^']+)'|(\S+))/.exec(value)?.slice(1).find(Boolean)
+          : undefined;
       if (keyFile && (await stat(keyFile).catch(() => null))?.isFile()) secrets.add(resolve(keyFile));
       if (!isInclude({ key, value })) continue;
       const path = resolve(dirname(config.path), value.replace(/^~(?=\/)/, env['HOME'] ?? '~'));
@@ -128,12 +140,14 @@ async function save(workFolder: string, paths: readonly string[]): Promise<void>
   const folder = savedFolder(workFolder);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const files = await Promise.all(paths.map(async (path, i): Promise<HiddenFile> => {
-    const savedAs = join(folder, String(i));
-    await copyFile(path, savedAs);
-    await chmod(savedAs, 0o600);
-    return { path, savedAs, mode: (await stat(path)).mode & 0o777 };
-  }));
+  const files = await Promise.all(
+    paths.map(async (path, i): Promise<HiddenFile> => {
+      const savedAs = join(folder, String(i));
+      await copyFile(path, savedAs);
+      await chmod(savedAs, 0o600);
+      return { path, savedAs, mode: (await stat(path)).mode & 0o777 };
+    }),
+  );
   await writeFile(`${recordFile(workFolder)}.new`, JSON.stringify(files), { mode: 0o600 });
   await rename(`${recordFile(workFolder)}.new`, recordFile(workFolder));
 }
@@ -142,13 +156,19 @@ async function save(workFolder: string, paths: readonly string[]): Promise<void>
 async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> {
   const fresh = `${path}.ralph`;
   await copyFile(path, fresh);
-  for (const key of new Set(settings.filter((setting) => isInclude(setting) || isCredential(setting)).map((setting) => setting.key))) {
+  for (const key of new Set(
+    settings.filter((setting) => isInclude(setting) || isCredential(setting)).map((setting) => setting.key),
+  )) {
     await git.text(['config', '--file', fresh, '--unset-all', key]);
     const harmless = settings.filter((setting) => setting.key === key && withoutPassword(setting) !== setting.value);
     for (const setting of harmless) await git.text(['config', '--file', fresh, '--add', key, withoutPassword(setting)]);
   }
   const left = await readConfigFile(git, fresh);
-  if (left.settings.some((setting) => isInclude(setting) || isCredential(setting))) throw new UserError('infrastructure', `Credentials could not be taken out of ${path}. Set "persist-credentials: false" on actions/checkout.`);
+  if (left.settings.some((setting) => isInclude(setting) || isCredential(setting)))
+    throw new UserError(
+      'infrastructure',
+      `Credentials could not be taken out of ${path}. Set "persist-credentials: false" on actions/checkout.`,
+    );
   await rename(fresh, path);
 }
 

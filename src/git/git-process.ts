@@ -22,7 +22,9 @@ const graceMs = 200;
 
 /** Ended with this process: nobody would wait for their answers any more, and some hold the token. */
 const endings = new Set<(signal: NodeJS.Signals) => void>();
-process.on('exit', () => { for (const end of endings) end('SIGKILL'); });
+process.on('exit', () => {
+  for (const end of endings) end('SIGKILL');
+});
 
 /** Runs a program to its end; never throws. */
 export async function runToEnd(program: string, args: readonly string[], options: ProcessOptions): Promise<ProcessEnd> {
@@ -40,13 +42,21 @@ export async function runToEnd(program: string, args: readonly string[], options
     reject: false,
   });
   // Not execa's own limit: git leaves the program that speaks HTTP or ssh behind when it is ended, which would wait for a silent server for ever and hold our pipes open.
-  const end = (signal: NodeJS.Signals): void => { endProcess(running.pid, { signal, ends: options.ends }); };
+  const end = (signal: NodeJS.Signals): void => {
+    endProcess(running.pid, { signal, ends: options.ends });
+  };
   let tookTooLong = false;
-  const timers = [setTimeout(() => {
-    tookTooLong = true;
-    end('SIGTERM');
-    timers.push(setTimeout(() => { end('SIGKILL'); }, graceMs));
-  }, options.timeoutMs)];
+  const timers = [
+    setTimeout(() => {
+      tookTooLong = true;
+      end('SIGTERM');
+      timers.push(
+        setTimeout(() => {
+          end('SIGKILL');
+        }, graceMs),
+      );
+    }, options.timeoutMs),
+  ];
   endings.add(end);
   const result = await running;
   endings.delete(end);
@@ -54,7 +64,12 @@ export async function runToEnd(program: string, args: readonly string[], options
   const exitCode = tookTooLong || result.isMaxBuffer ? null : (result.exitCode ?? null);
   // A program that could not even be started has no outputs, whatever execa's types say.
   const { stdout, stderr }: { stdout?: Uint8Array; stderr?: Uint8Array } = result;
-  return { exitCode, stdout: Buffer.from(stdout ?? []), stderr: Buffer.from(stderr ?? []), why: exitCode === null ? whyEnded() : '' };
+  return {
+    exitCode,
+    stdout: Buffer.from(stdout ?? []),
+    stderr: Buffer.from(stderr ?? []),
+    why: exitCode === null ? whyEnded() : '',
+  };
 
   function whyEnded(): string {
     if (tookTooLong) return 'it took too long';
@@ -63,7 +78,10 @@ export async function runToEnd(program: string, args: readonly string[], options
   }
 }
 
-function endProcess(pid: number | undefined, { signal, ends }: { readonly signal: NodeJS.Signals; readonly ends: ProcessOptions['ends'] }): void {
+function endProcess(
+  pid: number | undefined,
+  { signal, ends }: { readonly signal: NodeJS.Signals; readonly ends: ProcessOptions['ends'] },
+): void {
   if (pid === undefined) return;
   try {
     process.kill(ends === 'group' ? -pid : pid, signal);

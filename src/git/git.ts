@@ -44,7 +44,10 @@ export interface GitPlace {
 export function createGit(place: GitPlace): Git {
   const program = findGit(place.env);
   const isOwn = place.configuration === 'own';
-  const base = { ...(isOwn ? { ...withoutPlace(place.env), ...ownVariables } : { ...keep(place.env), ...fixedVariables }), ...place.variables };
+  const base = {
+    ...(isOwn ? { ...withoutPlace(place.env), ...ownVariables } : { ...keep(place.env), ...fixedVariables }),
+    ...place.variables,
+  };
   const settings = isOwn ? ownSettings : fixedSettings;
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
@@ -56,12 +59,20 @@ export function createGit(place: GitPlace): Git {
       ends: options.timeoutMs === undefined ? 'alone' : 'group',
       maxBytes: maxOutputBytes,
     });
-    return { exitCode: exitCode ?? -1, stdout, stderr: hidden(`${why === '' ? '' : `${why}\n`}${stderr.toString()}`, place.hide ?? []) };
+    return {
+      exitCode: exitCode ?? -1,
+      stdout,
+      stderr: hidden(`${why === '' ? '' : `${why}\n`}${stderr.toString()}`, place.hide ?? []),
+    };
   }
 
   async function bytes(args: readonly string[], options?: GitOptions): Promise<Buffer> {
     const { exitCode, stdout, stderr } = await answer(args, options);
-    if (exitCode !== 0) throw new UserError('infrastructure', `git ${args[0] ?? ''} failed in ${place.folder} (exit code ${exitCode}): ${lastWords(stderr)}`);
+    if (exitCode !== 0)
+      throw new UserError(
+        'infrastructure',
+        `git ${args[0] ?? ''} failed in ${place.folder} (exit code ${exitCode}): ${lastWords(stderr)}`,
+      );
     return stdout;
   }
 
@@ -137,20 +148,60 @@ const fixedVariables = {
 };
 
 /** The part of `fixedSettings` that takes nothing from a person who reaches a server with a repository of ours. */
-const ownSettings = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'core.pager=cat', 'gc.auto=0', 'maintenance.auto=false', 'protocol.ext.allow=never'].flatMap((setting) => ['-c', setting]);
+const ownSettings = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.pager=cat',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'protocol.ext.allow=never',
+].flatMap((setting) => ['-c', setting]);
 
 /** Nobody is there to answer a question, and what git says is read by us. */
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
 /** What a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`, without the person's settings). */
-const placeVariables: ReadonlySet<string> = new Set(['GIT_ALTERNATE_OBJECT_DIRECTORIES', 'GIT_OBJECT_DIRECTORY', 'GIT_DIR', 'GIT_WORK_TREE', 'GIT_IMPLICIT_WORK_TREE', 'GIT_GRAFT_FILE', 'GIT_INDEX_FILE', 'GIT_NO_REPLACE_OBJECTS', 'GIT_REPLACE_REF_BASE', 'GIT_PREFIX', 'GIT_SHALLOW_FILE', 'GIT_COMMON_DIR', 'GIT_NAMESPACE']);
+const placeVariables: ReadonlySet<string> = new Set([
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_IMPLICIT_WORK_TREE',
+  'GIT_GRAFT_FILE',
+  'GIT_INDEX_FILE',
+  'GIT_NO_REPLACE_OBJECTS',
+  'GIT_REPLACE_REF_BASE',
+  'GIT_PREFIX',
+  'GIT_SHALLOW_FILE',
+  'GIT_COMMON_DIR',
+  'GIT_NAMESPACE',
+]);
 
 function withoutPlace(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined && !placeVariables.has(entry[0])));
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !placeVariables.has(entry[0]),
+    ),
+  );
 }
 
 /** What a self-hosted runner needs to reach its server, and nothing that could carry a token. */
-const keptVariables = ['PATH', 'HOME', 'TMPDIR', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'all_proxy', 'SSL_CERT_FILE', 'SSL_CERT_DIR', 'GIT_SSL_CAINFO'];
+const keptVariables = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'ALL_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'all_proxy',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'GIT_SSL_CAINFO',
+];
 
 function keep(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
@@ -163,10 +214,15 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
 function findGit(env: NodeJS.ProcessEnv): string {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
   const home = env['HOME'] ? resolve(env['HOME']) + sep : null;
-  const atHome = (folder: string): boolean => home !== null && home !== '//' && (resolve(folder) + sep).startsWith(home);
+  const atHome = (folder: string): boolean =>
+    home !== null && home !== '//' && (resolve(folder) + sep).startsWith(home);
   const ordered = [...folders.filter((folder) => !atHome(folder)), ...folders.filter(atHome)];
   const found = ordered.map((folder) => join(folder, 'git')).find((path) => existsSync(path));
-  if (!found) throw new UserError('infrastructure', `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git 2.38 or newer on the runner.`);
+  if (!found)
+    throw new UserError(
+      'infrastructure',
+      `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git 2.38 or newer on the runner.`,
+    );
   return found;
 }
 

@@ -17,7 +17,10 @@ export interface PublishingRules {
 }
 
 /** Judges changes: answers with the paths that must not be published, and why. `standIns`: paths whose tree entry is not their content. */
-export type Inspect = (changes: readonly Change[], standIns: ReadonlyMap<string, string>) => Promise<ReadonlyMap<string, string>>;
+export type Inspect = (
+  changes: readonly Change[],
+  standIns: ReadonlyMap<string, string>,
+) => Promise<ReadonlyMap<string, string>>;
 
 export interface Inspection {
   readonly inspect: Inspect;
@@ -43,11 +46,19 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
     return keys.length > 0 ? `it looks like it holds a key (${[...new Set(keys)].join(', ')})` : null;
   }
 
-  async function inspect(changes: readonly Change[], standIns: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
+  async function inspect(
+    changes: readonly Change[],
+    standIns: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, string>> {
     const withheld = new Map<string, string>();
     const filtered = await filteredPaths(git, changes);
     for (const change of changes) {
-      const why = judgePath(change) ?? standIns.get(change.path) ?? (filtered.has(change.path) ? 'a content filter (such as git-lfs) applies to it, and filters are not run' : null);
+      const why =
+        judgePath(change) ??
+        standIns.get(change.path) ??
+        (filtered.has(change.path)
+          ? 'a content filter (such as git-lfs) applies to it, and filters are not run'
+          : null);
       if (why) withheld.set(change.path, why);
     }
     const rest = changes.filter((change) => !withheld.has(change.path));
@@ -68,7 +79,10 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   }
 
   /** Searches every new content, and returns the share of the patch in bytes of those that passed. */
-  async function judgeContents(changes: readonly Change[], withheld: Map<string, string>): Promise<ReadonlyMap<string, number>> {
+  async function judgeContents(
+    changes: readonly Change[],
+    withheld: Map<string, string>,
+  ): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
     const byId = Map.groupBy(withContent, (change) => change.newId);
@@ -78,19 +92,26 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
         if (holdsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
-        if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString())) withheld.set(change.path, 'it is a link that could lead out of the repository');
+        if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
+          withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
       }
     });
     for (const { path, newId } of withContent) {
-      if (newId !== null && !searched.has(newId)) withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
+      if (newId !== null && !searched.has(newId))
+        withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
     }
 
     const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
-    await eachObject(git, await searchable(suspects.map((change) => change.oldId)), async (id, content) => void keys.set(id, await keysIn(content)));
+    await eachObject(
+      git,
+      await searchable(suspects.map((change) => change.oldId)),
+      async (id, content) => void keys.set(id, await keysIn(content)),
+    );
     for (const { path, oldId, newId } of suspects) {
       const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
-      if (added.length > 0 && !withheld.has(path)) withheld.set(path, `it looks like it holds a key (${added.join(', ')})`);
+      if (added.length > 0 && !withheld.has(path))
+        withheld.set(path, `it looks like it holds a key (${added.join(', ')})`);
     }
     return new Map([...weights].filter(([path]) => !withheld.has(path)));
   }
@@ -105,17 +126,26 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
     let left = [...weights.keys()];
     while (left.length > rules.maxPatchFiles) {
-      const folders = [...Map.groupBy(left, (path) => path.split('/', 1)[0] ?? '').values()].sort((a, b) => b.length - a.length);
+      const folders = [...Map.groupBy(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
+        (a, b) => b.length - a.length,
+      );
       const largest = folders[0] ?? [];
       const out = new Set(largest.length > 1 ? largest : left.slice(rules.maxPatchFiles));
-      for (const path of out) withheld.set(path, `${weights.size} changed files are more than max-patch-files (${rules.maxPatchFiles}) allows`);
+      for (const path of out)
+        withheld.set(
+          path,
+          `${weights.size} changed files are more than max-patch-files (${rules.maxPatchFiles}) allows`,
+        );
       left = left.filter((path) => !out.has(path));
     }
     const heaviest = left.map((path) => ({ path, bytes: weights.get(path) ?? 0 })).sort((a, b) => b.bytes - a.bytes);
     let total = heaviest.reduce((sum, file) => sum + file.bytes, 0);
     for (const { path, bytes } of heaviest) {
       if (total <= rules.maxPatchKib * 1024) break;
-      withheld.set(path, `with it (${Math.ceil(bytes / 1024)} KiB) the patch is larger than max-patch-kib (${rules.maxPatchKib}) allows`);
+      withheld.set(
+        path,
+        `with it (${Math.ceil(bytes / 1024)} KiB) the patch is larger than max-patch-kib (${rules.maxPatchKib}) allows`,
+      );
       total -= bytes;
     }
   }
@@ -126,9 +156,12 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
 /** Paths that a content filter applies to. */
 async function filteredPaths(git: Git, changes: readonly Change[]): Promise<ReadonlySet<string>> {
   if (changes.length === 0) return new Set();
-  const answers = await git.records(['check-attr', '-z', '--stdin', 'filter'], { input: changes.map((change) => `${change.path}\0`).join('') });
+  const answers = await git.records(['check-attr', '-z', '--stdin', 'filter'], {
+    input: changes.map((change) => `${change.path}\0`).join(''),
+  });
   const paths = new Set<string>();
-  for (let i = 0; i + 2 < answers.length; i += 3) if (!['unspecified', 'unset'].includes(answers[i + 2] ?? '')) paths.add(answers[i] ?? '');
+  for (let i = 0; i + 2 < answers.length; i += 3)
+    if (!['unspecified', 'unset'].includes(answers[i + 2] ?? '')) paths.add(answers[i] ?? '');
   return paths;
 }
 
@@ -148,10 +181,14 @@ function newSince(before: readonly string[], after: readonly string[]): readonly
 
 /** Where a withheld change leaves an old entry in place, nothing can be put above or below that path. */
 function keepNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
-  const kept = changes.filter((change) => change.oldId !== null && withheld.has(change.path)).map((change) => change.path);
+  const kept = changes
+    .filter((change) => change.oldId !== null && withheld.has(change.path))
+    .map((change) => change.path);
   if (kept.length === 0) return;
   for (const { path, newId } of changes) {
-    const blocked = newId !== null && kept.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
-    if (blocked && !withheld.has(path)) withheld.set(path, `it would take the place of ${blocked}, which may not change`);
+    const blocked =
+      newId !== null && kept.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
+    if (blocked && !withheld.has(path))
+      withheld.set(path, `it would take the place of ${blocked}, which may not change`);
   }
 }

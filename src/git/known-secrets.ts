@@ -4,8 +4,16 @@ const shortestValue = 8;
 /** Tells whether bytes hold one of the values, as it is or in base64. */
 export function createSecretSearch(values: readonly string[]): (content: Buffer) => boolean {
   // Of a value of many lines (a private key), each long line gives it away.
-  const parts = values.flatMap((value) => [value.trim(), ...value.split(/\r?\n/).map((line) => line.trim()).filter((line) => line.length >= 20)]);
-  const needles = [...new Set(parts)].filter((part) => part.length >= shortestValue).flatMap((part) => [Buffer.from(part), ...inBase64(part)]);
+  const parts = values.flatMap((value) => [
+    value.trim(),
+    ...value
+      .split(/\r?\n/)
+      .map((line) => line.trim())
+      .filter((line) => line.length >= 20),
+  ]);
+  const needles = [...new Set(parts)]
+    .filter((part) => part.length >= shortestValue)
+    .flatMap((part) => [Buffer.from(part), ...inBase64(part)]);
   return (content) => needles.some((needle) => content.includes(needle));
 }
 
@@ -13,7 +21,12 @@ export function createSecretSearch(values: readonly string[]): (content: Buffer)
 function inBase64(value: string): readonly Buffer[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(value)]);
-    const whole = bytes.subarray(0, bytes.length - (bytes.length % 3)).toString('base64').slice(before === 0 ? 0 : 4);
-    return [whole, whole.replaceAll('+', '-').replaceAll('/', '_')].filter((text) => text.length >= shortestValue).map((text) => Buffer.from(text));
+    const whole = bytes
+      .subarray(0, bytes.length - (bytes.length % 3))
+      .toString('base64')
+      .slice(before === 0 ? 0 : 4);
+    return [whole, whole.replaceAll('+', '-').replaceAll('/', '_')]
+      .filter((text) => text.length >= shortestValue)
+      .map((text) => Buffer.from(text));
   });
 }

@@ -19,7 +19,16 @@ export async function treeOf(git: Git, commit: ObjectId): Promise<ObjectId | nul
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
-const diffOptions = ['-r', '-z', '--raw', '--numstat', '--no-renames', '--no-ext-diff', '--no-textconv', '--ignore-submodules=none'];
+const diffOptions = [
+  '-r',
+  '-z',
+  '--raw',
+  '--numstat',
+  '--no-renames',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--ignore-submodules=none',
+];
 
 /** What differs between two trees, in the order of paths. */
 export async function changesBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly Change[]> {
@@ -30,7 +39,11 @@ export async function changesBetween(git: Git, before: ObjectId, after: ObjectId
 /** What each of `commits` changed against its parent, all in one list. */
 export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): Promise<readonly Change[]> {
   if (commits.length === 0) return [];
-  return parseChanges(await git.records(['diff-tree', '--stdin', '--root', '--no-commit-id', ...diffOptions], { input: commits.join('\n') + '\n' }));
+  return parseChanges(
+    await git.records(['diff-tree', '--stdin', '--root', '--no-commit-id', ...diffOptions], {
+      input: commits.join('\n') + '\n',
+    }),
+  );
 }
 
 /** The raw lines of a commit come before its line counts; a path that several commits change has one of each per commit. */
@@ -42,13 +55,22 @@ function parseChanges(records: readonly string[]): readonly Change[] {
     const raw = /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]/.exec(record);
     if (raw) {
       const [, oldMode = '', newMode = '', oldId = '', newId = ''] = raw;
-      changes.push({ path: records[++i] ?? '', oldMode, newMode, oldId: idOrNull(oldId), newId: idOrNull(newId), insertions: null, deletions: null });
+      changes.push({
+        path: records[++i] ?? '',
+        oldMode,
+        newMode,
+        oldId: idOrNull(oldId),
+        newId: idOrNull(newId),
+        insertions: null,
+        deletions: null,
+      });
       continue;
     }
     const [, insertions = '', deletions = '', path = ''] = /^(\d+|-)\t(\d+|-)\t([^]*)$/.exec(record) ?? [];
     while (counted < changes.length && changes[counted]?.path !== path) counted++;
     const change = changes[counted];
-    if (change) changes[counted++] = { ...change, insertions: numberOrNull(insertions), deletions: numberOrNull(deletions) };
+    if (change)
+      changes[counted++] = { ...change, insertions: numberOrNull(insertions), deletions: numberOrNull(deletions) };
   }
   return changes;
 }
@@ -64,18 +86,31 @@ function numberOrNull(count: string): number | null {
 /** Sizes in bytes of objects; one that is missing has none. */
 export async function sizesOf(git: Git, ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>> {
   if (ids.length === 0) return new Map();
-  const lines = (await git.text(['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'], { input: ids.join('\n') + '\n' })).split('\n');
-  return new Map(lines.flatMap((line) => {
-    const [id = '', size = ''] = line.split(' ');
-    return /^\d+$/.test(size) ? [[id, Number(size)] as const] : [];
-  }));
+  const lines = (
+    await git.text(['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'], {
+      input: ids.join('\n') + '\n',
+    })
+  ).split('\n');
+  return new Map(
+    lines.flatMap((line) => {
+      const [id = '', size = ''] = line.split(' ');
+      return /^\d+$/.test(size) ? [[id, Number(size)] as const] : [];
+    }),
+  );
 }
 
 /** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. */
-export async function eachObject(git: Git, sizes: ReadonlyMap<ObjectId, number>, visit: (id: ObjectId, content: Buffer) => Promise<void>): Promise<void> {
+export async function eachObject(
+  git: Git,
+  sizes: ReadonlyMap<ObjectId, number>,
+  visit: (id: ObjectId, content: Buffer) => Promise<void>,
+): Promise<void> {
   for (const ids of inPortions(sizes, 32 * 1024 * 1024)) {
-    const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], { input: ids.join('\n') + '\n' });
-    if (exitCode !== 0) throw new UserError('infrastructure', 'git could not read objects of the repository; it may be damaged.');
+    const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], {
+      input: ids.join('\n') + '\n',
+    });
+    if (exitCode !== 0)
+      throw new UserError('infrastructure', 'git could not read objects of the repository; it may be damaged.');
     let at = 0;
     for (const id of ids) {
       const start = stdout.indexOf(10, at) + 1;
@@ -101,11 +136,19 @@ function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readon
 }
 
 /** Writes the tree that has `base`'s entries except for `changes`. Only what is listed gets in, whatever else the work tree holds. */
-export async function treeWith(git: Git, indexFile: string, tree: { readonly base: ObjectId; readonly changes: readonly Change[] }): Promise<ObjectId> {
+export async function treeWith(
+  git: Git,
+  indexFile: string,
+  tree: { readonly base: ObjectId; readonly changes: readonly Change[] },
+): Promise<ObjectId> {
   const variables = { GIT_INDEX_FILE: indexFile };
   await git.text(['read-tree', tree.base], { variables });
-  const gone = tree.changes.filter((change) => change.newId === null).map((change) => indexLine('0', '0'.repeat(change.oldId?.length ?? 40), change.path));
-  const there = tree.changes.flatMap((change) => (change.newId === null ? [] : [indexLine(change.newMode, change.newId, change.path)]));
+  const gone = tree.changes
+    .filter((change) => change.newId === null)
+    .map((change) => indexLine('0', '0'.repeat(change.oldId?.length ?? 40), change.path));
+  const there = tree.changes.flatMap((change) =>
+    change.newId === null ? [] : [indexLine(change.newMode, change.newId, change.path)],
+  );
   // Removals first: a file may make room for a folder of the same name.
   await git.text(['update-index', '-z', '--add', '--index-info'], { input: [...gone, ...there].join(''), variables });
   return await git.text(['write-tree'], { variables });

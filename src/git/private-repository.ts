@@ -28,7 +28,10 @@ interface PrivatePlace {
 }
 
 /** Builds it in a new folder under `workFolder`. */
-export async function createPrivateRepository(workspace: Workspace, { workFolder, env, hide }: PrivatePlace): Promise<PrivateRepository> {
+export async function createPrivateRepository(
+  workspace: Workspace,
+  { workFolder, env, hide }: PrivatePlace,
+): Promise<PrivateRepository> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
   const indexFile = join(folder, 'index');
@@ -39,7 +42,12 @@ export async function createPrivateRepository(workspace: Workspace, { workFolder
     folder: workspace.top,
     env,
     hide,
-    variables: { GIT_DIR: folder, GIT_WORK_TREE: workspace.top, GIT_INDEX_FILE: indexFile, GIT_OBJECT_DIRECTORY: join(workspace.commonFolder, 'objects') },
+    variables: {
+      GIT_DIR: folder,
+      GIT_WORK_TREE: workspace.top,
+      GIT_INDEX_FILE: indexFile,
+      GIT_OBJECT_DIRECTORY: join(workspace.commonFolder, 'objects'),
+    },
   });
 
   async function seal(): Promise<void> {
@@ -48,7 +56,9 @@ export async function createPrivateRepository(workspace: Workspace, { workFolder
       writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeFile(join(folder, 'config'), config),
       writeFile(join(folder, 'info', 'exclude'), excludes),
-      ...['commondir', 'config.worktree', 'info/attributes', 'info/grafts', 'shallow', 'index.lock'].map((name) => rm(join(folder, name), { force: true })),
+      ...['commondir', 'config.worktree', 'info/attributes', 'info/grafts', 'shallow', 'index.lock'].map((name) =>
+        rm(join(folder, name), { force: true }),
+      ),
     ]);
   }
 
@@ -90,11 +100,21 @@ export function lostObjects(workspace: Workspace): UserError {
 async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<string> {
   const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'ignorecase', 'precomposeunicode'];
   const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });
-  const listed = await git.answer(['config', '--local', '--no-includes', '-z', '--get-regexp', `^core\\.(${names.join('|')})$`]);
-  const lines = listed.stdout.toString().split('\0').flatMap((record) => {
-    const [, name, value] = /^core\.([a-z]+)\n(true|false|input|lf|crlf|native)$/.exec(record) ?? [];
-    return name && value ? [`\t${name} = ${value}`] : [];
-  });
+  const listed = await git.answer([
+    'config',
+    '--local',
+    '--no-includes',
+    '-z',
+    '--get-regexp',
+    `^core\\.(${names.join('|')})$`,
+  ]);
+  const lines = listed.stdout
+    .toString()
+    .split('\0')
+    .flatMap((record) => {
+      const [, name, value] = /^core\.([a-z]+)\n(true|false|input|lf|crlf|native)$/.exec(record) ?? [];
+      return name && value ? [`\t${name} = ${value}`] : [];
+    });
   const format = workspace.objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
   return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
 }

@@ -3,18 +3,37 @@ import { taskFilePaths } from '../core/tasks/file-task.ts';
 
 /** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
 const protectedGlobs = [
-  '.github', '.github/**',
-  'action.yml', 'action.yaml',
-  'CODEOWNERS', 'docs/CODEOWNERS',
-  '**/.claude', '**/.claude/**', '**/.mcp.json',
-  '**/.gitattributes', '.gitmodules',
+  '.github',
+  '.github/**',
+  'action.yml',
+  'action.yaml',
+  'CODEOWNERS',
+  'docs/CODEOWNERS',
+  '**/.claude',
+  '**/.claude/**',
+  '**/.mcp.json',
+  '**/.gitattributes',
+  '.gitmodules',
 ];
 
 /** The loop's own files; everything else under `.ralph/` is the user's. */
-const loopState = matcher(['.ralph/state', '.ralph/state/**', '.ralph/logs', '.ralph/logs/**', '.ralph/status.json', '.ralph/journal*.jsonl', '.ralph/progress.json']);
+const loopState = matcher([
+  '.ralph/state',
+  '.ralph/state/**',
+  '.ralph/logs',
+  '.ralph/logs/**',
+  '.ralph/status.json',
+  '.ralph/journal*.jsonl',
+  '.ralph/progress.json',
+]);
 
 /** The agent's notebook and the files of tasks, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
-export const agentNotes: readonly string[] = ['.ralph/learnings.md', '.ralph/learnings_archive.md', '.ralph/prd_archive.json', ...Object.values(taskFilePaths).flat()];
+export const agentNotes: readonly string[] = [
+  '.ralph/learnings.md',
+  '.ralph/learnings_archive.md',
+  '.ralph/prd_archive.json',
+  ...Object.values(taskFilePaths).flat(),
+];
 
 /** True for files that are neither measured nor ever committed. */
 export function isLoopState(path: string): boolean {
@@ -26,7 +45,16 @@ export const isProtected: (path: string) => boolean = matcher(protectedGlobs);
 
 /** Matches paths against globs: `*` and `?` stay within a folder, `**` does not. */
 export function matcher(globs: readonly string[]): (path: string) => boolean {
-  const patterns = globs.map((glob) => new RegExp(`^${glob.split(/(\*\*\/|\*\*|\*|\?)/).map(translate).join('')}$`, 'is'));
+  const patterns = globs.map(
+    (glob) =>
+      new RegExp(
+        `^${glob
+          .split(/(\*\*\/|\*\*|\*|\?)/)
+          .map(translate)
+          .join('')}$`,
+        'is',
+      ),
+  );
   return (path) => patterns.some((pattern) => pattern.test(path));
 }
 

@@ -23,7 +23,10 @@ export function createRefCells(options: RefCellsOptions): CellStore {
 
   async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
     const asked = [...new Set(names.filter(isValid))];
-    const texts = asked.length === 0 ? new Map<CellName, TextOfRef>() : await network.operation((remote) => fetchTexts(remote, asked));
+    const texts =
+      asked.length === 0
+        ? new Map<CellName, TextOfRef>()
+        : await network.operation((remote) => fetchTexts(remote, asked));
     return names.map((name) => {
       if (!isValid(name)) return badName(name);
       if (!(texts instanceof Map)) return texts;
@@ -34,10 +37,22 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     });
   }
 
-  async function fetchTexts(remote: Connection, names: readonly CellName[]): Promise<Map<CellName, TextOfRef> | Unavailable> {
+  async function fetchTexts(
+    remote: Connection,
+    names: readonly CellName[],
+  ): Promise<Map<CellName, TextOfRef> | Unavailable> {
     // A ref that is named outright must exist; a pattern need not match, and these match only the one.
     const refspecs = names.map((name) => `+refs/ralph/state*/${name}:refs/ralph/state*/${name}`);
-    const fetched = await remote.ask('fetch', ['--quiet', '--depth=1', '--no-tags', '--no-auto-gc', '--no-recurse-submodules', '--no-write-fetch-head', url, ...refspecs]);
+    const fetched = await remote.ask('fetch', [
+      '--quiet',
+      '--depth=1',
+      '--no-tags',
+      '--no-auto-gc',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      url,
+      ...refspecs,
+    ]);
     // A shallow fetch to which no ref matches ends so; that none exists is too much to conclude from silence.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await confirmAbsent(remote, names);
     if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
@@ -45,7 +60,10 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     return new Map(names.map((name, i) => [name, texts[i] ?? null]));
   }
 
-  async function confirmAbsent(remote: Connection, names: readonly CellName[]): Promise<Map<CellName, TextOfRef> | Unavailable> {
+  async function confirmAbsent(
+    remote: Connection,
+    names: readonly CellName[],
+  ): Promise<Map<CellName, TextOfRef> | Unavailable> {
     const listed = await list(remote, names.map(refOf));
     if (!(listed instanceof Map)) return listed;
     return listed.size === 0 ? new Map() : network.unavailable('git fetch failed without a word');
@@ -54,14 +72,27 @@ export function createRefCells(options: RefCellsOptions): CellStore {
   async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
     if (!isValid(name)) return badName(name);
     const bytes = Buffer.byteLength(text);
-    if (bytes > maxTextBytes) return { kind: 'unavailable', why: `a text of ${bytes} bytes is too long for a ref: at most ${maxTextBytes} are kept` };
+    if (bytes > maxTextBytes)
+      return {
+        kind: 'unavailable',
+        why: `a text of ${bytes} bytes is too long for a ref: at most ${maxTextBytes} are kept`,
+      };
     return network.operation((remote) => writeText(remote, { name, expected, text }));
   }
 
-  async function writeText(remote: Connection, { name, expected, text }: { readonly name: CellName; readonly expected: CellHead | null; readonly text: string }): Promise<CellWritten> {
+  async function writeText(
+    remote: Connection,
+    { name, expected, text }: { readonly name: CellName; readonly expected: CellHead | null; readonly text: string },
+  ): Promise<CellWritten> {
     const past = expected === null ? undefined : depths.get(expected);
     // History begins anew as well when what it would build on is unknown or not here any more.
-    const parent = past !== undefined && past < longestHistory && expected !== null && (await hasObject(remote.objectsFolder, expected)) ? expected : null;
+    const parent =
+      past !== undefined &&
+      past < longestHistory &&
+      expected !== null &&
+      (await hasObject(remote.objectsFolder, expected))
+        ? expected
+        : null;
     // The parent was fetched without its own past.
     if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
     const depth = parent === null ? 1 : (past ?? 0) + 1;
@@ -71,8 +102,19 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     return written;
   }
 
-  async function push(remote: Connection, { ref, expected, commit }: { readonly ref: string; readonly expected: CellHead | null; readonly commit: ObjectId }): Promise<CellWritten> {
-    const once = () => remote.askOnce('push', ['--porcelain', '--no-verify', '--no-follow-tags', `--force-with-lease=${ref}:${expected ?? ''}`, url, `${commit}:${ref}`]);
+  async function push(
+    remote: Connection,
+    { ref, expected, commit }: { readonly ref: string; readonly expected: CellHead | null; readonly commit: ObjectId },
+  ): Promise<CellWritten> {
+    const once = () =>
+      remote.askOnce('push', [
+        '--porcelain',
+        '--no-verify',
+        '--no-follow-tags',
+        `--force-with-lease=${ref}:${expected ?? ''}`,
+        url,
+        `${commit}:${ref}`,
+      ]);
     let pushed = await once();
     for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
       const words = wordsOf(pushed);
@@ -101,7 +143,11 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     const listed = await remote.ask('ls-remote', ['--quiet', url, ...refs]);
     if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
     // Git takes a name for the end of a ref's name.
-    return new Map(parseRefs(listed.stdout).filter(({ name }) => refs.includes(name)).map(({ name, value }) => [name, value]));
+    return new Map(
+      parseRefs(listed.stdout)
+        .filter(({ name }) => refs.includes(name))
+        .map(({ name, value }) => [name, value]),
+    );
   }
 }
 
@@ -115,7 +161,10 @@ function isValid(name: CellName): boolean {
 }
 
 function badName(name: CellName): Unavailable {
-  return { kind: 'unavailable', why: `${JSON.stringify(name.slice(0, 120))} cannot be the name of a ref: 1 to 100 of a-z, 0-9 and "-" are allowed, not beginning with "-"` };
+  return {
+    kind: 'unavailable',
+    why: `${JSON.stringify(name.slice(0, 120))} cannot be the name of a ref: 1 to 100 of a-z, 0-9 and "-" are allowed, not beginning with "-"`,
+  };
 }
 
 function refOf(name: CellName): string {

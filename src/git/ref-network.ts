@@ -70,27 +70,41 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
     const endsAt = performance.now() + 2 * timeoutMs;
     try {
-      return await withBareRepository({ workFolder, keepObjectsIn: objectsFolder, env, configuration: isOwn ? 'own' : 'none' }, async (git, gitFolder) => {
-        const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
-        const ask: Connection['ask'] = async (command, args) => {
-          const answer = await askOnce(command, args);
-          if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
-          await pause(retryAfterMs);
-          return await askOnce(command, args);
-        };
-        return await body({ git, gitFolder, objectsFolder, ask, askOnce });
-      });
+      return await withBareRepository(
+        { workFolder, keepObjectsIn: objectsFolder, env, configuration: isOwn ? 'own' : 'none' },
+        async (git, gitFolder) => {
+          const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
+          const ask: Connection['ask'] = async (command, args) => {
+            const answer = await askOnce(command, args);
+            if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+            await pause(retryAfterMs);
+            return await askOnce(command, args);
+          };
+          return await body({ git, gitFolder, objectsFolder, ask, askOnce });
+        },
+      );
     } catch (error) {
       return { kind: 'unavailable', why: redact(textOf(error)) };
     }
   }
 
-  async function give(git: Git, { command, args, endsAt }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number }): Promise<GitAnswer> {
-    if (isSilent(command)) return notAnswered(`git ${command} was not answered less than a minute ago and is not tried again yet`);
+  async function give(
+    git: Git,
+    {
+      command,
+      args,
+      endsAt,
+    }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
+  ): Promise<GitAnswer> {
+    if (isSilent(command))
+      return notAnswered(`git ${command} was not answered less than a minute ago and is not tried again yet`);
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
     if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);
-    const answer = await git.answer(['-c', `protocol.version=${protocols[command]}`, command, ...args], { variables, timeoutMs: limitMs });
+    const answer = await git.answer(['-c', `protocol.version=${protocols[command]}`, command, ...args], {
+      variables,
+      timeoutMs: limitMs,
+    });
     if (answer.exitCode !== -1 || performance.now() - startedAt < limitMs) return answer;
     silentSince.set(command, now());
     return notAnswered(`git ${command} was not answered within ${String(Math.round(limitMs / 100) / 10)} s`);

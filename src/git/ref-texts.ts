@@ -29,23 +29,44 @@ export interface TextCommit {
  * Makes a commit that holds the text and nothing else; never the same one twice.
  * Its three objects are written here: a git command for each save would cost more than all of this does.
  */
-export async function commitText(objectsFolder: string, { name, text, parent, depth, now }: TextCommit): Promise<ObjectId> {
+export async function commitText(
+  objectsFolder: string,
+  { name, text, parent, depth, now }: TextCommit,
+): Promise<ObjectId> {
   const blob = await writeObject(objectsFolder, 'blob', Buffer.from(text));
-  const tree = await writeObject(objectsFolder, 'tree', Buffer.concat([Buffer.from(`100644 ${fileName}\0`), Buffer.from(blob, 'hex')]));
+  const tree = await writeObject(
+    objectsFolder,
+    'tree',
+    Buffer.concat([Buffer.from(`100644 ${fileName}\0`), Buffer.from(blob, 'hex')]),
+  );
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;
   // Without a word of chance two machines could make the same commit at once, and both would think that theirs was taken.
   const message = `ralph state ${name}\n\n${depthTrailer}: ${String(depth)}\nRalph-Write: ${randomUUID()}\n`;
-  const lines = [`tree ${tree}`, ...(parent === null ? [] : [`parent ${parent}`]), `author ${who}`, `committer ${who}`, '', message];
+  const lines = [
+    `tree ${tree}`,
+    ...(parent === null ? [] : [`parent ${parent}`]),
+    `author ${who}`,
+    `committer ${who}`,
+    '',
+    message,
+  ];
   return await writeObject(objectsFolder, 'commit', Buffer.from(lines.join('\n')));
 }
 
 /** Whether a commit is there that git fetched or we wrote: a handful of objects, which git leaves in a file each. */
 export async function hasObject(objectsFolder: string, id: ObjectId): Promise<boolean> {
-  return await access(pathOf(objectsFolder, id)).then(() => true, () => false);
+  return await access(pathOf(objectsFolder, id)).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A loose object, as gitformat-loose describes it. */
-async function writeObject(objectsFolder: string, type: 'blob' | 'tree' | 'commit', content: Buffer): Promise<ObjectId> {
+async function writeObject(
+  objectsFolder: string,
+  type: 'blob' | 'tree' | 'commit',
+  content: Buffer,
+): Promise<ObjectId> {
   const bytes = Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
   const id = createHash('sha1').update(bytes).digest('hex');
   const path = pathOf(objectsFolder, id);
@@ -67,14 +88,20 @@ export type TextOfRef = { readonly read: Extract<CellRead, { kind: 'found' }>; r
 
 /** The texts of refs of this repository, in their order; null for one that does not exist. Whatever else a ref points to has no text. */
 export async function readTexts(git: Git, refs: readonly string[]): Promise<readonly TextOfRef[]> {
-  const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], { input: refs.map((ref) => `${ref}\n${ref}:${fileName}\n`).join('') });
-  if (exitCode !== 0) throw new Error(`git cannot read what ${refs.join(', ')} point to: look at them, and delete what is not a state`);
+  const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], {
+    input: refs.map((ref) => `${ref}\n${ref}:${fileName}\n`).join(''),
+  });
+  if (exitCode !== 0)
+    throw new Error(`git cannot read what ${refs.join(', ')} point to: look at them, and delete what is not a state`);
   const found = parseObjects(stdout, 2 * refs.length);
   return refs.map((_, i) => {
     const [target, file] = [found[2 * i] ?? null, found[2 * i + 1] ?? null];
     if (target === null) return null;
     const text = file?.type === 'blob' && file.content.length <= maxTextBytes ? file.content.toString() : noText;
-    return { read: { kind: 'found', head: target.id, text }, depth: target.type === 'commit' ? depthOf(target.content.subarray(0, 4096).toString()) : null };
+    return {
+      read: { kind: 'found', head: target.id, text },
+      depth: target.type === 'commit' ? depthOf(target.content.subarray(0, 4096).toString()) : null,
+    };
   });
 }
 
@@ -89,7 +116,8 @@ function parseObjects(answer: Buffer, count: number): readonly (FoundObject | nu
   let at = 0;
   return Array.from({ length: count }, () => {
     const end = answer.indexOf(10, at);
-    const [, id = '', type = '', bytes = ''] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(answer.subarray(at, end).toString()) ?? [];
+    const [, id = '', type = '', bytes = ''] =
+      /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(answer.subarray(at, end).toString()) ?? [];
     const start = end + 1;
     at = id === '' ? start : start + Number(bytes) + 1;
     return id === '' ? null : { id, type, content: answer.subarray(start, at - 1) };

@@ -8,7 +8,9 @@ export function explainRefusal(words: string): string {
 
 /** Whether git's words are about the way to the server or a breakdown of it (5xx), not about an answer. */
 export function isUnreachable(words: string): boolean {
-  return /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|returned error: 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i.test(words);
+  return /could not resolve|couldn't resolve|(failed|unable|couldn't|could not) to connect|couldn't connect|connection (refused|reset|timed out|was closed)|recv failure|send failure|empty reply|operation timed out|network is unreachable|returned error: 5\d\d|RPC failed; (HTTP 5\d\d|curl \d)/i.test(
+    words,
+  );
 }
 
 /** The end of commits that the agent took away with the git directory: nobody else is to blame and nothing can be done. */
@@ -18,22 +20,22 @@ export const lostCommits =
 const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
   {
     pattern: /refusing to allow .* to create or update workflow/is,
-    meaning: 'This token may not change files in .github/workflows, and GITHUB_TOKEN never may. Use a token of a GitHub App or a person with the "workflows" permission, or keep these files out with allow-protected-paths.',
+    meaning:
+      'This token may not change files in .github/workflows, and GITHUB_TOKEN never may. Use a token of a GitHub App or a person with the "workflows" permission, or keep these files out with allow-protected-paths.',
   },
   {
     pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
-    meaning: 'A branch protection rule or ruleset of the repository forbids this push. Exempt the branches under branch-prefix from it, or the token\'s owner.',
+    meaning:
+      "A branch protection rule or ruleset of the repository forbids this push. Exempt the branches under branch-prefix from it, or the token's owner.",
   },
-  {
-    pattern: /GH008|unknown Git LFS object/i,
-    meaning: 'The commits name git-lfs files that were never uploaded.',
-  },
+  { pattern: /GH008|unknown Git LFS object/i, meaning: 'The commits name git-lfs files that were never uploaded.' },
   {
     pattern: /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref/i,
     meaning: 'The branch changed while this run worked. Nothing was overwritten; the next run continues from there.',
   },
   {
-    pattern: /\b40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
+    pattern:
+      /\b40[13]\b|permission .*denied|could not read Username|authentication failed|read-only|write access .*not granted/is,
     meaning: 'The token may not push. The workflow needs "permissions: contents: write".',
   },
 ];

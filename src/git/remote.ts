@@ -31,7 +31,10 @@ export interface RemoteOptions {
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
   return {
-    branches: (prefix) => withPushRepository(options, (git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
+    branches: (prefix) =>
+      withPushRepository(options, (git) =>
+        readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) }),
+      ),
     pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
     push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
     deleteMerged: (merged) => withPushRepository(options, (git) => deleteMerged(git, options, merged)),
@@ -39,8 +42,14 @@ export function createRemote(options: RemoteOptions): Remote {
 }
 
 /** The checkout's objects can be pushed from it. */
-function withPushRepository<T>({ workFolder, sourceGitFolder, token, env }: RemoteOptions, body: (git: Git) => Promise<T>): Promise<T> {
-  return withBareRepository({ workFolder, borrowFrom: sourceGitFolder, env, hide: [token, basicCredentials(token)] }, body);
+function withPushRepository<T>(
+  { workFolder, sourceGitFolder, token, env }: RemoteOptions,
+  body: (git: Git) => Promise<T>,
+): Promise<T> {
+  return withBareRepository(
+    { workFolder, borrowFrom: sourceGitFolder, env, hide: [token, basicCredentials(token)] },
+    body,
+  );
 }
 
 interface Push {
@@ -57,7 +66,18 @@ async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | 
   // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
   const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
   const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
-  const tried = await ask(git, ['push', '--dry-run', '--porcelain', '--no-verify', options.url, `${commit}:refs/heads/${options.branchPrefix}permission-check`], networkOf(options));
+  const tried = await ask(
+    git,
+    [
+      'push',
+      '--dry-run',
+      '--porcelain',
+      '--no-verify',
+      options.url,
+      `${commit}:refs/heads/${options.branchPrefix}permission-check`,
+    ],
+    networkOf(options),
+  );
   // "fetch first" and the like are about branches, not about permission.
   const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
   return refused ? explainRefusal(lastWords(tried.stderr)) : null;
@@ -68,19 +88,32 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   const { branch, commit, start } = push;
   const ref = `refs/heads/${branch}`;
   const network = networkOf(options);
-  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix) return rejected(`"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`);
-  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return rejected(`"${branch}" cannot be the name of a branch.`);
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return rejected(
+      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`,
+    );
+  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0)
+    return rejected(`"${branch}" cannot be the name of a branch.`);
 
   const there = await readRemote(git, { url, ref, network });
-  if (there.defaultBranch === branch) return rejected(`"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`);
+  if (there.defaultBranch === branch)
+    return rejected(
+      `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
+    );
   if (there.tip === commit) return { kind: 'pushed' };
   if ((await treeOf(git, commit)) === null) return rejected(lostCommits);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue') {
     const { exitCode } = await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit]);
     // 1 means "no"; anything else is a commit between the two that git cannot read.
-    if (exitCode !== 0) return rejected(exitCode === 1 ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).` : lostCommits);
-    if (there.tip === null) log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
+    if (exitCode !== 0)
+      return rejected(
+        exitCode === 1
+          ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`
+          : lostCommits,
+      );
+    if (there.tip === null)
+      log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
   }
 
   if (start.kind === 'restart' && there.tip !== null) {
@@ -96,14 +129,22 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   return await rescue(git, options, { branch, commit, tip: after.tip });
 }
 
-async function deleteMerged(git: Git, options: RemoteOptions, { branch, head }: Parameters<Remote['deleteMerged']>[0]): Promise<BranchDeleted> {
+async function deleteMerged(
+  git: Git,
+  options: RemoteOptions,
+  { branch, head }: Parameters<Remote['deleteMerged']>[0],
+): Promise<BranchDeleted> {
   const { url, branchPrefix } = options;
   const ref = `refs/heads/${branch}`;
   const place = { url, ref, network: networkOf(options) };
-  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix) return rejected(`"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`);
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return rejected(
+      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`,
+    );
   if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return { kind: 'gone' };
   const there = await readRemote(git, place);
-  if (there.defaultBranch === branch) return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+  if (there.defaultBranch === branch)
+    return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip === null) return { kind: 'gone' };
   if (there.tip !== head) return { kind: 'moved' };
   const removed = await remove(git, place, head);
@@ -115,24 +156,49 @@ async function deleteMerged(git: Git, options: RemoteOptions, { branch, head }: 
 }
 
 /** Deletes the branch, if `tip` is still its tip. */
-function remove(git: Git, { url, ref, network }: Question & { readonly ref: string }, tip: ObjectId): Promise<GitAnswer> {
-  return git.answer(['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${tip}`, url, `:${ref}`], network);
+function remove(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  tip: ObjectId,
+): Promise<GitAnswer> {
+  return git.answer(
+    ['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${tip}`, url, `:${ref}`],
+    network,
+  );
 }
 
 /** The lane's branch is somebody else's now: keeps the finished iterations on a branch of their own, which no lane is called. */
-async function rescue(git: Git, options: RemoteOptions, { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null }): Promise<PushResult> {
+async function rescue(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
+): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
   const place = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
   const there = await readRemote(git, place);
   const isFree = there.tip === null && there.defaultBranch !== name;
-  const obstacle = there.tip === commit ? null : isFree ? await send(git, place, commit) : 'a branch of that name exists already.';
-  const kept = obstacle === null ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.` : `This run's commits could not be kept on ${name} either and are lost: ${obstacle}`;
-  return rejected(`Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there. ${kept}`);
+  const obstacle =
+    there.tip === commit ? null : isFree ? await send(git, place, commit) : 'a branch of that name exists already.';
+  const kept =
+    obstacle === null
+      ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
+      : `This run's commits could not be kept on ${name} either and are lost: ${obstacle}`;
+  return rejected(
+    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there. ${kept}`,
+  );
 }
 
 /** Pushes without force; answers why it did not work, null when it did. */
-async function send(git: Git, { url, ref, network }: Question & { readonly ref: string }, commit: ObjectId): Promise<string | null> {
-  const pushed = await ask(git, ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`], network);
+async function send(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  commit: ObjectId,
+): Promise<string | null> {
+  const pushed = await ask(
+    git,
+    ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`],
+    network,
+  );
   if (pushed.exitCode === 0) return null;
   // Git blames the server when it is our own objects that it cannot read.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
@@ -174,24 +240,44 @@ async function ask(git: Git, args: readonly string[], network: Network): Promise
   return await git.answer(args, network);
 }
 
-async function readBranches(git: Git, { url, start, network }: Question & { readonly start: string }): Promise<Readonly<Record<string, ObjectId>>> {
+async function readBranches(
+  git: Git,
+  { url, start, network }: Question & { readonly start: string },
+): Promise<Readonly<Record<string, ObjectId>>> {
   const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
-  return Object.fromEntries(parseRefs(listed.stdout).filter(({ name }) => name.startsWith(start)).map(({ name, value }) => [name.slice('refs/heads/'.length), value]));
+  return Object.fromEntries(
+    parseRefs(listed.stdout)
+      .filter(({ name }) => name.startsWith(start))
+      .map(({ name, value }) => [name.slice('refs/heads/'.length), value]),
+  );
 }
 
-async function readRemote(git: Git, { url, ref, network }: Question & { readonly ref: string }): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
+async function readRemote(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
   const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
   if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
   const refs = parseRefs(listed.stdout);
   const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
-  return { tip: refs.find(({ name }) => name === ref)?.value ?? null, defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null };
+  return {
+    tip: refs.find(({ name }) => name === ref)?.value ?? null,
+    defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null,
+  };
 }
 
 function unreadable(url: string, stderr: string): UserError {
   const words = lastWords(stderr);
-  const advice = /40[134]|could not read Username|not found/i.test(words) ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").' : 'Check that the server can be reached.';
+  const advice = /40[134]|could not read Username|not found/i.test(words)
+    ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
+    : 'Check that the server can be reached.';
   return new UserError('infrastructure', `The branches of ${url} cannot be read: ${words}. ${advice}`);
 }
 
-const nobody = { GIT_AUTHOR_NAME: 'ralph', GIT_AUTHOR_EMAIL: 'ralph@localhost', GIT_COMMITTER_NAME: 'ralph', GIT_COMMITTER_EMAIL: 'ralph@localhost' };
+const nobody = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@localhost',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@localhost',
+};

@@ -26,7 +26,11 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
     if (!content.includes(0)) texts.set(id, content.toString());
     return Promise.resolve();
   });
-  const read = [...listed].map(([path, id]) => ({ path, text: texts.get(id), why: (sizes.get(id) ?? 0) > largestTextBytes ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text' }));
+  const read = [...listed].map(([path, id]) => ({
+    path,
+    text: texts.get(id),
+    why: (sizes.get(id) ?? 0) > largestTextBytes ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text',
+  }));
   return {
     texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),
     unread: Object.fromEntries(read.flatMap(({ path, text, why }) => (text === undefined ? [[path, why]] : []))),
@@ -37,13 +41,26 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
 export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await topOf(folder);
   if (top === null) return false;
-  const found = await Promise.all(paths.map((path) => (path.includes('*') ? readdir(join(top, dirname(path))).then((names) => names.length > 0) : lstat(join(top, path)).then(() => true)).catch(() => false)));
+  const found = await Promise.all(
+    paths.map((path) =>
+      (path.includes('*')
+        ? readdir(join(top, dirname(path))).then((names) => names.length > 0)
+        : lstat(join(top, path)).then(() => true)
+      ).catch(() => false),
+    ),
+  );
   return found.includes(true);
 }
 
 /** The closest folder upwards that has a `.git`; null: there is none. */
 async function topOf(folder: string): Promise<string | null> {
-  if (await lstat(join(folder, '.git')).then(() => true, () => false)) return folder;
+  if (
+    await lstat(join(folder, '.git')).then(
+      () => true,
+      () => false,
+    )
+  )
+    return folder;
   return dirname(folder) === folder ? null : topOf(dirname(folder));
 }
 

@@ -15,8 +15,17 @@ export interface Workspace {
 }
 
 /** Finds the work tree that `folder` is in; or git's words why it cannot. */
-export async function findWorkspace(folder: string, env: NodeJS.ProcessEnv): Promise<Workspace | { readonly why: string }> {
-  const questions = ['--show-toplevel', '--absolute-git-dir', '--git-common-dir', '--is-shallow-repository', '--show-object-format'];
+export async function findWorkspace(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Workspace | { readonly why: string }> {
+  const questions = [
+    '--show-toplevel',
+    '--absolute-git-dir',
+    '--git-common-dir',
+    '--is-shallow-repository',
+    '--show-object-format',
+  ];
   const found = await createGit({ folder, env }).answer(['rev-parse', '--path-format=absolute', ...questions]);
   if (found.exitCode !== 0) return { why: found.stderr.trim().split('\n')[0] ?? '' };
   const [top = '', gitFolder = '', commonFolder = '', shallow, format] = found.stdout.toString().split('\n');
@@ -36,7 +45,13 @@ export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
 }
 
 export async function refOf(workspace: Workspace, ref: string): Promise<ObjectId | null> {
-  const { exitCode, stdout } = await workspace.git.answer(['rev-parse', '--verify', '--quiet', '--end-of-options', ref]);
+  const { exitCode, stdout } = await workspace.git.answer([
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    ref,
+  ]);
   return exitCode === 0 ? stdout.toString().trim() : null;
 }
 
@@ -47,12 +62,27 @@ export async function branchOf(workspace: Workspace): Promise<string | null> {
 }
 
 /** Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and stale locks. */
-export async function placeBranch(workspace: Workspace, branch: string, placed: { readonly commit: ObjectId; readonly indexFile: string }): Promise<void> {
+export async function placeBranch(
+  workspace: Workspace,
+  branch: string,
+  placed: { readonly commit: ObjectId; readonly indexFile: string },
+): Promise<void> {
   const ref = `refs/heads/${branch}`;
-  const leftovers = [...Object.keys(operations), 'MERGE_MSG', 'MERGE_MODE', 'AUTO_MERGE', 'SQUASH_MSG', 'sequencer', 'index.lock', 'HEAD.lock'];
+  const leftovers = [
+    ...Object.keys(operations),
+    'MERGE_MSG',
+    'MERGE_MODE',
+    'AUTO_MERGE',
+    'SQUASH_MSG',
+    'sequencer',
+    'index.lock',
+    'HEAD.lock',
+  ];
   await Promise.all([
     ...leftovers.map((name) => rm(join(workspace.gitFolder, name), { recursive: true, force: true })),
-    ...[`${ref}.lock`, 'packed-refs.lock', 'config.lock'].map((name) => rm(join(workspace.commonFolder, name), { recursive: true, force: true })),
+    ...[`${ref}.lock`, 'packed-refs.lock', 'config.lock'].map((name) =>
+      rm(join(workspace.commonFolder, name), { recursive: true, force: true }),
+    ),
   ]);
   await workspace.git.text(['update-ref', '--no-deref', ref, placed.commit]);
   const there = await readFile(join(workspace.gitFolder, 'HEAD'), 'utf8').catch(() => '');

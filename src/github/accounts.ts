@@ -22,8 +22,12 @@ export function createAccounts({ ask }: Client): AccountMethods {
     permissionOf: onceEach((login) =>
       ask({ doing: `read the permission of ${login}`, needs: ['contents: read'] }, async (octokit, at) => {
         try {
-          const { permission, role_name: role } = (await octokit.rest.repos.getCollaboratorPermissionLevel({ ...at, username: login })).data;
-          return permissions.find((known) => known === role) ?? permissions.find((known) => known === permission) ?? 'none';
+          const { permission, role_name: role } = (
+            await octokit.rest.repos.getCollaboratorPermissionLevel({ ...at, username: login })
+          ).data;
+          return (
+            permissions.find((known) => known === role) ?? permissions.find((known) => known === permission) ?? 'none'
+          );
         } catch (error) {
           if (statusOf(error) === 404) return 'none';
           throw error;
@@ -40,7 +44,8 @@ export interface Actor {
   readonly databaseId?: number | null;
 }
 
-export const accountFragment = 'fragment Account on Actor { __typename login ... on User { databaseId } ... on Bot { databaseId } }';
+export const accountFragment =
+  'fragment Account on Actor { __typename login ... on User { databaseId } ... on Bot { databaseId } }';
 
 /**
  * In the form of REST, where the login of an app's bot ends in `[bot]`; GraphQL leaves that out. Who is neither a user nor

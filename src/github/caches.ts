@@ -12,7 +12,10 @@ const mostDeletions = 20;
 const longestMs = 10_000;
 
 /** Actions caches of the repository. */
-export function createCaches(client: Client, { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>): CacheMethods {
+export function createCaches(
+  client: Client,
+  { debug = () => undefined, pace = usualPace }: Pick<ForgeOptions, 'debug' | 'pace'>,
+): CacheMethods {
   /** The token will not be given `actions: write` while the run lasts. */
   let isRefused = false;
 
@@ -24,8 +27,17 @@ export function createCaches(client: Client, { debug = () => undefined, pace = u
       let deleted = 0;
       const work = client.ask({ doing: 'delete superseded caches', needs: ['actions: write'] }, async (octokit, at) => {
         try {
-          const { data } = await octokit.rest.actions.getActionsCacheList({ ...at, key: keyPrefix, sort: 'created_at', direction: 'desc', per_page: 100, request: { retries: 0 } });
-          for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep)).slice(-mostDeletions).reverse()) {
+          const { data } = await octokit.rest.actions.getActionsCacheList({
+            ...at,
+            key: keyPrefix,
+            sort: 'created_at',
+            direction: 'desc',
+            per_page: 100,
+            request: { retries: 0 },
+          });
+          for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep))
+            .slice(-mostDeletions)
+            .reverse()) {
             if (over.signal.aborted) return;
             if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
           }
@@ -34,8 +46,13 @@ export function createCaches(client: Client, { debug = () => undefined, pace = u
           throw error;
         }
       });
-      const said = work.catch((error: unknown) => { debug(textOf(error)); });
-      await Promise.race([said, wait(Math.min(longestMs, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined)]);
+      const said = work.catch((error: unknown) => {
+        debug(textOf(error));
+      });
+      await Promise.race([
+        said,
+        wait(Math.min(longestMs, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
+      ]);
       over.abort();
       return deleted;
     },
@@ -66,7 +83,10 @@ function isKnown(cache: Listed): cache is Listed & Known {
 }
 
 /** false when it was gone already: another run tidies up as well. */
-async function tryDelete(octokit: Octokit, cache: { readonly owner: string; readonly repo: string; readonly cache_id: number }): Promise<boolean> {
+async function tryDelete(
+  octokit: Octokit,
+  cache: { readonly owner: string; readonly repo: string; readonly cache_id: number },
+): Promise<boolean> {
   try {
     await octokit.rest.actions.deleteActionsCacheById({ ...cache, request: { retries: 0 } });
     return true;

@@ -69,7 +69,9 @@ interface Meter {
 function restBudget(headers: Headers): Partial<RequestsSent> {
   const told = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
   const budget = { limit: told('limit'), remaining: told('remaining'), resetAt: told('reset') * 1000 };
-  return (headers.get('x-ratelimit-resource') ?? 'core') === 'core' && Object.values(budget).every(Number.isSafeInteger) ? budget : {};
+  return (headers.get('x-ratelimit-resource') ?? 'core') === 'core' && Object.values(budget).every(Number.isSafeInteger)
+    ? budget
+    : {};
 }
 
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
@@ -78,9 +80,16 @@ const longestPauseSeconds = 60;
 async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, meter: Meter): Promise<Octokit> {
   // A line break in a header value makes fetch fail with a message that quotes the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UserError('configuration', 'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.');
+    throw new UserError(
+      'configuration',
+      'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.',
+    );
   }
-  const [utils, { retry }, { throttling }] = await Promise.all([import('@actions/github/lib/utils'), import('@octokit/plugin-retry'), import('@octokit/plugin-throttling')]);
+  const [utils, { retry }, { throttling }] = await Promise.all([
+    import('@actions/github/lib/utils'),
+    import('@octokit/plugin-retry'),
+    import('@octokit/plugin-throttling'),
+  ]);
   const Patient = utils.GitHub.plugin(retry, throttling);
   const configuration: Parameters<typeof getOctokitOptions>[1] = {
     baseUrl: apiUrl,
@@ -88,7 +97,11 @@ async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, m
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
     request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, meter) },
     // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
-    retry: { retries: pace.retries, retryAfterBaseValue: pace.secondMs, doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451] },
+    retry: {
+      retries: pace.retries,
+      retryAfterBaseValue: pace.secondMs,
+      doNotRetry: [400, 401, 403, 404, 410, 422, 429, 451],
+    },
     throttle: {
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
@@ -118,7 +131,11 @@ function bounded(send: typeof fetch, limitMs: number, { onRequest, onAnswer }: M
   return async (input, init) => {
     onRequest();
     const isRead = (init?.method ?? 'GET') === 'GET';
-    const answer = await send(input, { ...init, ...(isRead ? {} : { redirect: 'manual' as const }), signal: AbortSignal.timeout(limitMs) });
+    const answer = await send(input, {
+      ...init,
+      ...(isRead ? {} : { redirect: 'manual' as const }),
+      signal: AbortSignal.timeout(limitMs),
+    });
     const response = answer.status >= 300 && answer.status < 400 && !isRead ? movedAway(answer.headers) : answer;
     onAnswer(response.headers);
     const body = await response.clone().text();

@@ -20,11 +20,19 @@ export function createComments({ ask }: Client): CommentMethods {
     upsertComment(number, marker, text) {
       const key = keyOf(number, marker);
       const body = withMarker(marker, text);
-      return ask({ doing: `write the comment on #${String(number)}`, needs: ['issues: write'] }, async (octokit, at) => {
-        const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
-        if (current !== null && sameText(current.body, body)) known.set(key, current);
-        else known.set(key, (await tryUpdate(octokit, at, { current, body })) ?? (await create(octokit, { ...at, issue_number: number, body })));
-      });
+      return ask(
+        { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
+        async (octokit, at) => {
+          const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
+          if (current !== null && sameText(current.body, body)) known.set(key, current);
+          else
+            known.set(
+              key,
+              (await tryUpdate(octokit, at, { current, body })) ??
+                (await create(octokit, { ...at, issue_number: number, body })),
+            );
+        },
+      );
     },
 
     async amendComment(number, marker, { body: text, writtenBefore }) {
@@ -32,17 +40,24 @@ export function createComments({ ask }: Client): CommentMethods {
       const current = known.get(key);
       const body = withMarker(marker, text);
       if (current === undefined || current.writtenAt >= writtenBefore || sameText(current.body, body)) return;
-      await ask({ doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] }, async (octokit, at) => {
-        const updated = await tryUpdate(octokit, at, { current, body });
-        if (updated !== null) known.set(key, updated);
-      });
+      await ask(
+        { doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] },
+        async (octokit, at) => {
+          const updated = await tryUpdate(octokit, at, { current, body });
+          if (updated !== null) known.set(key, updated);
+        },
+      );
     },
 
     react(target, reaction) {
       const on = target.kind === 'issue' ? `#${String(target.number)}` : `comment ${String(target.id)}`;
       return ask({ doing: `react to ${on}`, needs: ['issues: write'] }, async (octokit, at) => {
-        if (target.kind === 'issue') await octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction });
-        else await octokit.rest.reactions.createForIssueComment({ ...at, comment_id: target.id, content: reaction }).catch(unlessDeleted);
+        if (target.kind === 'issue')
+          await octokit.rest.reactions.createForIssue({ ...at, issue_number: target.number, content: reaction });
+        else
+          await octokit.rest.reactions
+            .createForIssueComment({ ...at, comment_id: target.id, content: reaction })
+            .catch(unlessDeleted);
       });
     },
   };
@@ -66,9 +81,27 @@ function withMarker(marker: string, text: string): string {
  * Asking who the token is would cost a request that GITHUB_TOKEN is refused anyway; a stranger who copies the
  * marker is neither, so nobody can make us write into a comment that they can change.
  */
-async function find(octokit: Octokit, { marker, known, ...issue }: RepositoryName & { readonly issue_number: number; readonly marker: string; readonly known: Map<string, KnownComment> }): Promise<KnownComment | null> {
-  for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listComments, { ...issue, per_page: 100 })) {
-    const ours = data.filter(({ body = '', user, author_association: association = 'NONE' }) => isMarker(firstLine(body)) && (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)));
+async function find(
+  octokit: Octokit,
+  {
+    marker,
+    known,
+    ...issue
+  }: RepositoryName & {
+    readonly issue_number: number;
+    readonly marker: string;
+    readonly known: Map<string, KnownComment>;
+  },
+): Promise<KnownComment | null> {
+  for await (const { data } of octokit.paginate.iterator(octokit.rest.issues.listComments, {
+    ...issue,
+    per_page: 100,
+  })) {
+    const ours = data.filter(
+      ({ body = '', user, author_association: association = 'NONE' }) =>
+        isMarker(firstLine(body)) &&
+        (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)),
+    );
     for (const { id, body = '', updated_at: writtenAt } of ours) {
       const key = keyOf(issue.issue_number, firstLine(body));
       if (!known.has(key)) known.set(key, { id, body, writtenAt: Date.parse(writtenAt) });
@@ -80,7 +113,11 @@ async function find(octokit: Octokit, { marker, known, ...issue }: RepositoryNam
 }
 
 /** null when there is none, or when somebody deleted it meanwhile. */
-async function tryUpdate(octokit: Octokit, at: RepositoryName, { current, body }: { readonly current: KnownComment | null; readonly body: string }): Promise<KnownComment | null> {
+async function tryUpdate(
+  octokit: Octokit,
+  at: RepositoryName,
+  { current, body }: { readonly current: KnownComment | null; readonly body: string },
+): Promise<KnownComment | null> {
   if (current === null) return null;
   try {
     await octokit.rest.issues.updateComment({ ...at, comment_id: current.id, body });
@@ -92,7 +129,10 @@ async function tryUpdate(octokit: Octokit, at: RepositoryName, { current, body }
 }
 
 /** Not repeated after a failure: GitHub may have written it already, and a second comment would stay for ever. */
-async function create(octokit: Octokit, comment: RepositoryName & { readonly issue_number: number; readonly body: string }): Promise<KnownComment> {
+async function create(
+  octokit: Octokit,
+  comment: RepositoryName & { readonly issue_number: number; readonly body: string },
+): Promise<KnownComment> {
   const { data } = await octokit.rest.issues.createComment({ ...comment, request: { retries: 0 } });
   return { id: data.id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
 }

@@ -11,7 +11,10 @@ type DependencyMethods = Pick<Forge, 'dependenciesOf' | 'statesOf'>;
 export function createDependencies(client: Client, log: Log): DependencyMethods {
   let isSaid = false;
   const sayOnce = (number: number): void => {
-    if (!isSaid) log.info(`GitHub tells no dependencies or sub-issues of #${String(number)} (404): an older server does not know them. Such issues are taken to have none.`);
+    if (!isSaid)
+      log.info(
+        `GitHub tells no dependencies or sub-issues of #${String(number)} (404): an older server does not know them. Such issues are taken to have none.`,
+      );
     isSaid = true;
   };
 
@@ -37,14 +40,23 @@ export function createDependencies(client: Client, log: Log): DependencyMethods 
       }),
 
     async statesOf(numbers) {
-      const found = await askAboutIssues<{ readonly closed: boolean }>(client, { doing: 'read whether issues are open', needs: ['issues: read', 'pull-requests: read'] }, { ...stateQuestion, numbers });
+      const found = await askAboutIssues<{ readonly closed: boolean }>(
+        client,
+        { doing: 'read whether issues are open', needs: ['issues: read', 'pull-requests: read'] },
+        { ...stateQuestion, numbers },
+      );
       return new Map(numbers.map((number) => [number, stateOf(found.get(number))]));
     },
   };
 }
 
 /** A merged pull request is closed, too. */
-const stateQuestion: IssueQuestion = { field: 'issueOrPullRequest', selection: '... on Issue { closed } ... on PullRequest { closed }', fragments: '', atOnce: 100 };
+const stateQuestion: IssueQuestion = {
+  field: 'issueOrPullRequest',
+  selection: '... on Issue { closed } ... on PullRequest { closed }',
+  fragments: '',
+  atOnce: 100,
+};
 
 function stateOf(answer: { readonly closed: boolean } | undefined): Dependency['state'] {
   if (answer === undefined) return 'missing';
@@ -54,5 +66,9 @@ function stateOf(answer: { readonly closed: boolean } | undefined): Dependency['
 type IssueAnswer = Awaited<ReturnType<Octokit['rest']['issues']['listSubIssues']>>['data'][number];
 
 function toDependency(answer: IssueAnswer, at: RepositoryName): Dependency {
-  return { number: answer.number, state: answer.state === 'open' ? 'open' : 'closed', elsewhere: isOf(at, answer) ? null : repositoryOf(answer) };
+  return {
+    number: answer.number,
+    state: answer.state === 'open' ? 'open' : 'closed',
+    elsewhere: isOf(at, answer) ? null : repositoryOf(answer),
+  };
 }

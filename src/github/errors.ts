@@ -20,7 +20,12 @@ export interface Situation {
  */
 export function explain(error: unknown, purpose: Purpose, situation: Situation): unknown {
   const refused = refusalOf(error);
-  const explanation = refused !== null ? refusal(refused, purpose, situation) : isBrokenConnection(error) ? unreachable(error, purpose, situation) : null;
+  const explanation =
+    refused !== null
+      ? refusal(refused, purpose, situation)
+      : isBrokenConnection(error)
+        ? unreachable(error, purpose, situation)
+        : null;
   if (explanation === null) return error;
   const [kind, message] = explanation;
   return new UserError(kind, message.replaceAll(situation.token, '***'));
@@ -60,23 +65,46 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   const said = `${String(status)} ${quote(message)}`.trim();
   const permissions = purpose.needs.map((need) => `\`${need}\``).join(' and ');
   if (status === 401) {
-    return ['configuration', `GitHub does not accept the token (${said}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`];
+    return [
+      'configuration',
+      `GitHub does not accept the token (${said}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`,
+    ];
   }
   const pause = rateLimit(refused, situation.now());
   if (pause !== null) return ['infrastructure', `${failed}: ${pause}`];
   if (/not permitted to create or approve pull requests/i.test(message)) {
-    return ['configuration', `${failed} (${said}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`];
+    return [
+      'configuration',
+      `${failed} (${said}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
+    ];
   }
   if (/^Resource not accessible by/i.test(message)) {
-    return ['configuration', `${failed} (${said}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`];
+    return [
+      'configuration',
+      `${failed} (${said}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,
+    ];
   }
   if (status === 404) {
-    return ['configuration', `${failed}: it finds no such thing there for this token (${said}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`];
+    return [
+      'configuration',
+      `${failed}: it finds no such thing there for this token (${said}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`,
+    ];
   }
   if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${said}).`];
-  if (status === 410) return ['configuration', `${failed} (${said}). If issues are switched off, switch them on: Settings → General → Features → Issues.`];
-  if (status >= 500) return ['infrastructure', `${failed}: its API failed (${said}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`];
-  const hint = headers['x-github-sso'] === undefined ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.` : 'Authorise the token for the organisation (SAML single sign-on).';
+  if (status === 410)
+    return [
+      'configuration',
+      `${failed} (${said}). If issues are switched off, switch them on: Settings → General → Features → Issues.`,
+    ];
+  if (status >= 500)
+    return [
+      'infrastructure',
+      `${failed}: its API failed (${said}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`,
+    ];
+  const hint =
+    headers['x-github-sso'] === undefined
+      ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.`
+      : 'Authorise the token for the organisation (SAML single sign-on).';
   return ['configuration', `${failed} (${said}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
 
@@ -89,7 +117,10 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
   if (status !== 403 && status !== 429) return null;
   const reset = Number(headers['x-ratelimit-reset']) * 1000;
   if (headers['x-ratelimit-remaining'] === '0' && Number.isFinite(reset)) {
-    const limit = typeof headers['x-ratelimit-limit'] === 'string' ? `${quote(headers['x-ratelimit-limit'])} requests an hour` : 'requests';
+    const limit =
+      typeof headers['x-ratelimit-limit'] === 'string'
+        ? `${quote(headers['x-ratelimit-limit'])} requests an hour`
+        : 'requests';
     return `the rate limit of this token (${limit}) is used up until ${new Date(reset).toISOString()}, in ${String(Math.max(1, Math.ceil((reset - now) / 60_000)))} min. Run again then, or give the input \`github-token\` a token with a limit of its own.`;
   }
   if (status !== 429 && !/\bsecondary rate\b/i.test(message)) return null;
@@ -98,7 +129,10 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
 }
 
 function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Explanation {
-  return ['infrastructure', `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${quote(error.message)}. Check the runner's network and proxy, and run again.`];
+  return [
+    'infrastructure',
+    `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${quote(error.message)}. Check the runner's network and proxy, and run again.`,
+  ];
 }
 
 /** Octokit's name for a request that failed; without an answer of GitHub in it, the connection did. */
@@ -112,7 +146,10 @@ function refusalOf(error: unknown): Refusal | null {
   const [graphqlError] = errors ?? (response?.status === 200 ? data?.errors : null) ?? [];
   if (graphqlError !== undefined) return graphqlRefusal(graphqlError, headers ?? response?.headers ?? {});
   if (response?.status === undefined) return null;
-  const answer = (typeof response.data === 'object' ? response.data : null) as { message?: unknown; errors?: unknown } | null;
+  const answer = (typeof response.data === 'object' ? response.data : null) as {
+    message?: unknown;
+    errors?: unknown;
+  } | null;
   return {
     status: response.status,
     message: typeof answer?.message === 'string' ? answer.message : '',
@@ -136,11 +173,16 @@ interface GraphqlError {
 
 /** GraphQL refuses with status 200, and has types of its own instead; for a rate limit two of them. */
 function graphqlRefusal({ type = '', message = '' }: GraphqlError, headers: Refusal['headers']): Refusal {
-  const status = { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ?? (/\bsecondary rate\b/i.test(message) ? 429 : 422);
+  const status =
+    { FORBIDDEN: 403, NOT_FOUND: 404, RATE_LIMITED: 429, RATE_LIMIT: 429 }[type] ??
+    (/\bsecondary rate\b/i.test(message) ? 429 : 422);
   return { status, message, details: '', headers };
 }
 
 /** Text of a stranger on one line, at most 300 characters. */
 function quote(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim().slice(0, 300);
+  return text
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+    .slice(0, 300);
 }

@@ -11,13 +11,23 @@ export function createHistories(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel) {
       const labels = [taskLabel.toLowerCase(), noticeLabel];
-      const found = await askAboutIssues<HistoryAnswer>(client, { doing: 'read who labelled and changed issues', needs: ['issues: read'] }, { ...historyQuestion, numbers });
+      const found = await askAboutIssues<HistoryAnswer>(
+        client,
+        { doing: 'read who labelled and changed issues', needs: ['issues: read'] },
+        { ...historyQuestion, numbers },
+      );
       return new Map([...found].map(([number, answer]) => [number, toHistory(answer, labels)]));
     },
 
     async commentsOf(numbers) {
-      const found = await askAboutIssues<CommentsAnswer>(client, { doing: 'read the comments on issues', needs: ['issues: read'] }, { ...commentsQuestion, numbers });
-      return new Map([...found].map(([number, { comments }]) => [number, comments.nodes.filter(isThere).map(toComment)]));
+      const found = await askAboutIssues<CommentsAnswer>(
+        client,
+        { doing: 'read the comments on issues', needs: ['issues: read'] },
+        { ...commentsQuestion, numbers },
+      );
+      return new Map(
+        [...found].map(([number, { comments }]) => [number, comments.nodes.filter(isThere).map(toComment)]),
+      );
     },
   };
 }
@@ -61,8 +71,14 @@ interface HistoryAnswer {
   readonly lastEditedAt: string | null;
   readonly editor: Actor | null;
   readonly includesCreatedEdit: boolean;
-  readonly userContentEdits: { readonly pageInfo: { readonly hasNextPage: boolean }; readonly nodes: readonly (EditAnswer | null)[] } | null;
-  readonly timelineItems: { readonly pageInfo: { readonly hasPreviousPage: boolean }; readonly nodes: readonly (EventAnswer | null)[] };
+  readonly userContentEdits: {
+    readonly pageInfo: { readonly hasNextPage: boolean };
+    readonly nodes: readonly (EditAnswer | null)[];
+  } | null;
+  readonly timelineItems: {
+    readonly pageInfo: { readonly hasPreviousPage: boolean };
+    readonly nodes: readonly (EventAnswer | null)[];
+  };
 }
 
 interface EditAnswer {
@@ -94,11 +110,21 @@ interface CommentAnswer {
 function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHistory {
   const { nodes, pageInfo } = answer.timelineItems;
   const events = nodes.filter(isThere);
-  const ofType = (...types: readonly EventAnswer['__typename'][]) => oldestFirst(events.filter(({ __typename: type }) => types.includes(type)).map((event) => ({ ...did(event.actor, event.createdAt), event })));
+  const ofType = (...types: readonly EventAnswer['__typename'][]) =>
+    oldestFirst(
+      events
+        .filter(({ __typename: type }) => types.includes(type))
+        .map((event) => ({ ...did(event.actor, event.createdAt), event })),
+    );
   const body = bodyEdits(answer);
   return {
     labelings: ofType('LabeledEvent', 'UnlabeledEvent')
-      .map(({ by, at, event }) => ({ kind: event.__typename === 'LabeledEvent' ? ('labeled' as const) : ('unlabeled' as const), label: event.label?.name ?? '', by, at }))
+      .map(({ by, at, event }) => ({
+        kind: event.__typename === 'LabeledEvent' ? ('labeled' as const) : ('unlabeled' as const),
+        label: event.label?.name ?? '',
+        by,
+        at,
+      }))
       .filter(({ label }) => labels.includes(label.toLowerCase())),
     reopenings: ofType('ReopenedEvent').map(({ by, at }) => ({ by, at })),
     edits: oldestFirst([...body.edits, ...ofType('RenamedTitleEvent').map(({ by, at }) => ({ by, at }))]),
@@ -116,13 +142,20 @@ function bodyEdits({ userContentEdits, includesCreatedEdit, lastEditedAt, editor
   const listed = oldestFirst(nodes.filter(isThere).map((edit) => did(edit.editor, edit.editedAt)));
   const edits = includesCreatedEdit && !isCut ? listed.slice(1) : listed;
   const isKeptBack = listed.length < nodes.length;
-  const last = lastEditedAt === null ? null : { by: isKeptBack ? null : toAccount(editor), at: Date.parse(lastEditedAt) };
+  const last =
+    lastEditedAt === null ? null : { by: isKeptBack ? null : toAccount(editor), at: Date.parse(lastEditedAt) };
   const isHidden = last !== null && (isKeptBack || !edits.some(({ at }) => at >= last.at));
   return { edits: isHidden ? [...edits, last] : edits, truncated: isCut || isHidden || isKeptBack };
 }
 
 function toComment({ author, body, createdAt, lastEditedAt, editor, isMinimized }: CommentAnswer): IssueComment {
-  return { by: toAccount(author), body, at: Date.parse(createdAt), edited: lastEditedAt === null ? null : did(editor, lastEditedAt), minimized: isMinimized };
+  return {
+    by: toAccount(author),
+    body,
+    at: Date.parse(createdAt),
+    edited: lastEditedAt === null ? null : did(editor, lastEditedAt),
+    minimized: isMinimized,
+  };
 }
 
 function did(actor: Actor | null, at: string) {

@@ -14,7 +14,11 @@ export interface IssueQuestion {
  * GraphQL's answers by number, in as few requests as `atOnce` allows. What is not there any more (deleted, transferred),
  * or cannot be there, is left out. Numbers are all that is written into a query; names go as variables.
  */
-export async function askAboutIssues<T>({ ask }: Client, purpose: Purpose, { numbers, ...question }: IssueQuestion & { readonly numbers: readonly number[] }): Promise<ReadonlyMap<number, T>> {
+export async function askAboutIssues<T>(
+  { ask }: Client,
+  purpose: Purpose,
+  { numbers, ...question }: IssueQuestion & { readonly numbers: readonly number[] },
+): Promise<ReadonlyMap<number, T>> {
   const wanted = [...new Set(numbers)].filter(isPossible);
   const found = new Map<number, T>();
   for (let from = 0; from < wanted.length; from += question.atOnce) {
@@ -56,7 +60,10 @@ async function send<T>(octokit: Octokit, at: RepositoryName, text: string): Prom
 
 /** GraphQL answers with data and errors at once when some issues are not there; null when anything else went wrong as well. */
 function besideMissing<T>(error: unknown): Answers<T> | null {
-  const { errors, data } = (error instanceof Error ? error : {}) as { readonly errors?: readonly { readonly type?: string; readonly path?: readonly unknown[] }[]; readonly data?: { readonly repository?: Answers<T> | null } | null };
+  const { errors, data } = (error instanceof Error ? error : {}) as {
+    readonly errors?: readonly { readonly type?: string; readonly path?: readonly unknown[] }[];
+    readonly data?: { readonly repository?: Answers<T> | null } | null;
+  };
   const isMissingIssue = errors?.every(({ type, path }) => type === 'NOT_FOUND' && path?.length === 2) ?? false;
   return isMissingIssue ? (data?.repository ?? null) : null;
 }

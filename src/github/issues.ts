@@ -10,7 +10,10 @@ type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue
 const mostIssues = 2000;
 
 /** The repository and its issues. Their labels are noted in `known`. */
-export function createIssues({ ask }: Client, { known, log }: { readonly known: KnownLabels; readonly log: Log }): IssueMethods {
+export function createIssues(
+  { ask }: Client,
+  { known, log }: { readonly known: KnownLabels; readonly log: Log },
+): IssueMethods {
   const read = (answer: IssueAnswer): Issue => {
     const issue = toIssue(answer);
     for (const label of issue.labels) known.add(label.toLowerCase());
@@ -19,23 +22,37 @@ export function createIssues({ ask }: Client, { known, log }: { readonly known: 
 
   return {
     defaultBranch: () =>
-      ask({ doing: 'read the repository', needs: ['contents: read'] }, async (octokit, at) => (await octokit.rest.repos.get({ ...at })).data.default_branch),
+      ask(
+        { doing: 'read the repository', needs: ['contents: read'] },
+        async (octokit, at) => (await octokit.rest.repos.get({ ...at })).data.default_branch,
+      ),
 
     // Oldest first: an issue that is opened between two pages then cannot push another one off its page.
     openIssuesWithLabel: (label) =>
       ask({ doing: `list the open issues labelled "${label}"`, needs: ['issues: read'] }, async (octokit, at) => {
         const found: IssueAnswer[] = [];
-        const pages = octokit.paginate.iterator(octokit.rest.issues.listForRepo, { ...at, labels: label, state: 'open', sort: 'created', direction: 'asc', per_page: 100 });
+        const pages = octokit.paginate.iterator(octokit.rest.issues.listForRepo, {
+          ...at,
+          labels: label,
+          state: 'open',
+          sort: 'created',
+          direction: 'asc',
+          per_page: 100,
+        });
         for await (const { data, headers } of pages) {
           found.push(...data);
           if (found.length < mostIssues || !hasNext(headers)) continue;
-          log.warning(`More than ${mostIssues.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${mostIssues.toLocaleString('en')} only. Close some, or take the label off.`);
+          log.warning(
+            `More than ${mostIssues.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${mostIssues.toLocaleString('en')} only. Close some, or take the label off.`,
+          );
           break;
         }
         return found
           .filter((answer) => isOf(at, answer))
           .map(read)
-          .filter((issue) => !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()));
+          .filter(
+            (issue) => !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
+          );
       }),
 
     issue: (number) =>

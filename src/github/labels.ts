@@ -9,7 +9,10 @@ type LabelMethods = Pick<Forge, 'changeLabels'>;
 export type KnownLabels = Set<string>;
 
 /** Labels on issues. `known` grows with what issues are seen to have, and with what is created. */
-export function createLabels({ ask }: Client, { known, log }: { readonly known: KnownLabels; readonly log: Log }): LabelMethods {
+export function createLabels(
+  { ask }: Client,
+  { known, log }: { readonly known: KnownLabels; readonly log: Log },
+): LabelMethods {
   return {
     async changeLabels(number, { from, add, remove }) {
       const present = from.map(lowerCase);
@@ -20,7 +23,8 @@ export function createLabels({ ask }: Client, { known, log }: { readonly known: 
         for (const label of added) await create(octokit, at, label);
         const issue = { ...at, issue_number: number };
         try {
-          if (added.length > 0) await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
+          if (added.length > 0)
+            await octokit.rest.issues.addLabels({ ...issue, labels: added.map(({ name }) => name) });
           for (const name of removed) await tryRemove(octokit, { ...issue, name });
         } catch (error) {
           if (!isGone(error)) throw error;
@@ -31,7 +35,11 @@ export function createLabels({ ask }: Client, { known, log }: { readonly known: 
   };
 
   /** GitHub would make a missing label by itself, but grey and without a description. */
-  async function create(octokit: Octokit, at: RepositoryName, { name, color, description }: LabelDefinition): Promise<void> {
+  async function create(
+    octokit: Octokit,
+    at: RepositoryName,
+    { name, color, description }: LabelDefinition,
+  ): Promise<void> {
     if (known.has(lowerCase(name))) return;
     try {
       await octokit.rest.issues.createLabel({ ...at, name, color, description });
@@ -43,7 +51,10 @@ export function createLabels({ ask }: Client, { known, log }: { readonly known: 
 }
 
 /** Does nothing when somebody took it off already. */
-async function tryRemove(octokit: Octokit, label: RepositoryName & { readonly issue_number: number; readonly name: string }): Promise<void> {
+async function tryRemove(
+  octokit: Octokit,
+  label: RepositoryName & { readonly issue_number: number; readonly name: string },
+): Promise<void> {
   try {
     await octokit.rest.issues.removeLabel({ ...label });
   } catch (error) {

@@ -4,7 +4,16 @@ import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
 
-type PullRequestMethods = Pick<Forge, 'pullRequestOf' | 'pullRequestHead' | 'checkMayOpenPullRequests' | 'checkMayUpdatePullRequest' | 'openPullRequest' | 'updatePullRequest' | 'markReady'>;
+type PullRequestMethods = Pick<
+  Forge,
+  | 'pullRequestOf'
+  | 'pullRequestHead'
+  | 'checkMayOpenPullRequests'
+  | 'checkMayUpdatePullRequest'
+  | 'openPullRequest'
+  | 'updatePullRequest'
+  | 'markReady'
+>;
 type Request = Parameters<Forge['openPullRequest']>[0];
 
 export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
@@ -36,7 +45,12 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
     checkMayOpenPullRequests: (baseBranch) =>
       ask({ doing: 'open pull requests', needs: ['pull-requests: write'] }, async (octokit, at) => {
         try {
-          const { data } = await octokit.rest.pulls.create({ ...at, title: 'Permission check of ralph-action', head: absentBranch, base: baseBranch });
+          const { data } = await octokit.rest.pulls.create({
+            ...at,
+            title: 'Permission check of ralph-action',
+            head: absentBranch,
+            base: baseBranch,
+          });
           // No GitHub: it took a branch that does not exist. Nothing of the check may stay.
           await octokit.rest.pulls.update({ ...at, pull_number: data.number, state: 'closed' });
         } catch (error) {
@@ -50,7 +64,10 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
       }),
 
     openPullRequest: (request) =>
-      ask({ doing: `open a pull request of ${request.head} into ${request.base}`, needs: ['pull-requests: write'] }, async (octokit, at) => seen(await open(octokit, at, { request, log }))),
+      ask(
+        { doing: `open a pull request of ${request.head} into ${request.base}`, needs: ['pull-requests: write'] },
+        async (octokit, at) => seen(await open(octokit, at, { request, log })),
+      ),
 
     updatePullRequest: (number, { title, body }) =>
       ask({ doing: `update pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
@@ -58,10 +75,19 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
       }),
 
     markReady: (number) =>
-      ask({ doing: `mark pull request #${String(number)} as ready for review`, needs: ['pull-requests: write', 'contents: write'] }, async (octokit, at) => {
-        const id = nodeIds.get(number) ?? (await octokit.rest.pulls.get({ ...at, pull_number: number })).data.node_id;
-        await octokit.graphql('mutation ($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } } }', { id });
-      }),
+      ask(
+        {
+          doing: `mark pull request #${String(number)} as ready for review`,
+          needs: ['pull-requests: write', 'contents: write'],
+        },
+        async (octokit, at) => {
+          const id = nodeIds.get(number) ?? (await octokit.rest.pulls.get({ ...at, pull_number: number })).data.node_id;
+          await octokit.graphql(
+            'mutation ($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } } }',
+            { id },
+          );
+        },
+      ),
   };
 }
 
@@ -71,22 +97,49 @@ const absentBranch = 'ralph-action-permission-check/does-not-exist';
 type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'>;
 
 async function newestOf(octokit: Octokit, at: RepositoryName, branch: string): Promise<PullAnswer | null> {
-  const { data } = await octokit.rest.pulls.list({ ...at, head: `${at.owner}:${branch}`, state: 'all', sort: 'created', direction: 'desc', per_page: 10 });
+  const { data } = await octokit.rest.pulls.list({
+    ...at,
+    head: `${at.owner}:${branch}`,
+    state: 'all',
+    sort: 'created',
+    direction: 'desc',
+    per_page: 10,
+  });
   return data.find((pull) => pull.head.ref === branch && isOwnBranch(pull)) ?? null;
 }
 
-async function open(octokit: Octokit, at: RepositoryName, { request, log }: { readonly request: Request; readonly log: Log }): Promise<PullAnswer> {
+async function open(
+  octokit: Octokit,
+  at: RepositoryName,
+  { request, log }: { readonly request: Request; readonly log: Log },
+): Promise<PullAnswer> {
   try {
-    return (await octokit.rest.pulls.create({ ...at, ...request, title: fitTitle(request.title), body: fitBody(request.body) })).data as PullAnswer;
+    return (
+      await octokit.rest.pulls.create({
+        ...at,
+        ...request,
+        title: fitTitle(request.title),
+        body: fitBody(request.body),
+      })
+    ).data as PullAnswer;
   } catch (error) {
     if (request.draft && isInvalid(error, /draft pull requests are not supported/i)) {
-      log.warning('This repository has no draft pull requests (they need a paid plan in a private repository): opening a normal one.');
+      log.warning(
+        'This repository has no draft pull requests (they need a paid plan in a private repository): opening a normal one.',
+      );
       return open(octokit, at, { request: { ...request, draft: false }, log });
     }
     // GitHub may have opened it although its answer was lost, and the request was sent again.
-    const existing = isInvalid(error, /pull request already exists/i) ? await newestOf(octokit, at, request.head) : null;
+    const existing = isInvalid(error, /pull request already exists/i)
+      ? await newestOf(octokit, at, request.head)
+      : null;
     if (existing?.state !== 'open') throw error;
-    await octokit.rest.pulls.update({ ...at, pull_number: existing.number, title: fitTitle(request.title), body: fitBody(request.body) });
+    await octokit.rest.pulls.update({
+      ...at,
+      pull_number: existing.number,
+      title: fitTitle(request.title),
+      body: fitBody(request.body),
+    });
     return { ...existing, body: request.body };
   }
 }
@@ -97,7 +150,13 @@ function fitTitle(title: string): string {
 }
 
 /** The description promises a head repository; a fork that was deleted has none. */
-function isOwnBranch({ head, base }: { readonly head: { readonly repo: { readonly id: number } | null }; readonly base: { readonly repo: { readonly id: number } } }): boolean {
+function isOwnBranch({
+  head,
+  base,
+}: {
+  readonly head: { readonly repo: { readonly id: number } | null };
+  readonly base: { readonly repo: { readonly id: number } };
+}): boolean {
   return head.repo?.id === base.repo.id;
 }
 

@@ -20,7 +20,10 @@ export interface Edit {
 /** The text with the edits made; they must not overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   const inOrder = edits.toSorted((a, b) => b.offset - a.offset);
-  return inOrder.reduce((edited, { offset, length, text: piece }) => edited.slice(0, offset) + piece + edited.slice(offset + length), text);
+  return inOrder.reduce(
+    (edited, { offset, length, text: piece }) => edited.slice(0, offset) + piece + edited.slice(offset + length),
+    text,
+  );
 }
 
 /** Leaves only those children of an object or array that `keep` tells; everything else stays as it was written. */
@@ -31,11 +34,16 @@ export function keepChildren(text: string, container: JsonNode, keep: (child: Js
   const end = endOf(container) - 1;
   const [first] = children;
   const last = children.at(-1);
-  if (first === undefined || last === undefined || kept.length === children.length) return { offset, length: 0, text: '' };
+  if (first === undefined || last === undefined || kept.length === children.length)
+    return { offset, length: 0, text: '' };
   if (kept.length === 0) return { offset, length: end - offset, text: '' };
   // Each child brings the comma before it, with its white space; the first and the last that are kept stand where the first and the last stood.
-  const before = new Map(children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]));
-  const pieces = kept.map((child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawOf(text, child));
+  const before = new Map(
+    children.slice(1).map((child, index) => [child, text.slice(endOf(children[index] ?? first), child.offset)]),
+  );
+  const pieces = kept.map(
+    (child, index) => (index === 0 ? leadOf(text, first) : (before.get(child) ?? '')) + rawOf(text, child),
+  );
   return { offset, length: end - offset, text: pieces.join('') + text.slice(endOf(last), end) };
 }
 
@@ -52,7 +60,11 @@ export function appendChildren(text: string, container: JsonNode, pieces: readon
   const length = container.length - 2;
   if (layout.indent === null) return { offset, length, text: pieces.join(layout.spaced ? ', ' : ',') };
   const outer = `${layout.lineEnd}${indentAt(text, container.offset)}`;
-  return { offset, length, text: `${pieces.map((piece) => `${outer}${layout.indent ?? ''}${piece}`).join(',')}${outer}` };
+  return {
+    offset,
+    length,
+    text: `${pieces.map((piece) => `${outer}${layout.indent ?? ''}${piece}`).join(',')}${outer}`,
+  };
 }
 
 /** Indentation of the line on which a child that is appended to `container` begins. */
@@ -70,7 +82,11 @@ export function layoutOf(text: string, container: JsonNode): JsonLayout {
   if (!/[\r\n]/.test(leadOf(text, first))) return { lineEnd, indent: null, spaced };
   const outer = indentAt(text, container.offset);
   const inner = indentAt(text, first.offset);
-  return { lineEnd, indent: inner.startsWith(outer) && inner.length > outer.length ? inner.slice(outer.length) : '', spaced };
+  return {
+    lineEnd,
+    indent: inner.startsWith(outer) && inner.length > outer.length ? inner.slice(outer.length) : '',
+    spaced,
+  };
 }
 
 /** Writes a value that begins on a line with the indentation `outer`. */
@@ -82,9 +98,16 @@ export function renderJson(value: unknown, layout: JsonLayout, outer: string): s
 }
 
 /** What is written in one text, as it is to stand in another: line ends and outer indentation are the other's, all else is as it was. */
-export function transplant(piece: string, from: { readonly indent: string }, to: { readonly indent: string; readonly lineEnd: string }): string {
+export function transplant(
+  piece: string,
+  from: { readonly indent: string },
+  to: { readonly indent: string; readonly lineEnd: string },
+): string {
   const [first = '', ...rest] = piece.split(/\r\n?|\n/);
-  return [first, ...rest.map((line) => (line.startsWith(from.indent) ? to.indent + line.slice(from.indent.length) : line))].join(to.lineEnd);
+  return [
+    first,
+    ...rest.map((line) => (line.startsWith(from.indent) ? to.indent + line.slice(from.indent.length) : line)),
+  ].join(to.lineEnd);
 }
 
 /** A node as it is written. */

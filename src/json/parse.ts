@@ -27,7 +27,11 @@ export function parseJson(text: string): ParsedJson {
   // A blank in its place keeps every offset.
   const plain = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
   const tooDeep = offsetOfDepth(plain, maxDepth + 1);
-  if (tooDeep !== null) return { kind: 'malformed', problems: [{ ...positionsIn(text)(tooDeep), message: `nested more than ${maxDepth} deep` }] };
+  if (tooDeep !== null)
+    return {
+      kind: 'malformed',
+      problems: [{ ...positionsIn(text)(tooDeep), message: `nested more than ${maxDepth} deep` }],
+    };
   const errors: ParseError[] = [];
   const root = parseTree(plain, errors, { disallowComments: true, allowTrailingComma: false });
   if (errors.length > 0 || root === undefined) return { kind: 'malformed', problems: problemsOf(text, errors) };
@@ -54,7 +58,12 @@ export function itemsOf(node: JsonNode): readonly JsonNode[] {
 export function valueOf(node: JsonNode): unknown {
   if (node.type === 'array') return itemsOf(node).map(valueOf);
   // As own members, whatever they are called: `__proto__` is a name like any other.
-  if (node.type === 'object') return Object.fromEntries(membersOf(node).flatMap(({ children: [name, value] = [] }) => (value === undefined ? [] : [[String(name?.value), valueOf(value)]])));
+  if (node.type === 'object')
+    return Object.fromEntries(
+      membersOf(node).flatMap(({ children: [name, value] = [] }) =>
+        value === undefined ? [] : [[String(name?.value), valueOf(value)]],
+      ),
+    );
   return node.value as unknown;
 }
 
@@ -75,9 +84,14 @@ function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonP
   const problems = errors.map(({ error, offset, length }) => {
     const code = printParseErrorCode(error);
     const isCut = offset >= end || (code === 'UnexpectedEndOfString' && offset + length >= end);
-    return { ...at(Math.min(offset, end)), message: isCut ? 'the file ends in the middle of a value' : messageOf(code) };
+    return {
+      ...at(Math.min(offset, end)),
+      message: isCut ? 'the file ends in the middle of a value' : messageOf(code),
+    };
   });
-  return problems.filter(({ line }, index) => problems.findIndex((other) => other.line === line) === index).slice(0, maxProblems);
+  return problems
+    .filter(({ line }, index) => problems.findIndex((other) => other.line === line) === index)
+    .slice(0, maxProblems);
 }
 
 function messageOf(code: string): string {

@@ -34,7 +34,11 @@ export interface Called {
 }
 
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the files of tasks. */
-export async function callAgent(run: LoopRun, { work, soFar, step }: Iteration, listed: readonly FileTask[]): Promise<Called> {
+export async function callAgent(
+  run: LoopRun,
+  { work, soFar, step }: Iteration,
+  listed: readonly FileTask[],
+): Promise<Called> {
   const { policy } = run.config;
   const leftMs = work.startedAt + policy.maxRunMs - run.clock.now();
   // A file may have grown since the gate read it: the item has moved.
@@ -62,7 +66,8 @@ export async function callAgent(run: LoopRun, { work, soFar, step }: Iteration, 
     signal: run.signal,
   } as const;
   const agentRun = await run.agent.call({ ...call, resume: work.state.session?.id ?? null });
-  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null) return { agentRun, state: work.state, sessionDroppedAt: null };
+  if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null)
+    return { agentRun, state: work.state, sessionDroppedAt: null };
   run.log.info('The agent does not know the session any more; calling it once more without.');
   // Not charged again: the CLI refused before it asked the provider for anything.
   const sessionDroppedAt = run.clock.now();
@@ -72,7 +77,9 @@ export async function callAgent(run: LoopRun, { work, soFar, step }: Iteration, 
 
 /** Titles of the tasks that are open beside this one. */
 function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
-  return tasks.filter((task) => task.id !== id && task.hold === null && progressOf(state.tasks, task.id).state === 'todo').map(({ title }) => title);
+  return tasks
+    .filter((task) => task.id !== id && task.hold === null && progressOf(state.tasks, task.id).state === 'todo')
+    .map(({ title }) => title);
 }
 
 /** The newest verification: content that an iteration did not change is not verified again. */

@@ -11,6 +11,7 @@ export function capped<T>(data: T, redact: (text: string) => string): T {
 function cap(data: unknown, redact: (text: string) => string): unknown {
   if (typeof data === 'string') return redact(data).slice(0, MAX_TEXT_CHARS);
   if (Array.isArray(data)) return data.slice(0, MAX_ITEMS).map((item) => cap(item, redact));
-  if (typeof data === 'object' && data !== null) return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, cap(value, redact)]));
+  if (typeof data === 'object' && data !== null)
+    return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, cap(value, redact)]));
   return data;
 }

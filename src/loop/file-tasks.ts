@@ -8,11 +8,17 @@ export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
 }
 
 /** The items of the files of tasks in the work tree, as they stand now, those of the archive behind them. */
-export async function readFileTasks({ files }: Pick<LoopRun, 'files'>, laneTasks: readonly Task[]): Promise<readonly FileTask[]> {
+export async function readFileTasks(
+  { files }: Pick<LoopRun, 'files'>,
+  laneTasks: readonly Task[],
+): Promise<readonly FileTask[]> {
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
   // Loaded here: a run that ends in the gate needs no parsers.
   const { readTaskFilesAndArchive } = await import('../core/tasks/files.ts');
   const archivePaths = sources.includes('prd') ? [prdArchivePath] : [];
-  return readTaskFilesAndArchive(await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]), sources).tasks;
+  return readTaskFilesAndArchive(
+    await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),
+    sources,
+  ).tasks;
 }

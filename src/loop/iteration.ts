@@ -27,30 +27,62 @@ const MAX_SUBJECT_CHARS = 120;
 const MAX_WITHHELD_NAMED = 20;
 
 /** One agent call, its evidence and its analysis. What is finished is on disk before the next thing begins. */
-export async function iterate(run: LoopRun, iteration: Iteration): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
+export async function iterate(
+  run: LoopRun,
+  iteration: Iteration,
+): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
-  return run.log.group(`Iteration ${String(iteration.soFar.iterations + 1)}/${String(run.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`, async () => {
-    const before = await run.repository.snapshot();
-    const taskTree = taskTreeOf(iteration, before);
-    const begun: Work = { ...iteration.work, state: beginIteration(iteration.work.state, { taskId: task.id, tree: taskTree }, run.config.policy, iteration.startedAt) };
-    // The call is charged and on disk before it is made: a kill grants none for nothing.
-    run.record(begun);
-    const listed = await readFileTasks(run, begun.tasks);
-    const { agentRun, state, sessionDroppedAt } = await callAgent(run, { ...iteration, work: begun }, listed);
-    const left = await run.repository.snapshot();
-    const listedAfter = await readFileTasks(run, begun.tasks);
-    const committed = await run.repository.commit({ before, after: left, message: commitMessage(task), trailers: trailers(run, iteration) });
-    const worked: Work = { ...begun, state, head: committed.head, hasNewCommits: begun.hasNewCommits || committed.commit !== null, withheld: [...begun.withheld, ...committed.withheld] };
-    run.record(worked);
-    return conclude(run, { ...iteration, work: worked }, { before, after: committed.published, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed });
-  });
+  return run.log.group(
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(run.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`,
+    async () => {
+      const before = await run.repository.snapshot();
+      const taskTree = taskTreeOf(iteration, before);
+      const begun: Work = {
+        ...iteration.work,
+        state: beginIteration(
+          iteration.work.state,
+          { taskId: task.id, tree: taskTree },
+          run.config.policy,
+          iteration.startedAt,
+        ),
+      };
+      // The call is charged and on disk before it is made: a kill grants none for nothing.
+      run.record(begun);
+      const listed = await readFileTasks(run, begun.tasks);
+      const { agentRun, state, sessionDroppedAt } = await callAgent(run, { ...iteration, work: begun }, listed);
+      const left = await run.repository.snapshot();
+      const listedAfter = await readFileTasks(run, begun.tasks);
+      const committed = await run.repository.commit({
+        before,
+        after: left,
+        message: commitMessage(task),
+        trailers: trailers(run, iteration),
+      });
+      const worked: Work = {
+        ...begun,
+        state,
+        head: committed.head,
+        hasNewCommits: begun.hasNewCommits || committed.commit !== null,
+        withheld: [...begun.withheld, ...committed.withheld],
+      };
+      run.record(worked);
+      return conclude(
+        run,
+        { ...iteration, work: worked },
+        { before, after: committed.published, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed },
+      );
+    },
+  );
 }
 
 /** The content that the task's own work is measured against. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
   // The branch holds commits that this state does not know of (it was lost, or another run was faster): they may be this task's work.
-  const unknown = progressOf(work.state.tasks, step.task.id).startedTree === null && work.stateBefore.lastRun?.published?.head !== opened.head && opened.ahead > 0;
+  const unknown =
+    progressOf(work.state.tasks, step.task.id).startedTree === null &&
+    work.stateBefore.lastRun?.published?.head !== opened.head &&
+    opened.ahead > 0;
   return unknown ? opened.baseTree : before.tree;
 }
 
@@ -66,13 +98,25 @@ interface Finished {
   readonly committed: CommittedIteration;
 }
 
-async function conclude(run: LoopRun, { work, soFar, step, startedAt }: Iteration, finished: Finished): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
+async function conclude(
+  run: LoopRun,
+  { work, soFar, step, startedAt }: Iteration,
+  finished: Finished,
+): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = run.config;
   const { before, after, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed } = finished;
   const analysis = capped<Analysis>(agentRun.analysis, run.redact);
-  const items = { before: listed, after: listedAfter, taskId: step.task.id, tasks: work.tasks, progress: work.state.tasks };
+  const items = {
+    before: listed,
+    after: listedAfter,
+    taskId: step.task.id,
+    tasks: work.tasks,
+    progress: work.state.tasks,
+  };
   const checklist = compareChecklists(items);
-  const verification = needsVerification(work.state, { analysis, evidence: { before, after, checklist } }, policy) ? await verify(run, work) : ({ kind: 'not-run' } as const);
+  const verification = needsVerification(work.state, { analysis, evidence: { before, after, checklist } }, policy)
+    ? await verify(run, work)
+    : ({ kind: 'not-run' } as const);
   const change = await run.repository.compare(before, after);
   const evidence: Evidence = {
     before,

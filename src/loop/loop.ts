@@ -21,10 +21,13 @@ export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
     for (;;) {
       let { step, now, cancelled } = decide(run, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
-      if (step.kind === 'iterate' && soFar.iterations > 0) ({ step, now, cancelled } = decide(run, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
+      if (step.kind === 'iterate' && soFar.iterations > 0)
+        ({ step, now, cancelled } = decide(run, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
       if (step.kind === 'stop') {
         work = { ...(await tidy(run, work)), outcome: step.outcome, endedAt: now };
-        run.appendJournal(serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }));
+        run.appendJournal(
+          serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
+        );
         run.record(work);
         return work;
       }
@@ -35,14 +38,20 @@ export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
   }
 }
 
-function decide({ clock, signal, config }: LoopRun, { work: { state, tasks }, soFar }: { readonly work: Work; readonly soFar: RunSoFar }): { readonly step: NextStep; readonly now: number; readonly cancelled: boolean } {
+function decide(
+  { clock, signal, config }: LoopRun,
+  { work: { state, tasks }, soFar }: { readonly work: Work; readonly soFar: RunSoFar },
+): { readonly step: NextStep; readonly now: number; readonly cancelled: boolean } {
   const now = clock.now();
   const cancelled = signal.aborted;
   return { step: nextStep({ state, tasks, run: { ...soFar, cancelled }, policy: config.policy, now }), now, cancelled };
 }
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
-async function admitTranscript({ agent, clock, log }: LoopRun, { state, sessionFolder }: WorkIntake): Promise<LaneState> {
+async function admitTranscript(
+  { agent, clock, log }: LoopRun,
+  { state, sessionFolder }: WorkIntake,
+): Promise<LaneState> {
   if (state.session === null) return state;
   if (sessionFolder !== null && (await agent.importSession(state.session.id, sessionFolder))) {
     log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
@@ -72,6 +81,15 @@ function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
   run.record(work);
-  run.appendJournal(serializeStart({ version: 1, lane: work.lane.id, startedAt: work.startedAt, policy: run.config.policy, tasks: work.tasks, state }));
+  run.appendJournal(
+    serializeStart({
+      version: 1,
+      lane: work.lane.id,
+      startedAt: work.startedAt,
+      policy: run.config.policy,
+      tasks: work.tasks,
+      state,
+    }),
+  );
   return work;
 }

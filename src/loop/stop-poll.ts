@@ -8,7 +8,12 @@ import { textOf } from '../user-error.ts';
 const LIMIT_MS = 15_000;
 
 /** Asks between iterations who ordered the run to stop; null: nobody, as far as can be told. Never throws, and warns once of a store that does not answer. */
-export function createStopPoll({ config, ordersNow, log, signal }: Pick<LoopRun, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
+export function createStopPoll({
+  config,
+  ordersNow,
+  log,
+  signal,
+}: Pick<LoopRun, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
   let isWarned = false;
   return async (state) => {
     if (config.stateStore === 'none') return null;
@@ -16,7 +21,9 @@ export function createStopPoll({ config, ordersNow, log, signal }: Pick<LoopRun,
     if (answer.kind === 'orders') return stoppedBy(state, answer.orders);
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
-      log.warning(`Whether somebody ordered this run to stop cannot be told, so it goes on: ${answer.why.replace(/\.$/, '')}. It asks again after each iteration.`);
+      log.warning(
+        `Whether somebody ordered this run to stop cannot be told, so it goes on: ${answer.why.replace(/\.$/, '')}. It asks again after each iteration.`,
+      );
     }
     return null;
   };
@@ -25,8 +32,12 @@ export function createStopPoll({ config, ordersNow, log, signal }: Pick<LoopRun,
 /** What the store answers in time; a cancelled run does not wait for it. */
 async function ordersWithin(asked: Promise<OrdersNow>, signal: AbortSignal): Promise<OrdersNow> {
   const { promise: given, resolve: giveUp } = Promise.withResolvers<OrdersNow>();
-  const onCancel = (): void => { giveUp({ kind: 'unsupported' }); };
-  const timer = setTimeout(() => { giveUp({ kind: 'unavailable', why: `the store did not answer within ${String(LIMIT_MS / 1000)} s` }); }, LIMIT_MS);
+  const onCancel = (): void => {
+    giveUp({ kind: 'unsupported' });
+  };
+  const timer = setTimeout(() => {
+    giveUp({ kind: 'unavailable', why: `the store did not answer within ${String(LIMIT_MS / 1000)} s` });
+  }, LIMIT_MS);
   signal.addEventListener('abort', onCancel, { once: true });
   if (signal.aborted) onCancel();
   try {

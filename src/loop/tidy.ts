@@ -29,15 +29,25 @@ export async function tidy(run: LoopRun, work: Work): Promise<Work> {
     const archived: Work = { ...told, head, withheld: [...work.withheld, ...withheld] };
     if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
     // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
-    const undone = await commitRewrites(run, rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])), 'Keep finished tasks and old notes where they were');
+    const undone = await commitRewrites(
+      run,
+      rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])),
+      'Keep finished tasks and old notes where they were',
+    );
     return { ...archived, head: undone.head };
   } catch (error) {
-    run.log.warning(`Finished tasks and old notes stay where they are, since they could not be archived: ${textOf(error)}`);
+    run.log.warning(
+      `Finished tasks and old notes stay where they are, since they could not be archived: ${textOf(error)}`,
+    );
     return work;
   }
 }
 
-async function commitRewrites({ repository, files, runId }: LoopRun, rewrites: readonly Rewrite[], message: string): Promise<CommittedIteration> {
+async function commitRewrites(
+  { repository, files, runId }: LoopRun,
+  rewrites: readonly Rewrite[],
+  message: string,
+): Promise<CommittedIteration> {
   const before = await repository.snapshot();
   for (const rewrite of rewrites) await files.replace(rewrite);
   const after = await repository.snapshot();
@@ -62,24 +72,43 @@ async function rewritesOf(run: LoopRun, work: Work): Promise<Rewrites> {
 
 async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
-  const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([import('../core/tasks/prd-archive.ts'), import('../core/tasks/prd.ts')]);
+  const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([
+    import('../core/tasks/prd-archive.ts'),
+    import('../core/tasks/prd.ts'),
+  ]);
   const texts = await files.read([prdPath, prdArchivePath]);
   const prd = texts[prdPath] ?? '';
   // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
-  const isDone = ({ task, state: said }: FileTask): boolean => said === 'done' && progressOf(state.tasks, task.id).state === 'done';
+  const isDone = ({ task, state: said }: FileTask): boolean =>
+    said === 'done' && progressOf(state.tasks, task.id).state === 'done';
   const done = parsePrd(prdPath, prd).tasks.filter(isDone);
   const archive = texts[prdArchivePath] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));
-  if (archived !== null) return { rewrites: [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)], obstacle: null };
+  if (archived !== null)
+    return {
+      rewrites: [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)],
+      obstacle: null,
+    };
   const problem = done.length === 0 ? null : archiveObstacle(archive);
-  return { rewrites: [], obstacle: problem === null ? null : [[problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'), `${problem.message}.`].join(' ') };
+  return {
+    rewrites: [],
+    obstacle:
+      problem === null
+        ? null
+        : [
+            [problem.file, problem.line, problem.column].filter((part) => part !== null).join(':'),
+            `${problem.message}.`,
+          ].join(' '),
+  };
 }
 
 async function compactedNotes({ files }: LoopRun): Promise<readonly Rewrite[]> {
   const texts = await files.read([learningsPath, learningsArchivePath]);
   const learnings = texts[learningsPath];
   const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[learningsArchivePath] ?? '');
-  return compacted === null ? [] : [rewrite(texts, learningsArchivePath, compacted.archive), rewrite(texts, learningsPath, compacted.learnings)];
+  return compacted === null
+    ? []
+    : [rewrite(texts, learningsArchivePath, compacted.archive), rewrite(texts, learningsPath, compacted.learnings)];
 }
 
 function rewrite(texts: FileTexts, path: string, text: string): Rewrite {

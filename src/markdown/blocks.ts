@@ -13,7 +13,11 @@ export interface Blocks {
  * (tangles.ts), and without inline constructs, of which 60,000 stars take a minute.
  */
 export function parseBlocks(text: string): Blocks {
-  const source = text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n').replaceAll(deepIndent, ' '.repeat(maxIndent)).replaceAll(deepMarkers, (markers) => markers.slice(0, maxIndent));
+  const source = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(deepIndent, ' '.repeat(maxIndent))
+    .replaceAll(deepMarkers, (markers) => markers.slice(0, maxIndent));
   return { source, root: fromMarkdown(source, { extensions: [{ disable: { null: inlineConstructs } }] }) };
 }
 

@@ -28,7 +28,17 @@ export function parseChecklist(text: string): readonly ChecklistItem[] {
   const visit = (list: List, parent: Found | null): void => {
     for (const item of list.children) {
       const box = boxOf(item, source);
-      const here = box === null ? parent : { ...box, item, index: found.length, parent: parent?.index ?? null, headings: headings.map((heading) => heading.text), nested: [] };
+      const here =
+        box === null
+          ? parent
+          : {
+              ...box,
+              item,
+              index: found.length,
+              parent: parent?.index ?? null,
+              headings: headings.map((heading) => heading.text),
+              nested: [],
+            };
       if (box !== null && here !== null) {
         found.push(here);
         parent?.nested.push(item);
@@ -37,10 +47,21 @@ export function parseChecklist(text: string): readonly ChecklistItem[] {
     }
   };
   for (const node of root.children) {
-    if (node.type === 'heading') headings = [...headings.filter(({ depth }) => depth < node.depth), { depth: node.depth, text: headingText(node, source) }];
+    if (node.type === 'heading')
+      headings = [
+        ...headings.filter(({ depth }) => depth < node.depth),
+        { depth: node.depth, text: headingText(node, source) },
+      ];
     if (node.type === 'list') visit(node, null);
   }
-  return found.map(({ line, mark, title, parent, headings: above, ...box }) => ({ line, mark, title, body: bodyOf(box, lines), parent, headings: above }));
+  return found.map(({ line, mark, title, parent, headings: above, ...box }) => ({
+    line,
+    mark,
+    title,
+    body: bodyOf(box, lines),
+    parent,
+    headings: above,
+  }));
 }
 
 interface Found extends Box {
@@ -78,18 +99,31 @@ function boxOf({ children: [first] }: ListItem, source: string): Box | null {
   const title = plainInline(text.slice(box.length));
   if (title === '') return null;
   const { start, end } = first.position;
-  return { line: start.line, lastLine: end.line, mark, title, longText: title.length > maxTitleChars ? text.slice(box.length) : null };
+  return {
+    line: start.line,
+    lastLine: end.line,
+    mark,
+    title,
+    longText: title.length > maxTitleChars ? text.slice(box.length) : null,
+  };
 }
 
 /** Longer titles are told in full in the body. */
 const maxTitleChars = 200;
 
 /** The lines after the first paragraph, but for those of nested boxes, without their common indentation. */
-function bodyOf({ item, lastLine, longText, nested }: Pick<Found, 'item' | 'lastLine' | 'longText' | 'nested'>, lines: readonly string[]): string {
+function bodyOf(
+  { item, lastLine, longText, nested }: Pick<Found, 'item' | 'lastLine' | 'longText' | 'nested'>,
+  lines: readonly string[],
+): string {
   const ofBoxes = new Set(nested.flatMap(linesOf));
   const rest = lines.slice(lastLine, item.position?.end.line).filter((_, index) => !ofBoxes.has(lastLine + index + 1));
   const indents = rest.filter((line) => line.trim() !== '').map((line) => line.search(/\S/));
-  const body = rest.map((line) => line.slice(Math.min(...indents)).trimEnd()).join('\n').replaceAll(/\n{3,}/g, '\n\n').replace(/^\n+|\n+$/g, '');
+  const body = rest
+    .map((line) => line.slice(Math.min(...indents)).trimEnd())
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .replace(/^\n+|\n+$/g, '');
   return [longText, body].filter(Boolean).join('\n\n');
 }
 

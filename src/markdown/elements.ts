@@ -3,7 +3,15 @@ const sanitizer = `a abbr b bdo blockquote br caption cite code dd del details d
   li mark ol p picture pre q rp rt ruby s samp small source span strike strong sub summary sup table tbody td tfoot th thead time tr tt ul var video wbr`;
 
 /** Elements whose tags GitHub's Markdown shows as text instead, with all that is in them. */
-const shownAsText: ReadonlySet<string> = new Set(['iframe', 'noembed', 'noframes', 'plaintext', 'textarea', 'title', 'xmp']);
+const shownAsText: ReadonlySet<string> = new Set([
+  'iframe',
+  'noembed',
+  'noframes',
+  'plaintext',
+  'textarea',
+  'title',
+  'xmp',
+]);
 
 const shown: ReadonlySet<string> = new Set([...sanitizer.split(/\s+/), ...shownAsText]);
 
@@ -32,4 +40,7 @@ export function plainTags(html: string): string {
   return html.replaceAll(unplain, '<z');
 }
 
-const unplain = new RegExp(`<(?:/(?!(?:script|style)(?![a-z\\d-]))|(?=(?:${[...shownAsText].join('|')})(?![a-z\\d-]))[a-z])`, 'gi');
+const unplain = new RegExp(
+  `<(?:/(?!(?:script|style)(?![a-z\\d-]))|(?=(?:${[...shownAsText].join('|')})(?![a-z\\d-]))[a-z])`,
+  'gi',
+);

@@ -1,4 +1,14 @@
-import type { Definition, FootnoteDefinition, Image, ImageReference, Link, LinkReference, Node, Nodes, Table } from 'mdast';
+import type {
+  Definition,
+  FootnoteDefinition,
+  Image,
+  ImageReference,
+  Link,
+  LinkReference,
+  Node,
+  Nodes,
+  Table,
+} from 'mdast';
 import { findTangles } from './tangles.ts';
 import { readRawHtml } from './raw-html.ts';
 import { decodeReference } from './references.ts';
@@ -18,22 +28,33 @@ export function canHide(text: string): boolean {
 }
 
 /** What to take out of a Markdown text that a reader of the page would not see; `kindOf` says how a character is not seen, null: it is. */
-export function hiddenEdits<Kind extends string>(text: string, kindOf: (character: string) => Kind | null): readonly Edit<HiddenKind | Kind>[] {
+export function hiddenEdits<Kind extends string>(
+  text: string,
+  kindOf: (character: string) => Kind | null,
+): readonly Edit<HiddenKind | Kind>[] {
   const tangles = findTangles(text);
-  if (tangles.markers.length + tangles.blocks.length > 0) return [...tangles.markers.map((span) => cut('html-hidden', span)), ...tangles.blocks.map((span) => withoutMarkup(text, span))];
+  if (tangles.markers.length + tangles.blocks.length > 0)
+    return [
+      ...tangles.markers.map((span) => cut('html-hidden', span)),
+      ...tangles.blocks.map((span) => withoutMarkup(text, span)),
+    ];
 
   const { tree, html, labels, titles, addresses } = readSource(text);
   const places = collect(text, tree);
   const raw = readRawHtml(text, html, places.rawBlocks);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, places.texts, kindOf)];
   // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
-  const given = addresses.map((address, index) => (unseenText.some((span) => overlap(span, spanOf(places.definitions[index]))) ? null : address));
+  const given = addresses.map((address, index) =>
+    unseenText.some((span) => overlap(span, spanOf(places.definitions[index]))) ? null : address,
+  );
   return [
     ...unseenText,
     ...raw.references.flatMap(({ character, start, end }) => unseen({ start, end }, kindOf(character))),
     ...titles.map(({ start, end }) => cut('link-title', { start: endOfWords(text, start), end })),
     ...linkEdits(text, places, { labels, addresses: given }),
-    ...(raw.endsOpen ? places.footnotes.map(spanOf) : unusedFootnotes(places)).map((span) => cut('link-definition', span)),
+    ...(raw.endsOpen ? places.footnotes.map(spanOf) : unusedFootnotes(places)).map((span) =>
+      cut('link-definition', span),
+    ),
     ...places.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
     ...places.fences.flatMap((span) => fenceWords(text, span)).map((span) => cut('html-hidden', span)),
   ];
@@ -45,13 +66,20 @@ export function withoutMarkup(text: string, { start, end }: Span): Edit<HiddenKi
 }
 
 /** Character references to unseen characters, and comments that Markdown takes for text: one that is never closed, or over several paragraphs. */
-function hiddenInTexts<Kind extends string>(text: string, spans: readonly Span[], kindOf: (character: string) => Kind | null): readonly Edit<HiddenKind | Kind>[] {
+function hiddenInTexts<Kind extends string>(
+  text: string,
+  spans: readonly Span[],
+  kindOf: (character: string) => Kind | null,
+): readonly Edit<HiddenKind | Kind>[] {
   const edits: Edit<HiddenKind | Kind>[] = [];
   let commentEnd = 0;
   for (const { start, end } of spans) {
-    for (const { 0: found, index } of text.slice(start, end).matchAll(/\\[!-/:-@[-`{-~]|<!--|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi)) {
+    for (const { 0: found, index } of text
+      .slice(start, end)
+      .matchAll(/\\[!-/:-@[-`{-~]|<!--|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/gi)) {
       const from = start + index;
-      if (found.startsWith('&')) edits.push(...unseen({ start: from, end: from + found.length }, kindOf(decodeReference(found))));
+      if (found.startsWith('&'))
+        edits.push(...unseen({ start: from, end: from + found.length }, kindOf(decodeReference(found))));
       if (found !== '<!--' || from < commentEnd) continue;
       const [comment = found] = /<!--(?:-?>|[^]*?--!?>|[^]*)/y.exec(text.slice(from)) ?? [];
       commentEnd = from + comment.length;
@@ -62,7 +90,11 @@ function hiddenInTexts<Kind extends string>(text: string, spans: readonly Span[]
 }
 
 /** Without definitions. The first link by a definition takes its address over, others become their text. */
-function linkEdits(text: string, { definitions, links, images }: Places, { labels, addresses }: { readonly labels: ReadonlyMap<number, number>; readonly addresses: readonly (Span | null)[] }): readonly Edit<HiddenKind>[] {
+function linkEdits(
+  text: string,
+  { definitions, links, images }: Places,
+  { labels, addresses }: { readonly labels: ReadonlyMap<number, number>; readonly addresses: readonly (Span | null)[] },
+): readonly Edit<HiddenKind>[] {
   const free = new Map<string, string>();
   definitions.forEach(({ identifier }, index) => {
     const address = addresses[index];
@@ -84,7 +116,8 @@ function linkEdits(text: string, { definitions, links, images }: Places, { label
     const address = addressFor(node);
     const bracket = labels.get(start + 1);
     if (address === null || bracket === undefined) continue;
-    if (address === '') edits.push(cut('link-definition', { start, end: start + 1 }), cut('link-definition', { start: bracket, end }));
+    if (address === '')
+      edits.push(cut('link-definition', { start, end: start + 1 }), cut('link-definition', { start: bracket, end }));
     else edits.push({ kind: 'link-definition', start: bracket + 1, end, insert: `(${address})` });
   }
   for (const node of images) {
@@ -148,28 +181,60 @@ interface Places {
 /** The nodes that may hide something, in the order of the text. */
 function collect(text: string, tree: Nodes): Places {
   const places = {
-    texts: [] as Span[], rawBlocks: [] as Span[], definitions: [] as Definition[], links: [] as (Link | LinkReference)[], images: [] as (Image | ImageReference)[],
-    footnotes: [] as FootnoteDefinition[], calls: new Map<string | null, Set<string>>(), tables: [] as Table[], fences: [] as Span[],
+    texts: [] as Span[],
+    rawBlocks: [] as Span[],
+    definitions: [] as Definition[],
+    links: [] as (Link | LinkReference)[],
+    images: [] as (Image | ImageReference)[],
+    footnotes: [] as FootnoteDefinition[],
+    calls: new Map<string | null, Set<string>>(),
+    tables: [] as Table[],
+    fences: [] as Span[],
   };
-  const open: { readonly node: Nodes; readonly parent: string; readonly footnote: string | null }[] = [{ node: tree, parent: '', footnote: null }];
+  const open: { readonly node: Nodes; readonly parent: string; readonly footnote: string | null }[] = [
+    { node: tree, parent: '', footnote: null },
+  ];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { node, parent } = next;
     let { footnote } = next;
     switch (node.type) {
-      case 'text': places.texts.push(spanOf(node)); break;
-      case 'html': if (['root', 'blockquote', 'listItem', 'footnoteDefinition'].includes(parent)) places.rawBlocks.push(spanOf(node)); break;
-      case 'definition': places.definitions.push(node); break;
-      case 'link': case 'linkReference': places.links.push(node); break;
-      case 'image': case 'imageReference': places.images.push(node); break;
-      case 'footnoteDefinition': places.footnotes.push(node); footnote = node.identifier; break;
-      case 'footnoteReference': places.calls.set(footnote, (places.calls.get(footnote) ?? new Set()).add(node.identifier)); break;
-      case 'table': places.tables.push(node); break;
-      case 'code': places.fences.push(spanOf(node)); break;
+      case 'text':
+        places.texts.push(spanOf(node));
+        break;
+      case 'html':
+        if (['root', 'blockquote', 'listItem', 'footnoteDefinition'].includes(parent))
+          places.rawBlocks.push(spanOf(node));
+        break;
+      case 'definition':
+        places.definitions.push(node);
+        break;
+      case 'link':
+      case 'linkReference':
+        places.links.push(node);
+        break;
+      case 'image':
+      case 'imageReference':
+        places.images.push(node);
+        break;
+      case 'footnoteDefinition':
+        places.footnotes.push(node);
+        footnote = node.identifier;
+        break;
+      case 'footnoteReference':
+        places.calls.set(footnote, (places.calls.get(footnote) ?? new Set()).add(node.identifier));
+        break;
+      case 'table':
+        places.tables.push(node);
+        break;
+      case 'code':
+        places.fences.push(spanOf(node));
+        break;
       default:
     }
     // `<https://x>` and a bare address are seen as they are written.
     if (node.type === 'link' && text[spanOf(node).start] !== '[') continue;
-    if ('children' in node) for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });
+    if ('children' in node)
+      for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });
   }
   return places;
 }

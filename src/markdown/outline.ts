@@ -34,9 +34,21 @@ export function outlineOf(text: string): readonly OutlineSection[] {
     const end = node.position?.end.line ?? 0;
     if (node.type === 'heading') {
       sections.push(section);
-      section = { headings: [...section.headings.filter(({ depth }) => depth < node.depth), { depth: node.depth, text: headingText(node, source) }], headingLine: end, lastLine: end, checklist: null };
+      section = {
+        headings: [
+          ...section.headings.filter(({ depth }) => depth < node.depth),
+          { depth: node.depth, text: headingText(node, source) },
+        ],
+        headingLine: end,
+        lastLine: end,
+        checklist: null,
+      };
     } else {
-      section = { ...section, lastLine: end, checklist: (node.type === 'list' ? checklistOf(node, lines) : null) ?? section.checklist };
+      section = {
+        ...section,
+        lastLine: end,
+        checklist: (node.type === 'list' ? checklistOf(node, lines) : null) ?? section.checklist,
+      };
     }
   }
   return [...sections, section];
@@ -49,7 +61,13 @@ function checklistOf(list: List, lines: readonly string[]): OutlineChecklist | n
   const marks = list.children.flatMap((item) => box.exec(lineOf(item))?.[1] ?? []);
   const last = list.children.at(-1);
   if (marks.length === 0 || last === undefined) return null;
-  const [, indent = '', bullet = '-', number = null, dot = ''] = /^([ \t]*)([-*+]|(\d+)([.)]))/.exec(lineOf(last)) ?? [];
+  const [, indent = '', bullet = '-', number = null, dot = ''] =
+    /^([ \t]*)([-*+]|(\d+)([.)]))/.exec(lineOf(last)) ?? [];
   const next = number === null ? bullet : `${String(Number(number) + 1)}${dot}`;
-  return { lastLine: list.position?.end.line ?? 0, bullet: `${indent}${next} `, loose: list.spread === true, open: marks.some((mark) => !/x/i.test(mark)) };
+  return {
+    lastLine: list.position?.end.line ?? 0,
+    bullet: `${indent}${next} `,
+    loose: list.spread === true,
+    open: marks.some((mark) => !/x/i.test(mark)),
+  };
 }

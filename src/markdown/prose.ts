@@ -43,7 +43,9 @@ export function parseProse(text: string): readonly ProseBlock[] {
 /** What is so tangled that it would take seconds is read line by line. */
 function withoutMarkers(text: string): string {
   const lines = text.replaceAll(/\r\n?/g, '\n');
-  return tangledMarkers(lines).toReversed().reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), lines);
+  return tangledMarkers(lines)
+    .toReversed()
+    .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), lines);
 }
 
 const BOX = /^\[([^[\]\n])\]\s+/u;
@@ -52,10 +54,18 @@ const BOX = /^\[([^[\]\n])\]\s+/u;
 const CODE = '\uFFFC';
 
 function visibleText(children: Paragraph['children']): string {
-  const typed = children.map((node) => (node.type === 'text' ? node.value : node.type === 'inlineCode' ? CODE : node.type === 'break' ? '\n' : '')).join('');
+  const typed = children
+    .map((node) =>
+      node.type === 'text' ? node.value : node.type === 'inlineCode' ? CODE : node.type === 'break' ? '\n' : '',
+    )
+    .join('');
   return typed
     .replaceAll(/<!--[^]*?(?:-->|$)/g, ' ')
     .replaceAll(/~~[^~]+~~/g, ' ')
-    .replaceAll(/\[([^[\]\n]{0,300})\]\(\s*<?([^\s()<>]{0,500})>?[^()\n]{0,300}\)/g, (_, label: string, address: string) => (/^https?:\/\//.test(address) && /\/\d+\b/.test(address) ? address : label))
+    .replaceAll(
+      /\[([^[\]\n]{0,300})\]\(\s*<?([^\s()<>]{0,500})>?[^()\n]{0,300}\)/g,
+      (_, label: string, address: string) =>
+        /^https?:\/\//.test(address) && /\/\d+\b/.test(address) ? address : label,
+    )
     .replaceAll(/\*+|(?<=^|[\s([])_{1,3}(?=\S)|(?<=\S)_{1,3}(?=$|[\s)\].,;:])|[<>]/g, '');
 }

@@ -56,11 +56,13 @@ export function readRawHtml(text: string, pieces: readonly Span[], blocks: reado
     // Read without its content only if it is still written so.
     if (isCode(html.slice(element.start + 1, element.start + 1 + element.name.length).toLowerCase())) code = element;
     if (element.name === 'a') link = element;
-    if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name) undrawn = { ...(undrawn ?? element), depth: (undrawn?.depth ?? 0) + 1 };
+    if (undrawn === null ? isUndrawn(element.name) : undrawn.name === element.name)
+      undrawn = { ...(undrawn ?? element), depth: (undrawn?.depth ?? 0) + 1 };
   }
 
   function closeElement(element: Tag): void {
-    if (element.name === 'a' && link !== null && text.slice(link.end, element.start).trim() === '') hide(link.start, element.end);
+    if (element.name === 'a' && link !== null && text.slice(link.end, element.start).trim() === '')
+      hide(link.start, element.end);
     if (element.name === 'a') link = null;
     if (undrawn === null || undrawn.name !== element.name) return;
     undrawn = { ...undrawn, depth: undrawn.depth - 1 };
@@ -78,23 +80,37 @@ export function readRawHtml(text: string, pieces: readonly Span[], blocks: reado
     endsOpen ||= end >= text.length;
     if (from < markupEnd) return;
     const long = longMarkup.find(({ opening, last }) => from < last && html.startsWith(opening, from));
-    markupEnd = Math.min(text.length, long === undefined ? end + 1 : html.indexOf(long.terminator, from) + long.terminator.length);
+    markupEnd = Math.min(
+      text.length,
+      long === undefined ? end + 1 : html.indexOf(long.terminator, from) + long.terminator.length,
+    );
     hide(from, markupEnd, html.startsWith('<!--', from) ? 'html-comment' : 'html-hidden');
   };
   const ignore = (): void => undefined;
   const tokenizer = new Tokenizer(
     { decodeEntities: false },
     {
-      ontext: (start, end) => { references.push(...htmlReferences(html, start, end)); },
+      ontext: (start, end) => {
+        references.push(...htmlReferences(html, start, end));
+      },
       onopentagname(start, end) {
         open = true;
         tag = { start: start - 1, name: text.slice(start, end).toLowerCase(), done: end, addresses: new Set() };
       },
-      onattribname(start, end) { attribute = { start, end }; },
+      onattribname(start, end) {
+        attribute = { start, end };
+      },
       onattribend(quote, end) {
         const name = text.slice(attribute.start, attribute.end).toLowerCase();
         // A second one of the same name counts for nothing, and an address has no blanks.
-        if (quote === 0 || !isAddress(tag.name, name) || tag.addresses.has(name) || /\s/.test(text.slice(attribute.start, end)) || !/\s/.test(text[attribute.start - 1] ?? '')) return;
+        if (
+          quote === 0 ||
+          !isAddress(tag.name, name) ||
+          tag.addresses.has(name) ||
+          /\s/.test(text.slice(attribute.start, end)) ||
+          !/\s/.test(text[attribute.start - 1] ?? '')
+        )
+          return;
         tag.addresses.add(name);
         hideWords(tag.done, attribute.start - 1);
         tag = { ...tag, done: end };
@@ -127,10 +143,17 @@ export function readRawHtml(text: string, pieces: readonly Span[], blocks: reado
 }
 
 /** Markdown lets these go on where a browser sees their end in the first `>`. */
-const goesOn = [{ opening: '<![CDATA[', terminator: ']]>' }, { opening: '<?', terminator: '?>' }];
+const goesOn = [
+  { opening: '<![CDATA[', terminator: ']]>' },
+  { opening: '<?', terminator: '?>' },
+];
 
 /** The text with blanks for all that is no raw HTML, of the same length, and where the blocks of script and style begin. */
-function onlyHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): { readonly html: string; readonly codeBlocks: ReadonlySet<number> } {
+function onlyHtml(
+  text: string,
+  pieces: readonly Span[],
+  blocks: readonly Span[],
+): { readonly html: string; readonly codeBlocks: ReadonlySet<number> } {
   const parts: string[] = [];
   let done = 0;
   for (const { start, end } of pieces) {
@@ -143,20 +166,29 @@ function onlyHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]
     if (html[end + 1] === ' ') html[end + 1] = '>';
     else if (end < html.length && !/--!?$/.test(text.slice(Math.max(0, end - 3), end))) html[end] = '>';
   }
-  const codeBlocks = new Set(blocks.map(({ start }) => text.indexOf('<', start)).filter((start) => /^<(?:script|style)[\s>]/i.test(`${text.slice(start, start + 8)}\n`)));
+  const codeBlocks = new Set(
+    blocks
+      .map(({ start }) => text.indexOf('<', start))
+      .filter((start) => /^<(?:script|style)[\s>]/i.test(`${text.slice(start, start + 8)}\n`)),
+  );
   return { html: plainCode(html.join(''), codeBlocks), codeBlocks };
 }
 
 /** The HTML with tags of script and style read like any other where they have no counterpart: in prose they are words about code. */
 function plainCode(html: string, codeBlocks: ReadonlySet<number>): string {
-  const lastEnds = new Map([...html.matchAll(/<\/(script|style)(?=[\s/>])/gi)].map(({ 1: name = '', index }) => [name.toLowerCase(), index]));
+  const lastEnds = new Map(
+    [...html.matchAll(/<\/(script|style)(?=[\s/>])/gi)].map(({ 1: name = '', index }) => [name.toLowerCase(), index]),
+  );
   let open: string | null = null;
-  return html.replaceAll(/<(\/?)(script|style)(?![a-z\d-])/gi, (tag: string, slash: string, name: string, index: number) => {
-    const element = name.toLowerCase();
-    const isPlain = slash === '' ? (lastEnds.get(element) ?? -1) < index && !codeBlocks.has(index) : open === null;
-    if (isPlain) return `<z${tag.slice(2)}`;
-    if (slash === '') open ??= element;
-    else if (open === element) open = null;
-    return tag;
-  });
+  return html.replaceAll(
+    /<(\/?)(script|style)(?![a-z\d-])/gi,
+    (tag: string, slash: string, name: string, index: number) => {
+      const element = name.toLowerCase();
+      const isPlain = slash === '' ? (lastEnds.get(element) ?? -1) < index && !codeBlocks.has(index) : open === null;
+      if (isPlain) return `<z${tag.slice(2)}`;
+      if (slash === '') open ??= element;
+      else if (open === element) open = null;
+      return tag;
+    },
+  );
 }

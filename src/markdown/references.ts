@@ -30,10 +30,25 @@ function decodeByHtml(reference: string): string {
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
     {
-      ontext: (start, end) => { decoded += reference.slice(start, end); },
-      ontextentity: (codePoint) => { decoded += String.fromCodePoint(codePoint); },
-      onattribdata: ignore, onattribentity: ignore, onattribend: ignore, onattribname: ignore, oncdata: ignore, onclosetag: ignore, oncomment: ignore,
-      ondeclaration: ignore, onend: ignore, onopentagend: ignore, onopentagname: ignore, onprocessinginstruction: ignore, onselfclosingtag: ignore,
+      ontext: (start, end) => {
+        decoded += reference.slice(start, end);
+      },
+      ontextentity: (codePoint) => {
+        decoded += String.fromCodePoint(codePoint);
+      },
+      onattribdata: ignore,
+      onattribentity: ignore,
+      onattribend: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      onclosetag: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onopentagname: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
     },
   );
   tokenizer.write(reference);

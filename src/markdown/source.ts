@@ -27,34 +27,57 @@ export function readSource(text: string): MarkdownSource {
   const labels = new Map<number, number>();
   const titles: Span[] = [];
   const addresses: Span[] = [];
-  const into = (list: Span[]) => function enter(this: CompileContext, { start, end }: Token): undefined {
-    list.push({ start: start.offset, end: end.offset });
-  };
+  const into = (list: Span[]) =>
+    function enter(this: CompileContext, { start, end }: Token): undefined {
+      list.push({ start: start.offset, end: end.offset });
+    };
   const nothing = (): undefined => undefined;
   const places: Extension = {
     enter: {
       htmlFlowData: into(html),
       htmlTextData: into(html),
-      labelText: ({ start, end }: Token): undefined => { labels.set(start.offset, end.offset); },
+      labelText: ({ start, end }: Token): undefined => {
+        labels.set(start.offset, end.offset);
+      },
       resourceTitle: into(titles),
       definitionDestination: into(addresses),
     },
     exit: { htmlFlowData: nothing, htmlTextData: nothing },
   };
   // Mail addresses hide nothing, and behind a bracket that stays open the search for them takes quadratic time.
-  const tree = fromMarkdown(text, { extensions: [gfm(), { disable: { null: ['emailAutolink'] } }], mdastExtensions: [positioned, places] });
+  const tree = fromMarkdown(text, {
+    extensions: [gfm(), { disable: { null: ['emailAutolink'] } }],
+    mdastExtensions: [positioned, places],
+  });
   return { tree, html, labels, titles, addresses };
 }
 
 /** Text constructs, without which a text is read in linear time. */
 const textConstructs = [
-  'attention', 'autolink', 'characterEscape', 'characterReference', 'codeText', 'hardBreakEscape', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink',
-  'gfmFootnoteCall', 'gfmPotentialFootnoteCall', 'strikethrough', 'wwwAutolink', 'protocolAutolink', 'emailAutolink',
+  'attention',
+  'autolink',
+  'characterEscape',
+  'characterReference',
+  'codeText',
+  'hardBreakEscape',
+  'htmlText',
+  'labelEnd',
+  'labelStartImage',
+  'labelStartLink',
+  'gfmFootnoteCall',
+  'gfmPotentialFootnoteCall',
+  'strikethrough',
+  'wwwAutolink',
+  'protocolAutolink',
+  'emailAutolink',
 ];
 
 /** The tree of blocks alone; their text is not looked into. */
 export function readBlocks(text: string): Root {
-  return fromMarkdown(text, { extensions: [gfm(), { disable: { null: textConstructs } }], mdastExtensions: [positioned] });
+  return fromMarkdown(text, {
+    extensions: [gfm(), { disable: { null: textConstructs } }],
+    mdastExtensions: [positioned],
+  });
 }
 
 /** Without the search for addresses in finished text nodes, which would lose their positions. */

@@ -31,7 +31,10 @@ export function tangledMarkers(text: string): readonly Span[] {
 const marker = String.raw`(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])|\[\^[^\]\s]+\]:))`;
 
 function deepMarkers(text: string): readonly Span[] {
-  return [...text.matchAll(new RegExp(`^${marker}{${String(maxDepth + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+  return [...text.matchAll(new RegExp(`^${marker}{${String(maxDepth + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
 }
 
 function lazyMarkers(text: string): readonly Span[] {
@@ -39,8 +42,14 @@ function lazyMarkers(text: string): readonly Span[] {
   let pairs = 0;
   for (const { 0: lines, index: start } of text.matchAll(/(?:^[^\S\n]*[^\s].*\n?)+/gm)) {
     const marked = [...lines.matchAll(new RegExp(`^${marker}+`, 'gm'))];
-    const own = marked.length === 0 ? 0 : (lines.split('\n').length - marked.filter((match) => match[0].length === marked[0]?.[0].length).length) ** 2;
-    if (pairs + own > maxLazyPairs) found.push(...marked.map(({ 0: prefix, index }) => ({ start: start + index, end: start + index + prefix.length })));
+    const own =
+      marked.length === 0
+        ? 0
+        : (lines.split('\n').length - marked.filter((match) => match[0].length === marked[0]?.[0].length).length) ** 2;
+    if (pairs + own > maxLazyPairs)
+      found.push(
+        ...marked.map(({ 0: prefix, index }) => ({ start: start + index, end: start + index + prefix.length })),
+      );
     else pairs += own;
   }
   return found;
@@ -50,7 +59,10 @@ function lazyMarkers(text: string): readonly Span[] {
 function endingMarkers(text: string): readonly Span[] {
   const lines = text.split('\n');
   if (blockEnds(lines) * lines.length <= maxEndPairs) return [];
-  return [...text.matchAll(markersOrUnderline)].map(({ 0: found, index }) => ({ start: index, end: index + found.length }));
+  return [...text.matchAll(markersOrUnderline)].map(({ 0: found, index }) => ({
+    start: index,
+    end: index + found.length,
+  }));
 }
 
 const markersOrUnderline = new RegExp(`^(?:${marker}*[ \\t]*(?:=+|-+)[ \\t]*$|${marker}+)`, 'gm');
@@ -64,7 +76,9 @@ function blockEnds(lines: readonly string[]): number {
   for (const line of lines) {
     const [found = ''] = leading.exec(line) ?? [];
     const prefix = found.replaceAll(/\d+/g, '1');
-    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix) ? prefix === item : /^[ \t>]*$/.test(prefix) && prefix === before;
+    const goesOn = /^[ \t]*(?:[-+*]|1[.)])$/.test(prefix)
+      ? prefix === item
+      : /^[ \t>]*$/.test(prefix) && prefix === before;
     if (!goesOn) ends += prefix.match(/[^ \t\d]/g)?.length ?? 0;
     if (/^[ \t]*(?:=+|-+)[ \t]*$/.test(line.slice(found.length))) ends += 1;
     before = prefix;
@@ -75,7 +89,8 @@ function blockEnds(lines: readonly string[]): number {
 
 function tangledBlocks(text: string): readonly Span[] {
   // Where even so few blocks have few marks, the real ones have fewer.
-  if (text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= maxMarkPairs) return [];
+  if (text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= maxMarkPairs)
+    return [];
   let pairs = 0;
   return textBlocks(readBlocks(text)).filter(({ start, end }) => {
     const own = markPairs(text.slice(start, end));
@@ -101,7 +116,8 @@ function textBlocks(tree: Nodes): readonly Span[] {
   const open: Nodes[] = [tree];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const { type, position } = node;
-    if (position !== undefined && (type === 'paragraph' || type === 'heading' || type === 'tableCell')) found.push({ start: position.start.offset ?? 0, end: position.end.offset ?? 0 });
+    if (position !== undefined && (type === 'paragraph' || type === 'heading' || type === 'tableCell'))
+      found.push({ start: position.start.offset ?? 0, end: position.end.offset ?? 0 });
     else if ('children' in node) open.push(...node.children);
   }
   return found;

@@ -23,7 +23,12 @@ export interface Issue {
 /** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not tell them (deleted). Instants in ms. */
 export interface IssueHistory {
   /** Newest last: the task label and `ralph:needs-approval` put on and taken off. */
-  readonly labelings: readonly { readonly kind: 'labeled' | 'unlabeled'; readonly label: string; readonly by: Account | null; readonly at: number }[];
+  readonly labelings: readonly {
+    readonly kind: 'labeled' | 'unlabeled';
+    readonly label: string;
+    readonly by: Account | null;
+    readonly at: number;
+  }[];
   readonly reopenings: readonly { readonly by: Account | null; readonly at: number }[];
   /** Changes of title or body, newest last; the first writing is none. */
   readonly edits: readonly { readonly by: Account | null; readonly at: number }[];
@@ -90,16 +95,33 @@ export interface Forge {
   checkMayOpenPullRequests(baseBranch: string): Promise<void>;
   /** Throws UserError when this token could not update that pull request; changes nothing. */
   checkMayUpdatePullRequest(number: number): Promise<void>;
-  openPullRequest(request: { readonly title: string; readonly body: string; readonly head: string; readonly base: string; readonly draft: boolean }): Promise<PullRequest>;
+  openPullRequest(request: {
+    readonly title: string;
+    readonly body: string;
+    readonly head: string;
+    readonly base: string;
+    readonly draft: boolean;
+  }): Promise<PullRequest>;
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Draft → ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
   upsertComment(number: number, marker: string, body: string): Promise<void>;
   /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. */
-  amendComment(number: number, marker: string, amendment: { readonly body: string; readonly writtenBefore: number }): Promise<void>;
+  amendComment(
+    number: number,
+    marker: string,
+    amendment: { readonly body: string; readonly writtenBefore: number },
+  ): Promise<void>;
   /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
-  changeLabels(number: number, change: { readonly from: readonly string[]; readonly add: readonly LabelDefinition[]; readonly remove: readonly string[] }): Promise<void>;
+  changeLabels(
+    number: number,
+    change: {
+      readonly from: readonly string[];
+      readonly add: readonly LabelDefinition[];
+      readonly remove: readonly string[];
+    },
+  ): Promise<void>;
   react(target: ReactionTarget, reaction: 'eyes' | '-1' | 'confused' | '+1'): Promise<void>;
   /** Deletes Actions caches whose key begins with `keyPrefix`, but the newest `keep` that a run can find; returns how many. Housekeeping: time-bounded, never throws. */
   deleteSupersededCaches(keyPrefix: string, keep: number): Promise<number>;
@@ -116,5 +138,4 @@ export interface RequestsSent {
 }
 
 export type ReactionTarget =
-  | { readonly kind: 'issue'; readonly number: number }
-  | { readonly kind: 'comment'; readonly id: number };
+  { readonly kind: 'issue'; readonly number: number } | { readonly kind: 'comment'; readonly id: number };

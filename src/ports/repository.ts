@@ -11,9 +11,16 @@ export interface Repository {
   /** Everything that makes the checkout unusable, as sentences for a person; empty when it is fine. */
   problems(): Promise<readonly string[]>;
   /** Fetches what `start` names (command-scoped header) and checks the lane's branch out. */
-  openLane(lane: { readonly branch: string; readonly baseBranch: string; readonly start: LaneStart }): Promise<OpenedLane>;
+  openLane(lane: {
+    readonly branch: string;
+    readonly baseBranch: string;
+    readonly start: LaneStart;
+  }): Promise<OpenedLane>;
   /** Text files of the checkout as the job made it, and of a lane's branch as the remote has it (fetched). Folders: `.beads/*.jsonl` style patterns are allowed in the last segment. Where the checkout has none and no lane is asked for, nothing but the disk is asked. */
-  readTexts(paths: readonly string[], lane: { readonly branch: string; readonly head: ObjectId } | null): Promise<ReadTexts>;
+  readTexts(
+    paths: readonly string[],
+    lane: { readonly branch: string; readonly head: ObjectId } | null,
+  ): Promise<ReadTexts>;
   /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
@@ -108,6 +115,4 @@ export type BranchDeleted =
   | { readonly kind: 'moved' }
   | { readonly kind: 'rejected'; readonly why: string };
 
-export type PushResult =
-  | { readonly kind: 'pushed' }
-  | { readonly kind: 'rejected'; readonly why: string };
+export type PushResult = { readonly kind: 'pushed' } | { readonly kind: 'rejected'; readonly why: string };

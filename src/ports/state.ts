@@ -28,8 +28,21 @@ export interface StateCopy {
 
 /** `origin`: where the copy came from, for a person; `warnings`: what was wrong with other copies, as sentences. */
 export type RestoredState =
-  | { readonly kind: 'found'; readonly document: string; readonly sessionFolder: string | null; readonly origin: string; readonly orders: readonly Order[]; readonly lease: Lease | null; readonly warnings: readonly string[] }
-  | { readonly kind: 'absent'; readonly orders: readonly Order[]; readonly lease: Lease | null; readonly warnings: readonly string[] }
+  | {
+      readonly kind: 'found';
+      readonly document: string;
+      readonly sessionFolder: string | null;
+      readonly origin: string;
+      readonly orders: readonly Order[];
+      readonly lease: Lease | null;
+      readonly warnings: readonly string[];
+    }
+  | {
+      readonly kind: 'absent';
+      readonly orders: readonly Order[];
+      readonly lease: Lease | null;
+      readonly warnings: readonly string[];
+    }
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | { readonly kind: 'unavailable'; readonly why: string };
 
@@ -57,8 +70,7 @@ export type SavedState = SavedCopy & { readonly lane: Released };
 
 /** `where`: `cache ✓ ref ✓`. */
 export type SavedCopy =
-  | { readonly kind: 'saved'; readonly where: string }
-  | { readonly kind: 'not-saved'; readonly why: string };
+  { readonly kind: 'saved'; readonly where: string } | { readonly kind: 'not-saved'; readonly why: string };
 
 export type Ordered =
   | { readonly kind: 'kept'; readonly where: string }
@@ -79,7 +91,12 @@ export interface CopyStore {
 }
 
 export type RestoredCopy =
-  | { readonly kind: 'found'; readonly sequence: number; readonly document: string; readonly sessionFolder: string | null }
+  | {
+      readonly kind: 'found';
+      readonly sequence: number;
+      readonly document: string;
+      readonly sessionFolder: string | null;
+    }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unavailable'; readonly why: string };
 
@@ -92,7 +109,11 @@ export interface CellStore {
   /** Compare-and-swap: replaces the text that has `expected` as its head, null: creates it. */
   write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten>;
   /** What the place itself says is the head now. */
-  readHead(name: CellName): Promise<{ readonly kind: 'head'; readonly head: CellHead | null } | { readonly kind: 'unavailable'; readonly why: string }>;
+  readHead(
+    name: CellName,
+  ): Promise<
+    { readonly kind: 'head'; readonly head: CellHead | null } | { readonly kind: 'unavailable'; readonly why: string }
+  >;
 }
 
 /** `queue`, `issue-7`, `budget`. */

@@ -15,5 +15,9 @@ export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { k
   const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
-  await run.forge.upsertComment(answer.thread, answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER, redact(body));
+  await run.forge.upsertComment(
+    answer.thread,
+    answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER,
+    redact(body),
+  );
 }

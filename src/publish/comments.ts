@@ -24,27 +24,57 @@ interface Comment {
 }
 
 /** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two new ones on the same. What older ones say and is not so any more is corrected in them. What fails is a warning. */
-export async function publishComments(run: PublishRun, report: RunReport, notices: readonly ApprovalNotice[]): Promise<PublishedComments> {
+export async function publishComments(
+  run: PublishRun,
+  report: RunReport,
+  notices: readonly ApprovalNotice[],
+): Promise<PublishedComments> {
   const status = statusComments(report, notices);
   const hasStatus = new Set(status.map(({ thread }) => thread));
-  return writeComments(run, [...status, ...noticeComments(run, notices.filter(({ issue }) => !hasStatus.has(issue)))], report.startedAt);
+  return writeComments(
+    run,
+    [
+      ...status,
+      ...noticeComments(
+        run,
+        notices.filter(({ issue }) => !hasStatus.has(issue)),
+      ),
+    ],
+    report.startedAt,
+  );
 }
 
 /** The notices of a run that the gate ended; `answered` is the thread that has its comment of this run already. */
-export async function publishNotices(run: PublishRun, notices: readonly ApprovalNotice[], answered: number | null): Promise<PublishedComments> {
-  const { told, warnings } = await writeComments(run, noticeComments(run, notices.filter(({ issue }) => issue !== answered)), null);
+export async function publishNotices(
+  run: PublishRun,
+  notices: readonly ApprovalNotice[],
+  answered: number | null,
+): Promise<PublishedComments> {
+  const { told, warnings } = await writeComments(
+    run,
+    noticeComments(
+      run,
+      notices.filter(({ issue }) => issue !== answered),
+    ),
+    null,
+  );
   return { told: [...told, ...notices.filter(({ issue }) => issue === answered)], warnings };
 }
 
 function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): readonly Comment[] {
   // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
-  const worked = new Set(catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId));
-  const issues = report.tasks.filter(({ task }) => worked.has(task.id)).flatMap(({ task }) => {
-    const thread = issueOfTask(task);
-    return thread === null ? [] : [{ thread, taskId: task.id as TaskId | null }];
-  });
-  const pull = report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
+  const worked = new Set(
+    catchesUp ? doneTasks(report).map(({ task }) => task.id) : report.iterations.map((entry) => entry.taskId),
+  );
+  const issues = report.tasks
+    .filter(({ task }) => worked.has(task.id))
+    .flatMap(({ task }) => {
+      const thread = issueOfTask(task);
+      return thread === null ? [] : [{ thread, taskId: task.id as TaskId | null }];
+    });
+  const pull =
+    report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];
   return [...issues, ...pull].map(({ thread, taskId }) => {
     const notice = notices.find(({ issue }) => issue === thread) ?? null;
     return { thread, marker: STATUS_MARKER, body: renderStatusComment(report, taskId, notice), notice };
@@ -52,24 +82,40 @@ function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): 
 }
 
 function noticeComments({ config }: PublishRun, notices: readonly ApprovalNotice[]): readonly Comment[] {
-  return notices.slice(0, MAX_NOTICES).map((notice) => ({ thread: notice.issue, marker: APPROVAL_MARKER, body: `${APPROVAL_MARKER}\n\n${renderApprovalNotice(notice, config.taskLabel)}`, notice }));
+  return notices
+    .slice(0, MAX_NOTICES)
+    .map((notice) => ({
+      thread: notice.issue,
+      marker: APPROVAL_MARKER,
+      body: `${APPROVAL_MARKER}\n\n${renderApprovalNotice(notice, config.taskLabel)}`,
+      notice,
+    }));
 }
 
 /** `workedFrom`: when the run began that worked on what gets a status comment; null: none did. */
-async function writeComments(run: PublishRun, comments: readonly Comment[], workedFrom: number | null): Promise<PublishedComments> {
+async function writeComments(
+  run: PublishRun,
+  comments: readonly Comment[],
+  workedFrom: number | null,
+): Promise<PublishedComments> {
   const told: ApprovalNotice[] = [];
   const warnings: string[] = [];
-  const warn = (what: string) => (error: unknown): void => {
-    // The work is safe by now: nothing that goes wrong here may have it published once more.
-    warnings.push(`${what} could not be written: ${textOf(error)}`);
-    run.log.warning(warnings.at(-1) ?? '');
-  };
+  const warn =
+    (what: string) =>
+    (error: unknown): void => {
+      // The work is safe by now: nothing that goes wrong here may have it published once more.
+      warnings.push(`${what} could not be written: ${textOf(error)}`);
+      run.log.warning(warnings.at(-1) ?? '');
+    };
   const writeAll = async (): Promise<void> => {
     for (const { thread, marker, body, notice } of comments) {
       const written = run.forge.upsertComment(thread, marker, run.redact(body)).then(() => notice);
-      const isTold = await written.catch(warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`));
+      const isTold = await written.catch(
+        warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`),
+      );
       if (isTold) told.push(isTold);
-      if (marker === STATUS_MARKER && notice === null && workedFrom !== null) await correctOlder(run, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
+      if (marker === STATUS_MARKER && notice === null && workedFrom !== null)
+        await correctOlder(run, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
     }
   };
   await within(run.stepWithinMs, writeAll()).catch(warn('Some of the comments'));

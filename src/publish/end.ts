@@ -9,11 +9,17 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** What people hear of a run that the gate ended: the answer to who asked, notices, labels. Returns the intake with what went wrong in its warnings. */
 export async function publishEnd(run: PublishRun, intake: EndIntake): Promise<EndIntake> {
-  const unanswered = await publishAnswer(run, intake).then(() => [], (error: unknown) => [`The answer could not be written: ${textOf(error)}`]);
+  const unanswered = await publishAnswer(run, intake).then(
+    () => [],
+    (error: unknown) => [`The answer could not be written: ${textOf(error)}`],
+  );
   for (const warning of unanswered) run.log.warning(warning);
   const { told, warnings } = await publishNotices(run, intake.notes.notices, intake.answer?.thread ?? null);
   // Without a state that is kept nothing is known of what was done.
   const known = run.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(run, labelWishesOfEnd(known, told));
-  return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] } };
+  return {
+    ...intake,
+    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] },
+  };
 }

@@ -1,4 +1,11 @@
-import { definitionOf, labelChange, labelFor, noticeLabel, waitsForApproval, type LifecycleLabel } from '../core/labels.ts';
+import {
+  definitionOf,
+  labelChange,
+  labelFor,
+  noticeLabel,
+  waitsForApproval,
+  type LifecycleLabel,
+} from '../core/labels.ts';
 import type { LaneState } from '../core/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -26,7 +33,12 @@ export interface Notices {
 }
 
 /** How every issue of the lane should be labelled, now that so much is done; one that could not be told that it waits for approval stays as it is. */
-export function labelWishes({ tasks, progress, notices, told }: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] }): readonly LabelWish[] {
+export function labelWishes({
+  tasks,
+  progress,
+  notices,
+  told,
+}: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] }): readonly LabelWish[] {
   const listed = tasks.flatMap(({ id, hold, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
     const wanted = labelFor(progressOf(progress, id), hold);
@@ -35,30 +47,49 @@ export function labelWishes({ tasks, progress, notices, told }: Notices & { read
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
   const isListed = new Set(listed.map(({ issue }) => issue));
-  const others = told.filter(({ issue }) => !isListed.has(issue)).map(({ issue, labels }) => ({ issue, labels, wanted: noticeLabel }));
+  const others = told
+    .filter(({ issue }) => !isListed.has(issue))
+    .map(({ issue, labels }) => ({ issue, labels, wanted: noticeLabel }));
   const isUntold = new Set(notices.filter((notice) => !told.includes(notice)).map(({ issue }) => issue));
   return [...listed, ...others].filter(({ issue }) => !isUntold.has(issue));
 }
 
 /** The same for a run that the gate ended: only what is certain, since this run does not hold the lane and perhaps did not look who still waits. */
-export function labelWishesOfEnd({ outcome, tasks, state, notes }: Extract<Intake, { kind: 'end' }>, told: Notices['told']): readonly LabelWish[] {
-  const isCertain = state !== null && notes.working === null && outcome.kind !== 'refused' && outcome.reason !== 'answered' && outcome.reason !== 'noted';
+export function labelWishesOfEnd(
+  { outcome, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
+  told: Notices['told'],
+): readonly LabelWish[] {
+  const isCertain =
+    state !== null &&
+    notes.working === null &&
+    outcome.kind !== 'refused' &&
+    outcome.reason !== 'answered' &&
+    outcome.reason !== 'noted';
   // One that the lane never began may be another lane's right now.
   const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
-  const settled = isCertain ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels)) : [];
+  const settled = isCertain
+    ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
+    : [];
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, told });
 }
 
 /** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. What fails is one warning, and mended by the next run. */
-export async function publishLabels(run: Pick<PublishRun, 'forge' | 'log' | 'stepWithinMs'>, wishes: readonly LabelWish[]): Promise<readonly string[]> {
-  const changes = wishes.map((wish) => ({ ...wish, ...labelChange(wish.labels, wish.wanted) })).filter(({ add, remove }) => add.length + remove.length > 0);
+export async function publishLabels(
+  run: Pick<PublishRun, 'forge' | 'log' | 'stepWithinMs'>,
+  wishes: readonly LabelWish[],
+): Promise<readonly string[]> {
+  const changes = wishes
+    .map((wish) => ({ ...wish, ...labelChange(wish.labels, wish.wanted) }))
+    .filter(({ add, remove }) => add.length + remove.length > 0);
   const failures: { readonly issue: number; readonly why: string }[] = [];
   const writeAll = async (): Promise<void> => {
     for (const { issue, labels, add, remove } of changes.slice(0, MAX_LABELLED_ISSUES)) {
       if (failures.length >= MAX_FAILURES) break;
       try {
         await run.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
-        run.log.info(`labels of #${String(issue)}: ${[...add.map((name) => `+${name}`), ...remove.map((name) => `-${name}`)].join(' ')}`);
+        run.log.info(
+          `labels of #${String(issue)}: ${[...add.map((name) => `+${name}`), ...remove.map((name) => `-${name}`)].join(' ')}`,
+        );
       } catch (error) {
         failures.push({ issue, why: textOf(error) });
       }
@@ -67,7 +98,11 @@ export async function publishLabels(run: Pick<PublishRun, 'forge' | 'log' | 'ste
   const unfinished = await within(run.stepWithinMs, writeAll()).then(() => null, textOf);
   const [first] = failures;
   const warnings = [
-    ...(first === undefined ? [] : [`The labels of ${failures.map(({ issue }) => `#${String(issue)}`).join(', ')} could not be written: ${first.why}`]),
+    ...(first === undefined
+      ? []
+      : [
+          `The labels of ${failures.map(({ issue }) => `#${String(issue)}`).join(', ')} could not be written: ${first.why}`,
+        ]),
     ...(unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`]),
   ];
   for (const warning of warnings) run.log.warning(warning);

@@ -8,7 +8,10 @@ import type { Intake } from '../gate/intake.ts';
 import type { LaneView, TaskReport } from '../report/run-report.ts';
 
 /** How the lane of a run that the gate ended stands. */
-export function laneViewOf({ lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>, run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number }): LaneView {
+export function laneViewOf(
+  { lane, state, tasks, notes, answer }: Extract<Intake, { kind: 'end' }>,
+  run: { readonly config: Pick<Config, 'policy' | 'taskLabel'>; readonly runUrl: string; readonly now: number },
+): LaneView {
   const { config, runUrl, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
   const known = state ?? initialState(id, now);

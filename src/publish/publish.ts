@@ -31,17 +31,36 @@ export interface Published {
 export async function publish(run: PublishRun, finished: Work): Promise<Published> {
   const branch = await publishBranch(run, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
-  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(async (error: unknown) => {
-    // Nobody foresaw this. It may not hold the lane for an hour, nor forget the calls that were made.
-    await saveState(run, work, { outcome: { kind: 'failed', reason: 'infrastructure', message: '' }, remoteHead: branch.remoteHead, pullRequest: work.lane.pullRequest, published: false });
-    await settleUsage(run, work);
-    throw error;
-  });
-  const end: PublishedEnd = { outcome: pull.outcome, remoteHead: branch.remoteHead, pullRequest: pull.pullRequest, published: branch.kind === 'published' && pull.kind === 'current' };
+  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
+    async (error: unknown) => {
+      // Nobody foresaw this. It may not hold the lane for an hour, nor forget the calls that were made.
+      await saveState(run, work, {
+        outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
+        remoteHead: branch.remoteHead,
+        pullRequest: work.lane.pullRequest,
+        published: false,
+      });
+      await settleUsage(run, work);
+      throw error;
+    },
+  );
+  const end: PublishedEnd = {
+    outcome: pull.outcome,
+    remoteHead: branch.remoteHead,
+    pullRequest: pull.pullRequest,
+    published: branch.kind === 'published' && pull.kind === 'current',
+  };
   const { saved, lane } = await saveState(run, work, end);
   await settleUsage(run, work);
-  const report = reportOfWork(frameOf(run), { ...work, outcome: end.outcome }, { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved });
-  const [warnings] = await Promise.all([tellIssues(run, { work, report }), saved.kind === 'saved' ? tidyCaches(run, work) : null]);
+  const report = reportOfWork(
+    frameOf(run),
+    { ...work, outcome: end.outcome },
+    { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
+  );
+  const [warnings] = await Promise.all([
+    tellIssues(run, { work, report }),
+    saved.kind === 'saved' ? tidyCaches(run, work) : null,
+  ]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
 
@@ -55,7 +74,10 @@ interface PublishedBranch {
 async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
   const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
   if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
-  const pushed = await within(run.stepWithinMs, run.remote.push({ branch: lane.branch, commit: head, start: lane.start })).catch(rejectedBy);
+  const pushed = await within(
+    run.stepWithinMs,
+    run.remote.push({ branch: lane.branch, commit: head, start: lane.start }),
+  ).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
     run.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
@@ -81,7 +103,11 @@ interface PublishedPullRequest {
   readonly pullRequest: PullRequest | null;
 }
 
-async function publishPullRequest(run: PublishRun, work: Work, remoteHead: string | null): Promise<PublishedPullRequest> {
+async function publishPullRequest(
+  run: PublishRun,
+  work: Work,
+  remoteHead: string | null,
+): Promise<PublishedPullRequest> {
   const { lane, outcome } = work;
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
   const report = reportOfWork(frameOf(run), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
@@ -93,7 +119,11 @@ async function publishPullRequest(run: PublishRun, work: Work, remoteHead: strin
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     run.log.error(error.message);
-    const failed: Outcome = { kind: 'failed', reason: error.kind, message: `The commits are on ${lane.branch}, but the pull request is not up to date: ${error.message}` };
+    const failed: Outcome = {
+      kind: 'failed',
+      reason: error.kind,
+      message: `The commits are on ${lane.branch}, but the pull request is not up to date: ${error.message}`,
+    };
     return { kind: 'behind', outcome: outcome.kind === 'failed' ? outcome : failed, pullRequest: lane.pullRequest };
   }
 }
@@ -102,12 +132,18 @@ async function publishPullRequest(run: PublishRun, work: Work, remoteHead: strin
  * Looks again: this may be `post`, after a main that was killed right behind its request, and people merge and close while
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
-async function openOrUpdate({ forge, config }: PublishRun, { lane, outcome }: Work, text: { readonly title: string; readonly body: string }): Promise<PullRequest> {
+async function openOrUpdate(
+  { forge, config }: PublishRun,
+  { lane, outcome }: Work,
+  text: { readonly title: string; readonly body: string },
+): Promise<PullRequest> {
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
   if (isOurs) await forge.updatePullRequest(newest.number, text);
-  const pullRequest = isOurs ? newest : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
+  const pullRequest = isOurs
+    ? newest
+    : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
   if (outcome.kind === 'complete' && pullRequest.draft) await forge.markReady(pullRequest.number);
   return pullRequest;
 }
@@ -122,26 +158,48 @@ interface PublishedEnd {
 
 /** Work whose commits did not reach the remote: nothing was done for the tasks and nobody may read that it was, but the calls were made. */
 function withoutProgress(work: Work, policy: Policy, now: number): Work {
-  const state = loseProgress({ before: work.stateBefore, after: work.state, iterations: work.journal.length }, policy, now);
+  const state = loseProgress(
+    { before: work.stateBefore, after: work.state, iterations: work.journal.length },
+    policy,
+    now,
+  );
   return { ...work, state, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
 }
 
 /** Saves what is true of the remote, and gives the lane back with it. */
-async function saveState(run: PublishRun, work: Work, { outcome, remoteHead, pullRequest, published }: PublishedEnd): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
-  if (run.config.stateStore === 'none') return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
+async function saveState(
+  run: PublishRun,
+  work: Work,
+  { outcome, remoteHead, pullRequest, published }: PublishedEnd,
+): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
+  if (run.config.stateStore === 'none')
+    return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   const now = run.clock.now();
   const sequence = work.stateBefore.sequence + 1;
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
-  const state = published && remoteHead !== null ? recordPublished(ended, { head: remoteHead, pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url } }) : ended;
+  const state =
+    published && remoteHead !== null
+      ? recordPublished(ended, {
+          head: remoteHead,
+          pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
+        })
+      : ended;
   // Text by text: a secret that is also a word of the form must not destroy the whole.
   const document = serializeState(mapTexts(state, run.redact));
-  const saved = await run.store.save({ lane: work.lane.id, sequence, document, sessionFolder: await exportSession(run, state) });
+  const saved = await run.store.save({
+    lane: work.lane.id,
+    sequence,
+    document,
+    sessionFolder: await exportSession(run, state),
+  });
   const { lane } = saved;
   if (saved.kind === 'saved') {
     run.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
-  run.log.warning(`The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`);
+  run.log.warning(
+    `The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`,
+  );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
 
@@ -162,15 +220,26 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishRun, { lane }:
 
 /** Tells the repository's counters what this run used, in place of what it had reserved. */
 async function settleUsage({ budget, mark, clock, log }: PublishRun, work: Work): Promise<void> {
-  const settled = await budget?.update((newest) => settleRun(newest, mark, { before: work.stateBefore, after: work.state }, clock.now()));
-  if (settled?.kind === 'unavailable') log.warning(`What this run used could not be told to the repository's counters: ${settled.why}. What it had reserved counts instead, for an hour, and its money for the day.`);
+  const settled = await budget?.update((newest) =>
+    settleRun(newest, mark, { before: work.stateBefore, after: work.state }, clock.now()),
+  );
+  if (settled?.kind === 'unavailable')
+    log.warning(
+      `What this run used could not be told to the repository's counters: ${settled.why}. What it had reserved counts instead, for an hour, and its money for the day.`,
+    );
 }
 
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
-async function tellIssues(run: PublishRun, { work, report }: { readonly work: Work; readonly report: RunReport }): Promise<readonly string[]> {
+async function tellIssues(
+  run: PublishRun,
+  { work, report }: { readonly work: Work; readonly report: RunReport },
+): Promise<readonly string[]> {
   const { notices } = work.notes;
   const { told, warnings } = await publishComments(run, report, notices);
-  return [...warnings, ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, told })))];
+  return [
+    ...warnings,
+    ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, told }))),
+  ];
 }
 
 function frameOf({ config, context, clock, redact }: PublishRun): ReportFrame {

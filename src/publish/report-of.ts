@@ -21,8 +21,17 @@ export interface ReportFrame {
 }
 
 /** The report of a run that worked, as far as it got. */
-export function reportOfWork(frame: ReportFrame, work: Work, published: { readonly pullRequest: PullRequest | null; readonly headSha: string | null; readonly saved: SavedReport | null }): RunReport {
-  const sum = (of: (entry: Work['journal'][number]) => number | null): number => work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
+export function reportOfWork(
+  frame: ReportFrame,
+  work: Work,
+  published: {
+    readonly pullRequest: PullRequest | null;
+    readonly headSha: string | null;
+    readonly saved: SavedReport | null;
+  },
+): RunReport {
+  const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
+    work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
   const report: RunReport = {
     ...reportOfLane(frame, work),
     ...published,
@@ -46,9 +55,19 @@ export function reportOfWork(frame: ReportFrame, work: Work, published: { readon
 }
 
 /** The report of a run that the gate ended. */
-export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 'end' }>, startedAt: number): RunReport {
+export function reportOfEnd(
+  frame: ReportFrame,
+  intake: Extract<Intake, { kind: 'end' }>,
+  startedAt: number,
+): RunReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const base = { ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }), warnings: notes.warnings, policy: frame.config.policy, taskLabel: frame.config.taskLabel, taskSources: sourcesOf(frame, lane?.id ?? state?.lane ?? QUEUE) };
+  const base = {
+    ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }),
+    warnings: notes.warnings,
+    policy: frame.config.policy,
+    taskLabel: frame.config.taskLabel,
+    taskSources: sourcesOf(frame, lane?.id ?? state?.lane ?? QUEUE),
+  };
   if (state === null) return mapTexts(base, frame.redact);
   const report: RunReport = {
     ...base,
@@ -59,12 +78,18 @@ export function reportOfEnd(frame: ReportFrame, intake: Extract<Intake, { kind: 
     baseBranch: lane?.baseBranch ?? null,
     pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
     headSha: state.lastRun?.published?.head ?? null,
-    laneView: outcome.kind === 'idle' && outcome.reason === 'answered' ? laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now }) : null,
+    laneView:
+      outcome.kind === 'idle' && outcome.reason === 'answered'
+        ? laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now })
+        : null,
   };
   return mapTexts(report, frame.redact);
 }
 
-function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick<Work, 'state' | 'tasks' | 'notes' | 'outcome'>): RunReport {
+function reportOfLane(
+  frame: ReportFrame,
+  { state, tasks, notes, outcome }: Pick<Work, 'state' | 'tasks' | 'notes' | 'outcome'>,
+): RunReport {
   const { policy } = frame.config;
   return {
     ...reportWithoutLane(factsOf(frame, outcome)),
@@ -80,9 +105,18 @@ function reportOfLane(frame: ReportFrame, { state, tasks, notes, outcome }: Pick
   };
 }
 
-function factsOf({ context, now }: ReportFrame, outcome: Outcome): Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'> {
+function factsOf(
+  { context, now }: ReportFrame,
+  outcome: Outcome,
+): Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'> {
   const { owner, repo } = context.repository;
-  return { outcome, repositoryUrl: `${context.serverUrl}/${owner}/${repo}`, runUrl: context.runUrl, startedAt: now, endedAt: now };
+  return {
+    outcome,
+    repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
+    runUrl: context.runUrl,
+    startedAt: now,
+    endedAt: now,
+  };
 }
 
 /** An issue's own lane looks at its issue alone. */
@@ -96,8 +130,12 @@ function unlistedTasks({ lane, tasks }: Work): RunReport['unlisted'] {
   if (before.kind !== 'found') return [];
   const isListed = new Set(tasks.map(({ id }) => id));
   // What is done in a file leaves it: it is archived, or a person tidied up.
-  const begun = before.status.tasks.filter(({ issue, state, attempts }) => (issue !== null && state === 'done') || (state !== 'done' && attempts > 0));
-  return [...(before.status.unlisted ?? []), ...begun.map(({ id }) => id)].filter((id) => !isListed.has(id) && /^[\w.-]{1,80}$/.test(id)).slice(-MAX_UNLISTED);
+  const begun = before.status.tasks.filter(
+    ({ issue, state, attempts }) => (issue !== null && state === 'done') || (state !== 'done' && attempts > 0),
+  );
+  return [...(before.status.unlisted ?? []), ...begun.map(({ id }) => id)]
+    .filter((id) => !isListed.has(id) && /^[\w.-]{1,80}$/.test(id))
+    .slice(-MAX_UNLISTED);
 }
 
 function sessionWord({ state, stateBefore, journal }: Work): string {

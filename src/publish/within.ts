@@ -4,7 +4,14 @@ import { UserError } from '../user-error.ts';
 export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {
   if (limitMs === null) return work;
   const { promise: timeUp, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => { reject(new UserError('infrastructure', `it ran out of time after ${String(limitMs / 1000)} s, because GitHub, the remote or the cache did not answer`)); }, limitMs);
+  const timer = setTimeout(() => {
+    reject(
+      new UserError(
+        'infrastructure',
+        `it ran out of time after ${String(limitMs / 1000)} s, because GitHub, the remote or the cache did not answer`,
+      ),
+    );
+  }, limitMs);
   try {
     return await Promise.race([work, timeUp]);
   } finally {

@@ -35,10 +35,21 @@ export function formatTokens(tokens: number): string {
 }
 
 /** `GitHub API: 14 requests; 986 of 1,000 left until 05:20 UTC.` Empty when none was sent. */
-export function apiUsageLine({ sent, limit, remaining, resetAt }: { readonly sent: number; readonly limit: number | null; readonly remaining: number | null; readonly resetAt: number | null }): string {
+export function apiUsageLine({
+  sent,
+  limit,
+  remaining,
+  resetAt,
+}: {
+  readonly sent: number;
+  readonly limit: number | null;
+  readonly remaining: number | null;
+  readonly resetAt: number | null;
+}): string {
   if (sent === 0) return '';
   const until = resetAt === null ? '' : ` until ${new Date(resetAt).toISOString().slice(11, 16)} UTC`;
-  const left = remaining === null ? '' : `; ${grouped(remaining)}${limit === null ? '' : ` of ${grouped(limit)}`} left${until}`;
+  const left =
+    remaining === null ? '' : `; ${grouped(remaining)}${limit === null ? '' : ` of ${grouped(limit)}`} left${until}`;
   return `GitHub API: ${grouped(sent)} request${sent === 1 ? '' : 's'}${left}.`;
 }
 

@@ -28,13 +28,19 @@ export function proseLines(message: string, maxChars: number): string {
     .map((line) => line.replace(/^\s*[-*•]\s+/, '').trim())
     .filter((line) => line !== '')
     .slice(0, 50);
-  return [prose(first, maxChars), ...(others.length > 0 ? [''] : []), ...others.map((line) => `- ${prose(line, maxChars)}`)].join('\n');
+  return [
+    prose(first, maxChars),
+    ...(others.length > 0 ? [''] : []),
+    ...others.map((line) => `- ${prose(line, maxChars)}`),
+  ].join('\n');
 }
 
 /** Inline code: backticks where they suffice, else a `<code>` element, which also bears pipes and backticks in tables. */
 export function code(foreign: string, maxChars: number): string {
   const line = cap(flatten(foreign), maxChars);
-  return /^[\w ./:=+,()-]+$/.test(line) && !/:\/\/|gh-\d|www\./i.test(line) ? `\`${line}\`` : codeElement(line, maxChars);
+  return /^[\w ./:=+,()-]+$/.test(line) && !/:\/\/|gh-\d|www\./i.test(line)
+    ? `\`${line}\``
+    : codeElement(line, maxChars);
 }
 
 /** Inline code inside an HTML block, where Markdown is not read: every ASCII mark is an entity. */
@@ -66,7 +72,9 @@ export function linkRuns(markdown: string, repositoryUrl: string): string {
   const [before = '', ...others] = markdown.split(address);
   const linked = others.map((rest) => {
     const [id = ''] = /^\d{1,20}(?![\w/?#&=%+~-])/.exec(rest) ?? [];
-    return id === '' ? address + rest : link(`run ${id}`, `${repositoryUrl}/actions/runs/${id}`) + rest.slice(id.length);
+    return id === ''
+      ? address + rest
+      : link(`run ${id}`, `${repositoryUrl}/actions/runs/${id}`) + rest.slice(id.length);
   });
   return [before, ...linked].join('');
 }

@@ -20,7 +20,11 @@ export function describeOutcome(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
-      return { title: 'Complete', what: completion(outcome.reason, report), next: 'Review the pull request and merge it.' };
+      return {
+        title: 'Complete',
+        what: completion(outcome.reason, report),
+        next: 'Review the pull request and merge it.',
+      };
     case 'cancelled':
       return cancelled(outcome.reason, report);
     case 'halted':
@@ -32,26 +36,49 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'limit':
       return limited(outcome.reason, report);
     case 'idle':
-      return outcome.reason === 'noted' ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' } : idle(outcome.reason, report);
+      return outcome.reason === 'noted'
+        ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' }
+        : idle(outcome.reason, report);
     case 'paused':
       return report.iterations.length === 0
         ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
-        : { title: 'Stopped', what: `Stopped by ${outcome.by} after ${count(report.iterations.length, 'iteration')} of this run.`, next: `${resumption(outcome.by, report)}${kept(report)}` };
+        : {
+            title: 'Stopped',
+            what: `Stopped by ${outcome.by} after ${count(report.iterations.length, 'iteration')} of this run.`,
+            next: `${resumption(outcome.by, report)}${kept(report)}`,
+          };
     case 'refused':
       return outcome.reason === 'another_run'
-        ? { title: 'Refused: another run', what: outcome.message, next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.` }
-        : { title: 'Refused', what: outcome.message, next: 'Someone with write access to the repository can ask for it.' };
+        ? {
+            title: 'Refused: another run',
+            what: outcome.message,
+            next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.`,
+          }
+        : {
+            title: 'Refused',
+            what: outcome.message,
+            next: 'Someone with write access to the repository can ask for it.',
+          };
     case 'failed':
       return outcome.reason === 'configuration'
-        ? { title: 'Failed: configuration', what: outcome.message, next: `Mend what is named above and run the workflow again.${kept(report)}` }
-        : { title: 'Failed: infrastructure', what: outcome.message, next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}` };
+        ? {
+            title: 'Failed: configuration',
+            what: outcome.message,
+            next: `Mend what is named above and run the workflow again.${kept(report)}`,
+          }
+        : {
+            title: 'Failed: infrastructure',
+            what: outcome.message,
+            next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}`,
+          };
   }
 }
 
 /** Why a circuit opened, with the input that sets the threshold. */
 export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
   const policy = report.policy?.circuit;
-  const at = (input: string, value: number | undefined) => (value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`);
+  const at = (input: string, value: number | undefined) =>
+    value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`;
   switch (reason) {
     case 'no_progress':
       return `iterations in a row changed nothing (${at('cb-no-progress', policy?.noProgress)})`;
@@ -70,7 +97,9 @@ function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], re
   const done = `${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`;
   switch (reason) {
     case 'plan_complete':
-      return report.tasks.length === 1 ? 'The task is done.' : `All required tasks are done (${doneTasks(report).length} of ${count(report.tasks.length, 'task')}).`;
+      return report.tasks.length === 1
+        ? 'The task is done.'
+        : `All required tasks are done (${doneTasks(report).length} of ${count(report.tasks.length, 'task')}).`;
     case 'project_complete':
       return `The agent says that the work is finished and nothing contradicts it (${done}).`;
     case 'completion_signals':
@@ -81,7 +110,11 @@ function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], re
 function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
   const after = `after ${count(report.iterations.filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
-    ? { title: 'Cancelled', what: `The run was cancelled ${after}.`, next: `Run the workflow again to go on.${kept(report)}` }
+    ? {
+        title: 'Cancelled',
+        what: `The run was cancelled ${after}.`,
+        next: `Run the workflow again to go on.${kept(report)}`,
+      }
     : {
         title: 'Killed',
         what: `The job was killed ${after}; an iteration that was running is lost.`,
@@ -114,8 +147,16 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
       const reset = 'To close it at once, mend the cause and comment `/ralph reset circuit`.';
       return outcome.tripped === 'this-run'
-        ? { title: 'Halted: circuit open', what: `The circuit opened: ${why}.`, next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}` }
-        : { title: 'Waiting: circuit open', what: `No call was made: the circuit opened in an earlier run, because ${why}.`, next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}` };
+        ? {
+            title: 'Halted: circuit open',
+            what: `The circuit opened: ${why}.`,
+            next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}`,
+          }
+        : {
+            title: 'Waiting: circuit open',
+            what: `No call was made: the circuit opened in an earlier run, because ${why}.`,
+            next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}`,
+          };
     }
   }
 }
@@ -137,7 +178,9 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
 /** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */
 function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   if (isQueue(report)) return `Nothing to do: the next scheduled run goes on ${when}.`;
-  return when === 'from here' ? 'Comment `/ralph run` on the issue to go on from here.' : 'Comment `/ralph run` on the issue after that to go on.';
+  return when === 'from here'
+    ? 'Comment `/ralph run` on the issue to go on from here.'
+    : 'Comment `/ralph run` on the issue after that to go on.';
 }
 
 function isQueue({ lane }: RunReport): boolean {
@@ -146,9 +189,11 @@ function isQueue({ lane }: RunReport): boolean {
 
 /** How to go on: a lane is paused by an order, or by a pull request that was closed. */
 function resumption(by: string, report: RunReport): string {
-  if (by.startsWith('pull request #')) return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
+  if (by.startsWith('pull request #'))
+    return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
   if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
-  const where = report.pullRequest === null ? "one of the lane's issues" : "the pull request or one of the lane's issues";
+  const where =
+    report.pullRequest === null ? "one of the lane's issues" : "the pull request or one of the lane's issues";
   return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
@@ -173,8 +218,16 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
   const { policy, tasks } = report;
   const done = `${doneTasks(report).length} of ${count(tasks.length, 'task')} done`;
   const limits = {
-    iterations: { title: 'Iteration limit', value: count(policy?.maxIterations ?? report.iterations.length, 'iteration'), input: 'max-iterations' },
-    minutes: { title: 'Time limit', value: policy ? count(Math.round(policy.maxRunMs / 60_000), 'minute') : 'its time', input: 'max-minutes' },
+    iterations: {
+      title: 'Iteration limit',
+      value: count(policy?.maxIterations ?? report.iterations.length, 'iteration'),
+      input: 'max-iterations',
+    },
+    minutes: {
+      title: 'Time limit',
+      value: policy ? count(Math.round(policy.maxRunMs / 60_000), 'minute') : 'its time',
+      input: 'max-minutes',
+    },
     cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget', input: 'max-cost-usd' },
   } as const;
   const { title, value, input } = limits[reason];
@@ -190,11 +243,23 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
   const places: TaskPlaces = { sources: report.taskSources, label };
   switch (reason) {
     case 'no_tasks':
-      return { title: 'Idle', what: `Nothing to do: ${noTasks(places, report.warnings.length > 0)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`, next: sentence(taskInvitation(places)) };
+      return {
+        title: 'Idle',
+        what: `Nothing to do: ${noTasks(places, report.warnings.length > 0)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`,
+        next: sentence(taskInvitation(places)),
+      };
     case 'all_done':
-      return { title: 'Idle', what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`, next: `Merge the pull request. For more work, ${taskInvitation(places)}.` };
+      return {
+        title: 'Idle',
+        what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`,
+        next: `Merge the pull request. For more work, ${taskInvitation(places)}.`,
+      };
     case 'not_for_us':
-      return { title: 'Not for Ralph', what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`, next: 'Nothing to do.' };
+      return {
+        title: 'Not for Ralph',
+        what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`,
+        next: 'Nothing to do.',
+      };
     case 'answered':
       return { title: 'Answered', what: 'The command was answered; no call was made.', next: 'Nothing to do.' };
   }
@@ -218,7 +283,12 @@ function sentence(words: string): string {
 
 function deniedTools(report: RunReport): string {
   const denials = report.iterations.findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
-  const shown = denials.slice(0, 3).map(({ tool, command }) => `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${command.slice(0, 80).replaceAll('`', "'")}`}\``);
+  const shown = denials
+    .slice(0, 3)
+    .map(
+      ({ tool, command }) =>
+        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${command.slice(0, 80).replaceAll('`', "'")}`}\``,
+    );
   return shown.length === 0 ? 'see the job log' : shown.join(', ');
 }
 

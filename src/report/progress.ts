@@ -8,7 +8,11 @@ import { progressBar } from './progress-bar.ts';
 import { doneTasks, placesWord, type RunReport } from './run-report.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
-export function renderProgressLine(progress: { readonly done: number; readonly total: number; readonly title: string }): string {
+export function renderProgressLine(progress: {
+  readonly done: number;
+  readonly total: number;
+  readonly title: string;
+}): string {
   const { done, total, title } = progress;
   return `${progressBar(done, total)} ${done}/${total} ${cap(flatten(title), 100)}`.trimEnd();
 }
@@ -18,8 +22,12 @@ export function renderIterationEnd(entry: JournalEntry): string {
   const { evidence, analysis, verdict } = entry;
   return [
     `iteration ${entry.iteration}: ${iterationResult(entry)}`,
-    evidence.fileCount === 0 ? 'nothing changed' : `${count(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
-    ...(evidence.verification.kind === 'not-run' ? [] : [`verify ${evidence.verification.kind}${verifyDetail(evidence.verification)}`]),
+    evidence.fileCount === 0
+      ? 'nothing changed'
+      : `${count(evidence.fileCount, 'file')} +${evidence.insertions} −${evidence.deletions}`,
+    ...(evidence.verification.kind === 'not-run'
+      ? []
+      : [`verify ${evidence.verification.kind}${verifyDetail(evidence.verification)}`]),
     formatDuration(entry.endedAt - entry.startedAt),
     ...(analysis.tokens === null ? [] : [`${formatTokens(analysis.tokens)} tokens`]),
     ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
@@ -55,10 +63,20 @@ export function renderClosingBlock(report: RunReport): string {
 function numberLines(report: RunReport): readonly string[] {
   const done = doneTasks(report).length;
   return [
-    ...(report.tasks.length === 0 ? [] : [`${progressBar(done, report.tasks.length)} ${done}/${report.tasks.length} tasks done`]),
-    ...(report.iterations.length === 0 ? [] : [`${count(report.iterations.length, 'iteration')} in ${formatDuration(report.endedAt - report.startedAt)}, ${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`]),
+    ...(report.tasks.length === 0
+      ? []
+      : [`${progressBar(done, report.tasks.length)} ${done}/${report.tasks.length} tasks done`]),
+    ...(report.iterations.length === 0
+      ? []
+      : [
+          `${count(report.iterations.length, 'iteration')} in ${formatDuration(report.endedAt - report.startedAt)}, ${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`,
+        ]),
     ...(report.pullRequest === null ? [] : [`pull request: ${report.pullRequest.url}`]),
-    ...(report.circuit === null ? [] : [`circuit: ${report.circuit}${report.callsRemaining === null ? '' : `, calls left: ${report.callsRemaining}`}`]),
+    ...(report.circuit === null
+      ? []
+      : [
+          `circuit: ${report.circuit}${report.callsRemaining === null ? '' : `, calls left: ${report.callsRemaining}`}`,
+        ]),
     ...stateLines(report),
   ];
 }
@@ -67,7 +85,13 @@ function numberLines(report: RunReport): readonly string[] {
 function stateLines({ restored, saved }: RunReport): readonly string[] {
   const words = [
     ...(restored === null ? [] : [flatten(restored)]),
-    ...(saved === null ? [] : [saved.kind === 'saved' ? `saved #${saved.sequence} (${flatten(placesWord(saved.where))})` : `NOT saved: ${flatten(saved.why)}`]),
+    ...(saved === null
+      ? []
+      : [
+          saved.kind === 'saved'
+            ? `saved #${saved.sequence} (${flatten(placesWord(saved.where))})`
+            : `NOT saved: ${flatten(saved.why)}`,
+        ]),
   ];
   return words.length === 0 ? [] : [`state: ${words.join(' … ')}`];
 }

@@ -4,7 +4,22 @@ import { plainTitle } from '../core/plain-text.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import { code, link, table, text } from './markdown.ts';
 import { doneTasks, iterationsOn, startedTasks, waitingTasks, type RunReport, type TaskReport } from './run-report.ts';
-import { commitLink, discrepancySection, fitSections, headline, someOf, stateWord, statusTable, taskLink, unlistedLine, verificationWord, verifyOutputSection, warningSection, withheldSection, type Section } from './sections.ts';
+import {
+  commitLink,
+  discrepancySection,
+  fitSections,
+  headline,
+  someOf,
+  stateWord,
+  statusTable,
+  taskLink,
+  unlistedLine,
+  verificationWord,
+  verifyOutputSection,
+  warningSection,
+  withheldSection,
+  type Section,
+} from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
@@ -40,7 +55,11 @@ function workSection(report: RunReport): string {
   const started = startedTasks(report).map((task) => taskItem(task, report));
   const waiting = waitingTasks(report).map(({ task }) => text(task.title, 80));
   const gone = unlistedLine(report);
-  const items = [...someOf(started, 40), ...(waiting.length > 0 ? [`Not started: ${someOf(waiting, 10).join('; ')}`] : []), ...(gone === '' ? [] : [gone])];
+  const items = [
+    ...someOf(started, 40),
+    ...(waiting.length > 0 ? [`Not started: ${someOf(waiting, 10).join('; ')}`] : []),
+    ...(gone === '' ? [] : [gone]),
+  ];
   if (items.length === 0) return '';
   return [`### What was done`, items.map((item) => `- ${item}`).join('\n')].join('\n\n');
 }
@@ -51,8 +70,15 @@ function taskItem({ task, progress }: TaskReport, report: RunReport): string {
   const said = entries.at(-1)?.analysis.signal.recommendation ?? null;
   return [
     `**${text(task.title, 120)}** (${taskLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
-    ...(report.unmarked.includes(task.id) ? ['Not marked as done in this branch\'s file: do that after merging'] : []),
-    ...(files.length > 0 ? [`Files: ${someOf(files.map((file) => code(file, 120)), 8).join(', ')}`] : []),
+    ...(report.unmarked.includes(task.id) ? ["Not marked as done in this branch's file: do that after merging"] : []),
+    ...(files.length > 0
+      ? [
+          `Files: ${someOf(
+            files.map((file) => code(file, 120)),
+            8,
+          ).join(', ')}`,
+        ]
+      : []),
     ...(said === null ? [] : [`The agent says: “${text(said, 300)}”`]),
   ].join('<br>\n  ');
 }
@@ -63,18 +89,38 @@ function evidenceSection(report: RunReport): string {
     .map(({ task, progress }) => {
       const entries = iterationsOn(report, task.id);
       const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
-      return [taskLink(task), commit === null ? 'none' : commitLink(commit, report), changeWord(entries), verifiedWord(entries), `${progress.attempts}`, entries.length === 0 ? '–' : formatCost(costOf(entries))];
+      return [
+        taskLink(task),
+        commit === null ? 'none' : commitLink(commit, report),
+        changeWord(entries),
+        verifiedWord(entries),
+        `${progress.attempts}`,
+        entries.length === 0 ? '–' : formatCost(costOf(entries)),
+      ];
     });
   if (rows.length === 0) return '';
-  const commands = report.verifyCommands.length === 0 ? '' : `Verified by ${someOf(report.verifyCommands.map((command) => code(command, 120)), 5).join(', ')} after each iteration that changed something.`;
-  return ['### Evidence', ...(commands === '' ? [] : [commands]), table(['Task', 'Commit', 'Changed in this run', 'Verification', 'Iterations in all', 'Cost of this run'], rows)].join('\n\n');
+  const commands =
+    report.verifyCommands.length === 0
+      ? ''
+      : `Verified by ${someOf(
+          report.verifyCommands.map((command) => code(command, 120)),
+          5,
+        ).join(', ')} after each iteration that changed something.`;
+  return [
+    '### Evidence',
+    ...(commands === '' ? [] : [commands]),
+    table(['Task', 'Commit', 'Changed in this run', 'Verification', 'Iterations in all', 'Cost of this run'], rows),
+  ].join('\n\n');
 }
 
 /** `Closes` for what is done; `Part of` mentions an issue without closing it. */
 function issueLines(report: RunReport): string {
-  const numbers = (tasks: readonly TaskReport[]): readonly number[] => tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
+  const numbers = (tasks: readonly TaskReport[]): readonly number[] =>
+    tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
   const done = numbers(doneTasks(report)).map((number) => `Closes #${number}`);
-  const unfinished = numbers(startedTasks(report).filter(({ progress }) => progress.state !== 'done')).map((number) => `Part of #${number}`);
+  const unfinished = numbers(startedTasks(report).filter(({ progress }) => progress.state !== 'done')).map(
+    (number) => `Part of #${number}`,
+  );
   return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join('\n');
 }
 
@@ -88,7 +134,9 @@ function changeWord(entries: readonly JournalEntry[]): string {
   const files = new Set(entries.flatMap((entry) => entry.evidence.files)).size;
   const most = Math.max(files, ...entries.map((entry) => entry.evidence.fileCount));
   const sum = (of: (entry: JournalEntry) => number) => entries.reduce((total, entry) => total + of(entry), 0);
-  return most === 0 ? 'nothing' : `${count(most, 'file')}, +${sum((entry) => entry.evidence.insertions)} −${sum((entry) => entry.evidence.deletions)}`;
+  return most === 0
+    ? 'nothing'
+    : `${count(most, 'file')}, +${sum((entry) => entry.evidence.insertions)} −${sum((entry) => entry.evidence.deletions)}`;
 }
 
 function verifiedWord(entries: readonly JournalEntry[]): string {
@@ -100,5 +148,3 @@ function verifiedWord(entries: readonly JournalEntry[]): string {
 function costOf(entries: readonly JournalEntry[]): number {
   return entries.reduce((total, entry) => total + (entry.analysis.costUsd ?? 0), 0);
 }
-
-

@@ -171,7 +171,9 @@ export function lastVerification(report: RunReport): Verification {
 
 /** Claims that the evidence contradicted, each with its iteration. */
 export function discrepancies(report: RunReport): readonly string[] {
-  return report.iterations.flatMap((entry) => entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`));
+  return report.iterations.flatMap((entry) =>
+    entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`),
+  );
 }
 
 /** `where` of a saved state. That label and comment events may not write the cache is usual, and explained in the log where it happens. */

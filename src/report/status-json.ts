@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { cap } from '../core/plain-text.ts';
 import { issueOfTask, nameOfTask, taskHolds } from '../core/tasks/task.ts';
-import { discrepancies, doneTasks, lastVerification, resumeInstant, type RunReport, type TaskReport } from './run-report.ts';
+import {
+  discrepancies,
+  doneTasks,
+  lastVerification,
+  resumeInstant,
+  type RunReport,
+  type TaskReport,
+} from './run-report.ts';
 
 const instant = z.iso.datetime();
 const whole = z.int().nonnegative();
@@ -9,7 +16,9 @@ const whole = z.int().nonnegative();
 /** RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
 export const ralphStatusSchema = z.object({
   version: z.literal(1),
-  outcome: z.enum(['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed']).describe('Why the run ended.'),
+  outcome: z
+    .enum(['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'])
+    .describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open, calls_per_hour.'),
   lane: z.string().nullable().describe('`queue` or `issue-N`; null when the run ended before it had one.'),
   branch: z.string().nullable(),
@@ -24,17 +33,31 @@ export const ralphStatusSchema = z.object({
     z.object({
       id: z.string(),
       issue: whole.nullable().describe('null for a task of a file.'),
-      source: z.object({ kind: z.enum(['issue', 'plan', 'prd', 'beads']), name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.') }).optional(),
+      source: z
+        .object({
+          kind: z.enum(['issue', 'plan', 'prd', 'beads']),
+          name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.'),
+        })
+        .optional(),
       title: z.string(),
       state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
-      hold: z.enum(taskHolds).nullable().optional().describe('Why it may not be worked although it is open; null: nothing is in the way.'),
+      hold: z
+        .enum(taskHolds)
+        .nullable()
+        .optional()
+        .describe('Why it may not be worked although it is open; null: nothing is in the way.'),
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
     }),
   ),
   tasksOmitted: whole.describe('Tasks left out of `tasks` to stay within size limits.'),
-  unlisted: z.array(z.string()).optional().describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
-  tests: z.enum(['passing', 'failing', 'not-run']).describe('Result of the verify commands, never a claim of the agent.'),
+  unlisted: z
+    .array(z.string())
+    .optional()
+    .describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
+  tests: z
+    .enum(['passing', 'failing', 'not-run'])
+    .describe('Result of the verify commands, never a claim of the agent.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
   withheldFiles: whole.describe('Changed files that were left out of the commits.'),
   circuit: z.enum(['closed', 'half-open', 'open']).nullable(),
@@ -74,7 +97,9 @@ export function parseHiddenStatus(body: string): HiddenStatus {
   const end = json.indexOf(CLOSING);
   if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
   const status = ralphStatusSchema.safeParse(tryParseJson(json.slice(0, end)));
-  return status.success ? { kind: 'found', status: status.data } : { kind: 'unreadable', why: z.prettifyError(status.error) };
+  return status.success
+    ? { kind: 'found', status: status.data }
+    : { kind: 'unreadable', why: z.prettifyError(status.error) };
 }
 
 /** The published JSON Schema of `RalphStatus`. */
@@ -146,7 +171,10 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
  */
 function stringifyForComment(status: RalphStatus): string {
   return JSON.stringify(status)
-    .replace(/[<>&@#\u007F-\u009F\u2028\u2029]|-(?=[->])|(?<=gh)-/gi, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(
+      /[<>&@#\u007F-\u009F\u2028\u2029]|-(?=[->])|(?<=gh)-/gi,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
     .replaceAll('://', ':\\/\\/');
 }
 

@@ -18,13 +18,21 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!isStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
-  const said = entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
+  const said =
+    entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
   return [
-    one.progress.state === 'failed' ? givenUp(one, report) : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
+    one.progress.state === 'failed'
+      ? givenUp(one, report)
+      : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
     ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
-    `What was tried last:\n\n${entries.slice(-shownIterations).map((entry) => `- ${iterationLine(entry)}`).join('\n')}`,
+    `What was tried last:\n\n${entries
+      .slice(-shownIterations)
+      .map((entry) => `- ${iterationLine(entry)}`)
+      .join('\n')}`,
     ...failingOutput(entries),
-    `What you can do:\n\n${remedies(one, report).map((line) => `- ${line}`).join('\n')}`,
+    `What you can do:\n\n${remedies(one, report)
+      .map((line) => `- ${line}`)
+      .join('\n')}`,
   ].join('\n\n');
 }
 
@@ -45,7 +53,10 @@ function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: Jou
     `Iteration ${iteration}: ${iterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
     fileCount === 0 ? 'nothing changed' : `changed ${shown.join(', ')}${more} (+${insertions} −${deletions})`,
     ...(verification.kind === 'not-run' ? [] : [`verification ${verificationWord(verification)}`]),
-    ...someOf(verdict.discrepancies.map((line) => prose(line, 300)), 3),
+    ...someOf(
+      verdict.discrepancies.map((line) => prose(line, 300)),
+      3,
+    ),
   ].join('; ');
 }
 
@@ -53,7 +64,9 @@ function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: Jou
 function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];
-  return [`<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, maxTailChars)}\n\n</details>`];
+  return [
+    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, maxTailChars)}\n\n</details>`,
+  ];
 }
 
 function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
@@ -61,7 +74,9 @@ function remedies({ task, progress }: TaskReport, report: RunReport): readonly s
   const where = whereToSay(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
-    isFailed ? `Make the task smaller or clearer, or say what the agent should know: ${where}.` : `Answer the agent: ${where}.`,
+    isFailed
+      ? `Make the task smaller or clearer, or say what the agent should know: ${where}.`
+      : `Answer the agent: ${where}.`,
     ...(isFailed ? ['If it only needs more iterations, raise `max-iterations-per-task`.'] : []),
     `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
@@ -70,7 +85,9 @@ function remedies({ task, progress }: TaskReport, report: RunReport): readonly s
 /** An item of the plan is known by its title. */
 function whereToSay(task: Task): string {
   if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
-  return task.source.kind === 'plan' ? `below the title in ${taskLink(task)} (another title makes it another task)` : `in ${taskLink(task)}`;
+  return task.source.kind === 'plan'
+    ? `below the title in ${taskLink(task)} (another title makes it another task)`
+    : `in ${taskLink(task)}`;
 }
 
 function howToRetry(task: Task, { pullRequest }: RunReport): string {

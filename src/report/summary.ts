@@ -6,7 +6,22 @@ import { describeOutcome } from './outcome-text.ts';
 import { iterationResult } from './progress.ts';
 import { iterationsOn, type RunReport } from './run-report.ts';
 import { renderStuckTask, stuckTasks } from './stuck.ts';
-import { commitLink, discrepancySection, fitSections, list, someOf, stateWord, statusTable, taskLink, verificationWord, unlistedLine, verifyOutputSection, waitingSection, warningSection, withheldSection } from './sections.ts';
+import {
+  commitLink,
+  discrepancySection,
+  fitSections,
+  list,
+  someOf,
+  stateWord,
+  statusTable,
+  taskLink,
+  verificationWord,
+  unlistedLine,
+  verifyOutputSection,
+  waitingSection,
+  warningSection,
+  withheldSection,
+} from './sections.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -19,7 +34,11 @@ export function renderSummary(report: RunReport): string {
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
       // Who asked how the lane stands wants to know of the lane, not of the run that looked.
-      { name: 'status', rank: 0, markdown: report.laneView === null ? statusTable(report) : renderLaneStatus(report.laneView) },
+      {
+        name: 'status',
+        rank: 0,
+        markdown: report.laneView === null ? statusTable(report) : renderLaneStatus(report.laneView),
+      },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
@@ -27,8 +46,22 @@ export function renderSummary(report: RunReport): string {
       { name: 'cost and progress', rank: 7, markdown: chart(report) },
       { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'discrepancies', rank: 3, markdown: discrepancySection(report) },
-      { name: 'vetoes', rank: 4, markdown: list('Completion claims that were overruled', perIteration(report, (entry) => entry.verdict.vetoes)) },
-      { name: 'advice', rank: 5, markdown: list('Denied commands that allowed parts would cover', perIteration(report, (entry) => entry.verdict.advice)) },
+      {
+        name: 'vetoes',
+        rank: 4,
+        markdown: list(
+          'Completion claims that were overruled',
+          perIteration(report, (entry) => entry.verdict.vetoes),
+        ),
+      },
+      {
+        name: 'advice',
+        rank: 5,
+        markdown: list(
+          'Denied commands that allowed parts would cover',
+          perIteration(report, (entry) => entry.verdict.advice),
+        ),
+      },
       { name: 'withheld files', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report) },
       { name: 'where', rank: 0, markdown: where(report) },
@@ -39,7 +72,10 @@ export function renderSummary(report: RunReport): string {
 
 function opening(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
-  return linkRuns(`## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+  return linkRuns(
+    `## Ralph: ${title}\n\n${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`,
+    report.repositoryUrl,
+  );
 }
 
 function taskSection(report: RunReport): string {
@@ -55,14 +91,25 @@ function taskSection(report: RunReport): string {
   if (rows.length === 0) return '';
   const more = report.tasks.length - rows.length;
   const gone = unlistedLine(report);
-  return ['### Tasks', table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows), ...(more > 0 ? [`… and ${more} more`] : []), ...(gone === '' ? [] : [gone])].join('\n\n');
+  return [
+    '### Tasks',
+    table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows),
+    ...(more > 0 ? [`… and ${more} more`] : []),
+    ...(gone === '' ? [] : [gone]),
+  ].join('\n\n');
 }
 
 /** What was tried for the tasks that this run gave up, and what to do. */
 function stuckSection(report: RunReport): string {
   const stuck = stuckTasks(report).slice(0, 10);
   if (stuck.length === 0) return '';
-  return ['### Tasks that need a person', ...stuck.flatMap((one) => [`#### ${taskLink(one.task)}: ${text(one.task.title, 120)}`, renderStuckTask(one, report)])].join('\n\n');
+  return [
+    '### Tasks that need a person',
+    ...stuck.flatMap((one) => [
+      `#### ${taskLink(one.task)}: ${text(one.task.title, 120)}`,
+      renderStuckTask(one, report),
+    ]),
+  ].join('\n\n');
 }
 
 function timeline(report: RunReport): string {
@@ -72,7 +119,9 @@ function timeline(report: RunReport): string {
     `${entry.iteration}`,
     text(entry.taskTitle, 60),
     iterationResult(entry),
-    entry.evidence.fileCount === 0 ? '–' : `${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`,
+    entry.evidence.fileCount === 0
+      ? '–'
+      : `${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`,
     entry.commit === null ? '–' : commitLink(entry.commit, report),
     verificationWord(entry.evidence.verification),
     formatDuration(entry.endedAt - entry.startedAt),
@@ -80,7 +129,11 @@ function timeline(report: RunReport): string {
     entry.analysis.costUsd === null ? '?' : formatCost(entry.analysis.costUsd),
   ]);
   const earlier = report.iterations.length - shown.length;
-  return ['### Iterations', ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []), table(['#', 'Task', 'Result', 'Files', 'Commit', 'Verification', 'Time', 'Tokens', 'Cost'], rows)].join('\n\n');
+  return [
+    '### Iterations',
+    ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
+    table(['#', 'Task', 'Result', 'Files', 'Commit', 'Verification', 'Time', 'Tokens', 'Cost'], rows),
+  ].join('\n\n');
 }
 
 /** Bars of text in a code block: they render wherever Markdown does. */
@@ -96,7 +149,11 @@ function chart(report: RunReport): string {
     const bar = '█'.repeat(cells).padEnd(20, '░');
     return `${String(entry.iteration).padStart(widest)} ${bar} ${formatCost(costOf(entry)).padStart(8)}  ${entry.verdict.progress ? '●' : '○'} ${'✓'.repeat(Math.min(done, 20))}`.trimEnd();
   });
-  return ['### Cost and progress', ['```text', ...lines, '```'].join('\n'), '● content changed, ○ nothing changed, ✓ a task done so far'].join('\n\n');
+  return [
+    '### Cost and progress',
+    ['```text', ...lines, '```'].join('\n'),
+    '● content changed, ○ nothing changed, ✓ a task done so far',
+  ].join('\n\n');
 }
 
 function costOf(entry: JournalEntry): number {
@@ -104,13 +161,21 @@ function costOf(entry: JournalEntry): number {
 }
 
 function perIteration(report: RunReport, of: (entry: JournalEntry) => readonly string[]): readonly string[] {
-  return report.iterations.flatMap((entry) => of(entry).map((line) => `Iteration ${entry.iteration}: ${prose(line, 300)}`));
+  return report.iterations.flatMap((entry) =>
+    of(entry).map((line) => `Iteration ${entry.iteration}: ${prose(line, 300)}`),
+  );
 }
 
 function where(report: RunReport): string {
   const parts = [
-    ...(report.branch === null ? [] : [`Branch ${code(report.branch, 120)}${report.baseBranch === null ? '' : ` from ${code(report.baseBranch, 120)}`}`]),
-    ...(report.pullRequest === null ? [] : [link(`pull request #${report.pullRequest.number}`, report.pullRequest.url)]),
+    ...(report.branch === null
+      ? []
+      : [
+          `Branch ${code(report.branch, 120)}${report.baseBranch === null ? '' : ` from ${code(report.baseBranch, 120)}`}`,
+        ]),
+    ...(report.pullRequest === null
+      ? []
+      : [link(`pull request #${report.pullRequest.number}`, report.pullRequest.url)]),
     ...(report.lane === null ? [] : [`lane ${code(report.lane, 60)}`]),
   ];
   const requests = report.requests === null ? '' : apiUsageLine(report.requests);

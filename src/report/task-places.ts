@@ -8,16 +8,28 @@ export interface TaskPlaces {
 export function noTasks(places: TaskPlaces, leftOut: boolean): string {
   const files = filesOf(places);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
-  return [...(looksAtIssues(places) ? [leftOut ? `no open issue with ${places.label} is for this run` : `no open issue has ${places.label}`] : []), ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`])].join(', and ');
+  return [
+    ...(looksAtIssues(places)
+      ? [leftOut ? `no open issue with ${places.label} is for this run` : `no open issue has ${places.label}`]
+      : []),
+    ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`]),
+  ].join(', and ');
 }
 
 /** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */
 export function taskInvitation(places: TaskPlaces): string {
   const [file] = filesOf(places);
-  return [...(looksAtIssues(places) ? [`put ${places.label} on an issue that an agent should work on`] : []), ...(file === undefined ? [] : [`write a task into ${file}`])].join(', or ');
+  return [
+    ...(looksAtIssues(places) ? [`put ${places.label} on an issue that an agent should work on`] : []),
+    ...(file === undefined ? [] : [`write a task into ${file}`]),
+  ].join(', or ');
 }
 
-const FILES: ReadonlyMap<string, string> = new Map([['plan', '`.ralph/fix_plan.md`'], ['prd', '`.ralph/prd.json`'], ['beads', '`.beads/`']]);
+const FILES: ReadonlyMap<string, string> = new Map([
+  ['plan', '`.ralph/fix_plan.md`'],
+  ['prd', '`.ralph/prd.json`'],
+  ['beads', '`.beads/`'],
+]);
 
 function filesOf({ sources }: TaskPlaces): readonly string[] {
   return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);

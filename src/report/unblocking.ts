@@ -13,8 +13,16 @@ export function unblocking(report: RunReport): string {
   const is = (state: string): boolean => stuck.some(({ progress }) => progress.state === state);
   const hasIssue = stuck.length === 0 || stuck.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
-    ...(is('blocked') || stuck.length === 0 ? [`answer what the agent asks, in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`] : []),
-    ...(is('failed') ? [lastVerification(report).kind === 'failed' ? 'mend what makes `verify` fail, or make what failed smaller or clearer' : 'make what failed smaller or clearer'] : []),
+    ...(is('blocked') || stuck.length === 0
+      ? [`answer what the agent asks, in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]
+      : []),
+    ...(is('failed')
+      ? [
+          lastVerification(report).kind === 'failed'
+            ? 'mend what makes `verify` fail, or make what failed smaller or clearer'
+            : 'make what failed smaller or clearer',
+        ]
+      : []),
   ].join('; ');
   return `${steps.charAt(0).toUpperCase()}${steps.slice(1)}; then ${howToRetry(stuck, report)}.`;
 }
@@ -23,7 +31,9 @@ export function unblocking(report: RunReport): string {
 function howToRetry(stuck: readonly TaskReport[], report: RunReport): string {
   if (!isQueue(report)) return 'comment `/ralph retry` on the issue';
   if (report.pullRequest !== null) return 'comment `/ralph retry` on the pull request';
-  return stuck.every(({ task }) => issueOfTask(task) !== null) ? 'comment `/ralph retry` on its issue' : 'run the workflow by hand with the command `retry`';
+  return stuck.every(({ task }) => issueOfTask(task) !== null)
+    ? 'comment `/ralph retry` on its issue'
+    : 'run the workflow by hand with the command `retry`';
 }
 
 /** Ralph can do an issue of this repository; others are done by their own people. */
@@ -31,8 +41,16 @@ function theOthers(outside: readonly string[], { taskLabel }: RunReport): string
   const here = outside.filter((name) => name.startsWith('#'));
   const label = taskLabel === null ? 'the task label' : `the label \`${taskLabel}\``;
   return [
-    ...(here.length === 0 ? [] : [`To have Ralph work on what they wait for, put ${label} on ${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}; or close it`]),
-    ...(here.length === outside.length ? [] : [`${here.length === 0 ? 'What they wait for is in another repository: close it there' : 'what is in another repository must be closed there'}, or take the dependency out`]),
+    ...(here.length === 0
+      ? []
+      : [
+          `To have Ralph work on what they wait for, put ${label} on ${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}; or close it`,
+        ]),
+    ...(here.length === outside.length
+      ? []
+      : [
+          `${here.length === 0 ? 'What they wait for is in another repository: close it there' : 'what is in another repository must be closed there'}, or take the dependency out`,
+        ]),
   ].join('; ');
 }
 

@@ -27,14 +27,20 @@ const HOLDS: Readonly<Record<TaskHold, string | null>> = {
   'dependency-unknown': 'what it depends on does not exist',
   'dependency-cycle': 'what it depends on depends on it',
   unchecked: null,
-  unreadable: 'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',
+  unreadable:
+    'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',
 };
 
 function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
   if (task.hold !== null) return HOLDS[task.hold];
   const open = awaitedBy(task, tasks);
   const more = open.length - shownDependencies;
-  return open.length === 0 ? null : `it depends on ${open.slice(0, shownDependencies).map((id) => nameOf(id, tasks)).join(', ')}${more > 0 ? ` and ${more} more` : ''}, not done yet`;
+  return open.length === 0
+    ? null
+    : `it depends on ${open
+        .slice(0, shownDependencies)
+        .map((id) => nameOf(id, tasks))
+        .join(', ')}${more > 0 ? ` and ${more} more` : ''}, not done yet`;
 }
 
 const shownDependencies = 3;
@@ -42,7 +48,9 @@ const shownDependencies = 3;
 /** Names of what open tasks wait for and that is no task of the lane: `#12`, `other/repo#4`. */
 export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {
   const open = tasks.filter(({ progress: { state } }) => state === 'todo' || state === 'in-progress');
-  const ids = open.flatMap(({ task }) => awaitedBy(task, tasks)).filter((id) => tasks.every(({ task }) => task.id !== id));
+  const ids = open
+    .flatMap(({ task }) => awaitedBy(task, tasks))
+    .filter((id) => tasks.every(({ task }) => task.id !== id));
   return [...new Set(ids)].map((id) => nameOf(id, tasks));
 }
 

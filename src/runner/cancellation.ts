@@ -10,7 +10,9 @@ export function onCancel(giveUp: (why: string) => Promise<void>): AbortSignal {
     process.on(name, () => {
       if (controller.signal.aborted) return;
       controller.abort(new Error(`the run was cancelled (${name})`));
-      setTimeout(() => { giveUp(name).catch(() => process.exit(1)); }, GIVE_UP_AFTER_MS).unref();
+      setTimeout(() => {
+        giveUp(name).catch(() => process.exit(1));
+      }, GIVE_UP_AFTER_MS).unref();
     });
   }
   return controller.signal;

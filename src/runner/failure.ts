@@ -12,5 +12,7 @@ export function failureOf(error: unknown, debug: (text: string) => void): Failur
 
 /** What an error says, on one line. */
 export function messageOf(error: unknown): string {
-  return textOf(error).trim().replaceAll(/\s*\n\s*/g, ' ');
+  return textOf(error)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ');
 }

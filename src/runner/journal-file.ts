@@ -21,7 +21,11 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       try {
         appendFileSync(file, `${line}\n`, { mode: 0o600 });
       } catch (error) {
-        throw new UserError('infrastructure', `The run's journal could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`, { cause: error });
+        throw new UserError(
+          'infrastructure',
+          `The run's journal could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`,
+          { cause: error },
+        );
       }
       if (!begun) onBegin(file);
       begun = true;

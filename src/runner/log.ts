@@ -6,10 +6,16 @@ export function createLog(redact: (text: string) => string): Log {
   const clean = (text: string): string => neutralize(redact(text));
   let open = false;
   return {
-    info: (text) => { core.info(clean(text)); },
+    info: (text) => {
+      core.info(clean(text));
+    },
     // Annotations are commands with the text as data, escaped by the library. GitHub cuts them at 4,096 characters.
-    warning: (text) => { core.warning(redact(text).slice(0, 4000)); },
-    error: (text) => { core.error(redact(text).slice(0, 4000)); },
+    warning: (text) => {
+      core.warning(redact(text).slice(0, 4000));
+    },
+    error: (text) => {
+      core.error(redact(text).slice(0, 4000));
+    },
     group: async (title, body) => {
       if (open) return body();
       open = true;

@@ -11,17 +11,25 @@ const SUMMARY_LIMIT = 1_000_000;
 export function checkRunnerFiles(environment: Readonly<Record<string, string | undefined>>): void {
   for (const name of ['GITHUB_OUTPUT', 'GITHUB_STATE']) {
     const file = environment[name] ?? '';
-    if (file !== '' && !existsSync(file)) throw new UserError('infrastructure', `${name} is "${file}": there is no such file. The runner makes it for each step; nothing in the job may set that variable or remove the file.`);
+    if (file !== '' && !existsSync(file))
+      throw new UserError(
+        'infrastructure',
+        `${name} is "${file}": there is no such file. The runner makes it for each step; nothing in the job may set that variable or remove the file.`,
+      );
   }
 }
 
 /** Sets the action's outputs; throws a UserError when the runner's file cannot be written. */
 export function setOutputs(outputs: Readonly<Record<string, string>>): void {
-  written('outputs', () => { for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value); });
+  written('outputs', () => {
+    for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value);
+  });
 }
 
 /** Texts of the action's inputs, by their names. */
-export function inputTexts(environment: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+export function inputTexts(
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
   return Object.fromEntries(INPUT_NAMES.map((name) => [name, environment[`INPUT_${name.toUpperCase()}`]]));
 }
 
@@ -43,7 +51,9 @@ export function mask(values: readonly string[]): void {
 
 /** Remembers a value for post; it is read even if this process is killed. Throws a UserError when the runner's file cannot be written. */
 export function rememberForPost(name: string, value: string): void {
-  written('values for the post step', () => { core.saveState(name, value); });
+  written('values for the post step', () => {
+    core.saveState(name, value);
+  });
 }
 
 /** Value that main remembered; empty when it remembered none. */
@@ -60,6 +70,10 @@ function written(what: string, write: () => void): void {
   try {
     write();
   } catch (error) {
-    throw new UserError('infrastructure', `The step's ${what} could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`, { cause: error });
+    throw new UserError(
+      'infrastructure',
+      `The step's ${what} could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`,
+      { cause: error },
+    );
   }
 }

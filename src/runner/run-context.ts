@@ -11,13 +11,15 @@ export function readRunContext(environment: Readonly<Record<string, string | und
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();
-    if (value === '') problems.push(`- ${name} is not set: this is a GitHub Action and runs in a job; the runner sets that variable.`);
+    if (value === '')
+      problems.push(`- ${name} is not set: this is a GitHub Action and runs in a job; the runner sets that variable.`);
     return value;
   };
 
   const repository = need('GITHUB_REPOSITORY');
   const [owner = '', repo = '', ...rest] = repository.split('/');
-  if (repository !== '' && (owner === '' || repo === '' || rest.length > 0)) problems.push(`- GITHUB_REPOSITORY is "${repository}": expected owner/name.`);
+  if (repository !== '' && (owner === '' || repo === '' || rest.length > 0))
+    problems.push(`- GITHUB_REPOSITORY is "${repository}": expected owner/name.`);
   const workspace = need('GITHUB_WORKSPACE');
   const temp = need('RUNNER_TEMP');
   const serverUrl = need('GITHUB_SERVER_URL').replace(/\/+$/, '');
@@ -25,7 +27,8 @@ export function readRunContext(environment: Readonly<Record<string, string | und
   const runId = need('GITHUB_RUN_ID');
   const eventName = need('GITHUB_EVENT_NAME');
   const payload = readEvent(need('GITHUB_EVENT_PATH'), problems);
-  if (problems.length > 0) throw new UserError('configuration', `The job's environment is not complete:\n${problems.join('\n')}`);
+  if (problems.length > 0)
+    throw new UserError('configuration', `The job's environment is not complete:\n${problems.join('\n')}`);
 
   return {
     workspace,
@@ -50,7 +53,9 @@ function readEvent(path: string, problems: string[]): unknown {
   try {
     const text = readFileSync(path, 'utf8');
     if (text.length <= MAX_EVENT_BYTES) return JSON.parse(text);
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} characters are more than an event can have.`);
+    problems.push(
+      `- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} characters are more than an event can have.`,
+    );
   } catch (error) {
     problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${textOf(error)}).`);
   }

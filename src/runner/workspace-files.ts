@@ -49,8 +49,15 @@ export function createWorkFiles(workspace: string): WorkFiles {
   async function matching(path: string): Promise<readonly string[]> {
     if (!path.includes('*')) return [path];
     const [before = '', after = ''] = basename(path).split('*');
-    const folder = await placeOf(path).then((place) => readdir(dirname(place)), () => []);
-    return folder.filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after)).sort().slice(0, MAX_FILES).map((name) => join(dirname(path), name));
+    const folder = await placeOf(path).then(
+      (place) => readdir(dirname(place)),
+      () => [],
+    );
+    return folder
+      .filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after))
+      .sort()
+      .slice(0, MAX_FILES)
+      .map((name) => join(dirname(path), name));
   }
 
   return {

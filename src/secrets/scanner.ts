@@ -22,7 +22,10 @@ export function createSecretScanner(): SecretScanner {
 }
 
 async function loadRules() {
-  const [{ lintSource }, { rules }] = await Promise.all([import('@secretlint/core'), import('@secretlint/secretlint-rule-preset-recommend')]);
+  const [{ lintSource }, { rules }] = await Promise.all([
+    import('@secretlint/core'),
+    import('@secretlint/secretlint-rule-preset-recommend'),
+  ]);
   // One rule lets the text itself switch the others off ("secretlint-disable"); the text is not to be asked.
   const honest = rules.filter((rule) => rule.meta.id !== '@secretlint/secretlint-rule-filter-comments');
   return { lintSource, rules: honest.map((rule) => ({ id: rule.meta.id, rule })) };
@@ -30,6 +33,9 @@ async function loadRules() {
 
 /** Keys that secretlint takes for placeholders: Ed25519 (one line), encrypted ones, those with header lines. */
 function shortPrivateKeys(text: string): readonly string[] {
-  const keys = text.match(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[A-Za-z-]+: [^\n]*\n)*[A-Za-z0-9+/=]{40}/g) ?? [];
+  const keys =
+    text.match(
+      /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[A-Za-z-]+: [^\n]*\n)*[A-Za-z0-9+/=]{40}/g,
+    ) ?? [];
   return keys.map(() => 'privatekey');
 }

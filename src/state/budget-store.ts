@@ -6,7 +6,9 @@ const BUDGET = 'budget';
 /** Several lanes may settle at the same moment. */
 const MAX_TRIES = 8;
 
-type Looked = (ReadBudget & { readonly kind: 'budget'; readonly head: CellHead | null }) | Extract<ReadBudget, { kind: 'unavailable' }>;
+type Looked =
+  | (ReadBudget & { readonly kind: 'budget'; readonly head: CellHead | null })
+  | Extract<ReadBudget, { kind: 'unavailable' }>;
 
 /** The budget in a compare-and-swap cell of its own. */
 export function createBudgetStore(cells: CellStore, now: () => number): BudgetStore {
@@ -26,17 +28,23 @@ export function createBudgetStore(cells: CellStore, now: () => number): BudgetSt
       if (budget === looked.budget && looked.problem === null) return looked;
       const written = await cells.write(BUDGET, looked.head, serializeBudget(budget));
       if (written.kind === 'written') return { kind: 'budget', budget, problem: looked.problem };
-      if (written.kind === 'refused' || written.kind === 'unavailable') return { kind: 'unavailable', why: written.why };
+      if (written.kind === 'refused' || written.kind === 'unavailable')
+        return { kind: 'unavailable', why: written.why };
     }
     return { kind: 'unavailable', why: `it changed ${MAX_TRIES} times while it was written` };
   }
 
   async function look(): Promise<Looked> {
     const [found] = await cells.read([BUDGET]);
-    if (found === undefined || found.kind === 'unavailable') return { kind: 'unavailable', why: found?.why ?? `the ${cells.place} did not answer` };
+    if (found === undefined || found.kind === 'unavailable')
+      return { kind: 'unavailable', why: found?.why ?? `the ${cells.place} did not answer` };
     if (found.kind === 'absent') return { kind: 'budget', budget: emptyBudget, problem: null, head: null };
     const parsed = parseBudget(found.text, now());
-    if (parsed.kind === 'newer') return { kind: 'unavailable', why: `it was written by a newer version of this action (version ${parsed.version})` };
+    if (parsed.kind === 'newer')
+      return {
+        kind: 'unavailable',
+        why: `it was written by a newer version of this action (version ${parsed.version})`,
+      };
     return { ...parsed, head: found.head };
   }
 }

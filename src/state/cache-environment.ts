@@ -3,12 +3,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Why the cache cannot serve this run at all, for a person; null when it may be tried. */
 export function cacheObstacle(kind: 'restore' | 'save', environment: Environment): string | null {
-  if (!environment['ACTIONS_RUNTIME_TOKEN'] || !(environment['ACTIONS_RESULTS_URL'] || environment['ACTIONS_CACHE_URL'])) {
+  if (
+    !environment['ACTIONS_RUNTIME_TOKEN'] ||
+    !(environment['ACTIONS_RESULTS_URL'] || environment['ACTIONS_CACHE_URL'])
+  ) {
     return 'there is no cache service here (ACTIONS_RESULTS_URL and ACTIONS_RUNTIME_TOKEN are set by GitHub inside an action)';
   }
   const mode = (environment['ACTIONS_CACHE_MODE'] ?? '').trim().toLowerCase();
   if (mode === 'read' && kind === 'save') return readOnlyEvent;
-  if (mode === 'none' || mode === 'write-only') return `the workflow's cache-mode "${mode}" does not allow the state to be read; set \`cache-mode: write\``;
+  if (mode === 'none' || mode === 'write-only')
+    return `the workflow's cache-mode "${mode}" does not allow the state to be read; set \`cache-mode: write\``;
   return null;
 }
 
@@ -19,8 +23,13 @@ export const readOnlyEvent =
  * What the worker gets. `workFolder` holds the cached folder, `tempFolder` the library's archives.
  * Nothing else of the run's environment is passed on.
  */
-export function workerEnvironment(environment: Environment, folders: { readonly workFolder: string; readonly tempFolder: string }): Record<string, string> {
-  const kept = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined && passedOn.has(entry[0].toUpperCase()));
+export function workerEnvironment(
+  environment: Environment,
+  folders: { readonly workFolder: string; readonly tempFolder: string },
+): Record<string, string> {
+  const kept = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && passedOn.has(entry[0].toUpperCase()),
+  );
   return {
     ...Object.fromEntries(kept),
     // The library looks for the path in its directory but packs it relative to the workspace: both are ours.
@@ -31,8 +40,19 @@ export function workerEnvironment(environment: Environment, folders: { readonly 
 }
 
 const passedOn: ReadonlySet<string> = new Set([
-  'ACTIONS_CACHE_MODE', 'ACTIONS_CACHE_SERVICE_V2', 'ACTIONS_CACHE_URL', 'ACTIONS_RESULTS_URL', 'ACTIONS_RUNTIME_TOKEN', 'GITHUB_SERVER_URL',
-  'PATH', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR',
+  'ACTIONS_CACHE_MODE',
+  'ACTIONS_CACHE_SERVICE_V2',
+  'ACTIONS_CACHE_URL',
+  'ACTIONS_RESULTS_URL',
+  'ACTIONS_RUNTIME_TOKEN',
+  'GITHUB_SERVER_URL',
+  'PATH',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
 ]);
 
 /**
@@ -41,4 +61,8 @@ const passedOn: ReadonlySet<string> = new Set([
  * the folder, every link points at nothing, and what was renamed is then refused as an unexpected file.
  * State files have no such names, so packing is not touched.
  */
-const confinedUnpacking = ['--transform=s,^/+,refused/,x', '--transform=s,[.][.],refused,g', '--transform=s,.*,refused,R'].join(' ');
+const confinedUnpacking = [
+  '--transform=s,^/+,refused/,x',
+  '--transform=s,[.][.],refused,g',
+  '--transform=s,.*,refused,R',
+].join(' ');

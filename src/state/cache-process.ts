@@ -62,7 +62,10 @@ export function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
     setTimeout(finish, 500).unref();
   });
   worker.once('close', (code, signal) => {
-    end ??= { kind: 'broken', why: `the cache worker ended (${signal ?? `exit code ${String(code)}`}) without an answer${lastError && `: ${lastError.slice(0, 200)}`}` };
+    end ??= {
+      kind: 'broken',
+      why: `the cache worker ended (${signal ?? `exit code ${String(code)}`}) without an answer${lastError && `: ${lastError.slice(0, 200)}`}`,
+    };
     finish();
   });
   return promise;

@@ -14,7 +14,8 @@ export type CacheAnswer =
   | { readonly kind: 'failed'; readonly why: string };
 
 /** One line of JSON on the answer pipe: what was seen on the way, then the answer. */
-export type WorkerLine = { readonly kind: 'seen'; readonly what: string } | { readonly kind: 'answer'; readonly answer: CacheAnswer };
+export type WorkerLine =
+  { readonly kind: 'seen'; readonly what: string } | { readonly kind: 'answer'; readonly answer: CacheAnswer };
 
 /** File descriptor of the answer pipe; stdout belongs to the library's log lines. */
 export const answerDescriptor = 3;

@@ -38,16 +38,25 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const end = await ask({ kind: 'restore', key: laneKeyPrefix(lane) });
       if (end.kind !== 'answered') return unavailable(end.why);
       if (end.answer.kind === 'no-entry') return { kind: 'absent' };
-      if (end.answer.kind !== 'restored') return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
+      if (end.answer.kind !== 'restored')
+        return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
       const { key } = end.answer;
       const stray = (await readdir(workFolder)).find((name) => name !== stateFolderName);
-      if (stray !== undefined) return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
+      if (stray !== undefined)
+        return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
       const read = await readStateFolder(join(workFolder, stateFolderName));
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
       if (read.copy.lane !== lane || !key.startsWith(sequenceKeyPrefix(lane, read.copy.sequence))) {
-        return unavailable(`the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`);
+        return unavailable(
+          `the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`,
+        );
       }
-      return { kind: 'found', sequence: read.copy.sequence, document: read.copy.document, sessionFolder: read.copy.sessionFolder };
+      return {
+        kind: 'found',
+        sequence: read.copy.sequence,
+        document: read.copy.document,
+        sessionFolder: read.copy.sessionFolder,
+      };
     }).catch((error: unknown) => unavailable(textOf(error)));
   }
 
@@ -68,7 +77,10 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     readonly ask: (request: CacheRequest) => Promise<WorkerEnd>;
   }
 
-  async function within<Result extends RestoredCopy | SavedCopy>(kind: CacheRequest['kind'], body: (staging: Staging) => Promise<Result>): Promise<Result> {
+  async function within<Result extends RestoredCopy | SavedCopy>(
+    kind: CacheRequest['kind'],
+    body: (staging: Staging) => Promise<Result>,
+  ): Promise<Result> {
     const obstacle = cacheObstacle(kind, options.environment) ?? (await hangOf(kind));
     if (obstacle !== null) throw new Error(obstacle);
     await mkdir(options.stagingFolder, { recursive: true });
@@ -86,7 +98,10 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     }
   }
 
-  async function ask(request: CacheRequest, folders: { readonly workFolder: string; readonly tempFolder: string }): Promise<WorkerEnd> {
+  async function ask(
+    request: CacheRequest,
+    folders: { readonly workFolder: string; readonly tempFolder: string },
+  ): Promise<WorkerEnd> {
     const end = await callCacheWorker({
       command: options.workerCommand,
       request,

@@ -5,7 +5,12 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 export type Exchange =
   /** The status is there, the body not yet; the library leaves some bodies unread. */
   | { readonly kind: 'begun'; readonly step: Step; readonly status: number }
-  | { readonly kind: 'answered'; readonly step: Step; readonly status: number; readonly body: Readonly<Record<string, unknown>> | null }
+  | {
+      readonly kind: 'answered';
+      readonly step: Step;
+      readonly status: number;
+      readonly body: Readonly<Record<string, unknown>> | null;
+    }
   | { readonly kind: 'cut'; readonly step: Step; readonly code: string };
 
 export type Step = 'lookup' | 'reservation' | 'finalization' | 'upload' | 'download';
@@ -21,7 +26,11 @@ export function watchTraffic(onExchange: (exchange: Exchange) => void): void {
     const status = response.statusCode ?? 0;
     onExchange({ kind: 'begun', step, status });
     overhear(response, (end) => {
-      onExchange(end.kind === 'cut' ? { kind: 'cut', step, code: end.code } : { kind: 'answered', step, status, body: parseObject(end.text) });
+      onExchange(
+        end.kind === 'cut'
+          ? { kind: 'cut', step, code: end.code }
+          : { kind: 'answered', step, status, body: parseObject(end.text) },
+      );
     });
   });
   subscribe('http.client.request.error', (message) => {
@@ -33,20 +42,28 @@ export function watchTraffic(onExchange: (exchange: Exchange) => void): void {
 /** The service really said that it has no such entry: v2 answers without `ok`, v1 with 204. */
 export function saysNoEntry(exchange: Exchange | undefined): boolean {
   if (exchange?.kind !== 'answered' || exchange.step !== 'lookup') return false;
-  return exchange.status === 204 || (isSuccess(exchange.status) && exchange.body !== null && exchange.body['ok'] !== true);
+  return (
+    exchange.status === 204 || (isSuccess(exchange.status) && exchange.body !== null && exchange.body['ok'] !== true)
+  );
 }
 
 /** The service's own words about an exchange, one line of at most 200 characters; empty when it had none. */
 export function serviceMessage(exchange: Exchange | undefined): string {
   if (exchange?.kind !== 'answered') return '';
   const text = exchange.body?.['message'] ?? exchange.body?.['msg'];
-  return typeof text === 'string' ? text.replace(/[^\x20-\x7e]+/g, ' ').trim().slice(0, 200) : '';
+  return typeof text === 'string'
+    ? text
+        .replace(/[^\x20-\x7e]+/g, ' ')
+        .trim()
+        .slice(0, 200)
+    : '';
 }
 
 /** What an exchange that led nowhere was, for a person. */
 export function describeExchange(exchange: Exchange | undefined): string {
   if (exchange === undefined) return 'no request reached the cache service';
-  if (exchange.kind === 'cut') return `the connection to the cache service failed at the ${exchange.step} (${exchange.code})`;
+  if (exchange.kind === 'cut')
+    return `the connection to the cache service failed at the ${exchange.step} (${exchange.code})`;
   const message = serviceMessage(exchange);
   const isBlob = exchange.step === 'upload' || exchange.step === 'download';
   if (exchange.kind === 'answered' && !isBlob && isSuccess(exchange.status) && exchange.body === null) {
@@ -69,7 +86,8 @@ function stepOf(request: ClientRequest): Step {
 
 const maxBodyBytes = 64 * 1024;
 
-type ResponseEnd = { readonly kind: 'complete'; readonly text: string } | { readonly kind: 'cut'; readonly code: string };
+type ResponseEnd =
+  { readonly kind: 'complete'; readonly text: string } | { readonly kind: 'cut'; readonly code: string };
 
 /** Hears a response without reading it: a `data` listener of our own would start the flow before the library listens. */
 function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void): void {
@@ -83,7 +101,8 @@ function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void):
       bytes += chunk.length;
       chunks.push(chunk);
     }
-    if (event === 'end') onEnd({ kind: 'complete', text: bytes <= maxBodyBytes ? Buffer.concat(chunks).toString('utf8') : '' });
+    if (event === 'end')
+      onEnd({ kind: 'complete', text: bytes <= maxBodyBytes ? Buffer.concat(chunks).toString('utf8') : '' });
     if (event === 'error') onEnd({ kind: 'cut', code: codeOf(value) });
     return emit(event, ...values);
   };
@@ -92,7 +111,9 @@ function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void):
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }

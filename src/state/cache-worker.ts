@@ -1,6 +1,12 @@
 import { writeSync } from 'node:fs';
 import type * as ActionsCache from '@actions/cache';
-import { type CacheAnswer, type CacheRequest, type WorkerLine, answerDescriptor, stateFolderName } from './cache-protocol.ts';
+import {
+  type CacheAnswer,
+  type CacheRequest,
+  type WorkerLine,
+  answerDescriptor,
+  stateFolderName,
+} from './cache-protocol.ts';
 import { type Exchange, describeExchange, saysNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
 import { textOf } from '../user-error.ts';
 
@@ -19,7 +25,10 @@ export async function cacheWorkerProcess(argument: string): Promise<never> {
 }
 
 /** Restores into or saves from `./ralph-state` by @actions/cache; never throws for what the service did. */
-export async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exchange) => void): Promise<CacheAnswer> {
+export async function runCacheWorker(
+  request: CacheRequest,
+  onExchange: (exchange: Exchange) => void,
+): Promise<CacheAnswer> {
   const exchanges: Exchange[] = [];
   watchTraffic((exchange) => {
     exchanges.push(exchange);
@@ -27,18 +36,25 @@ export async function runCacheWorker(request: CacheRequest, onExchange: (exchang
   });
   try {
     const cache = await import('@actions/cache');
-    return request.kind === 'restore' ? await restore(cache, request.key, exchanges) : await save(cache, request.key, exchanges);
+    return request.kind === 'restore'
+      ? await restore(cache, request.key, exchanges)
+      : await save(cache, request.key, exchanges);
   } catch (error) {
     return { kind: 'failed', why: textOf(error) };
   }
 }
 
-async function restore(cache: typeof ActionsCache, prefix: string, exchanges: readonly Exchange[]): Promise<CacheAnswer> {
+async function restore(
+  cache: typeof ActionsCache,
+  prefix: string,
+  exchanges: readonly Exchange[],
+): Promise<CacheAnswer> {
   const key = await cache.restoreCache([stateFolderName], prefix, [prefix]);
   if (key !== undefined) return { kind: 'restored', key };
   const last = exchanges.at(-1);
   if (saysNoEntry(last)) return { kind: 'no-entry' };
-  if (serviceMessage(last).startsWith(cache.CACHE_READ_DENIED_PREFIX)) return { kind: 'denied', why: serviceMessage(last) };
+  if (serviceMessage(last).startsWith(cache.CACHE_READ_DENIED_PREFIX))
+    return { kind: 'denied', why: serviceMessage(last) };
   const wasDownloaded = last?.kind === 'answered' && last.step === 'download' && last.status === 200;
   return { kind: 'failed', why: wasDownloaded ? 'the downloaded archive cannot be unpacked' : describeExchange(last) };
 }
@@ -48,7 +64,9 @@ async function save(cache: typeof ActionsCache, key: string, exchanges: readonly
   const last = exchanges.at(-1);
   if (id === -1) {
     const message = serviceMessage(last);
-    return message.startsWith(cache.CACHE_WRITE_DENIED_PREFIX) ? { kind: 'denied', why: message } : { kind: 'failed', why: describeExchange(last) };
+    return message.startsWith(cache.CACHE_WRITE_DENIED_PREFIX)
+      ? { kind: 'denied', why: message }
+      : { kind: 'failed', why: describeExchange(last) };
   }
   const found = await cache.restoreCache([stateFolderName], key, [], { lookupOnly: true });
   if (found === key) return { kind: 'saved' };

@@ -40,10 +40,14 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   return { place: 'directory', read, write, readHead };
 
   async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
-    return Promise.all(names.map((name) => answered<CellRead>(async () => {
-      const stored = await newest(name);
-      return stored === null ? { kind: 'absent' } : { kind: 'found', head: stored.head, text: stored.text };
-    })));
+    return Promise.all(
+      names.map((name) =>
+        answered<CellRead>(async () => {
+          const stored = await newest(name);
+          return stored === null ? { kind: 'absent' } : { kind: 'found', head: stored.head, text: stored.text };
+        }),
+      ),
+    );
   }
 
   async function readHead(name: CellName): ReturnType<CellStore['readHead']> {
@@ -81,7 +85,8 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
       if (generation === undefined) return null;
       const top = await contentOf(fileOf(name, generation));
       if (top.kind === 'gone') continue;
-      if (top.kind === 'complete') return { generation, head: headOf(generation, top.content), text: top.content.toString(), damagedAt: null };
+      if (top.kind === 'complete')
+        return { generation, head: headOf(generation, top.content), text: top.content.toString(), damagedAt: null };
       // Damage: the generation before is the best that is left. The number stays, so that the next write goes above both.
       const before = previous === undefined ? null : await contentOf(fileOf(name, previous));
       const content = before?.kind === 'complete' ? before.content : Buffer.alloc(0);
@@ -134,9 +139,11 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   /** Removes old generations and what killed processes left. The state does not depend on it, so nobody hears of failures. */
   async function tidy(name: CellName): Promise<void> {
     try {
-      for (const generation of (await generationsOf(name)).slice(KEPT)) await rm(fileOf(name, generation), { force: true });
+      for (const generation of (await generationsOf(name)).slice(KEPT))
+        await rm(fileOf(name, generation), { force: true });
       for (const { name: file } of await entriesOf(folder)) {
-        if (TEMPORARY.test(file) && (await lstat(join(folder, file))).mtimeMs < now() - WRITING_MS) await rm(join(folder, file), { force: true });
+        if (TEMPORARY.test(file) && (await lstat(join(folder, file))).mtimeMs < now() - WRITING_MS)
+          await rm(join(folder, file), { force: true });
       }
     } catch {
       // The next write tries again.
@@ -154,7 +161,9 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
     return join(folder, `${name}.${generation}.json`);
   }
 
-  async function answered<Answer>(ask: () => Promise<Answer>): Promise<Answer | { readonly kind: 'unavailable'; readonly why: string }> {
+  async function answered<Answer>(
+    ask: () => Promise<Answer>,
+  ): Promise<Answer | { readonly kind: 'unavailable'; readonly why: string }> {
     try {
       return await ask();
     } catch (error) {
@@ -184,7 +193,10 @@ async function entriesOf(folder: string) {
   }
 }
 
-type Content = { readonly kind: 'complete'; readonly content: Buffer } | { readonly kind: 'damaged'; readonly modifiedAt: number } | { readonly kind: 'gone' };
+type Content =
+  | { readonly kind: 'complete'; readonly content: Buffer }
+  | { readonly kind: 'damaged'; readonly modifiedAt: number }
+  | { readonly kind: 'gone' };
 
 async function contentOf(file: string): Promise<Content> {
   try {

@@ -1,4 +1,13 @@
-import { claimRecord, emptyRecord, orderRecord, parseRecord, releaseRecord, saveRecord, serializeRecord, type LaneRecord } from '../core/lane-record.ts';
+import {
+  claimRecord,
+  emptyRecord,
+  orderRecord,
+  parseRecord,
+  releaseRecord,
+  saveRecord,
+  serializeRecord,
+  type LaneRecord,
+} from '../core/lane-record.ts';
 import type { Lease } from '../core/lease.ts';
 import type { OrderGiven } from '../core/orders.ts';
 import type { LaneId } from '../core/state.ts';
@@ -45,10 +54,13 @@ interface Seen {
   readonly record: LaneRecord;
 }
 
-type Looked = { readonly kind: 'seen'; readonly seen: Seen; readonly problem: string | null } | Exclude<RestoredRecord, { kind: 'record' }>;
+type Looked =
+  | { readonly kind: 'seen'; readonly seen: Seen; readonly problem: string | null }
+  | Exclude<RestoredRecord, { kind: 'record' }>;
 type Changed = { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'stop' };
 /** `last`: the newest record that was seen; null: none was. */
-type Done = { readonly kind: 'done' } | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
+type Done =
+  { readonly kind: 'done' } | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
 
 export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): GuardedStore {
   /** What this process last saw of a lane: a write that builds on it needs no second look unless somebody was faster. */
@@ -97,12 +109,18 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     if (stopped !== null) return stopped;
     if (changed.kind === 'undone') return { kind: 'not-saved', why: changed.why, lane: laneAfter(changed) };
     const back = await cells.readHead(lane);
-    if (back.kind === 'unavailable') return { kind: 'not-saved', why: `it could not be read back: ${back.why}`, lane: { kind: 'free' } };
+    if (back.kind === 'unavailable')
+      return { kind: 'not-saved', why: `it could not be read back: ${back.why}`, lane: { kind: 'free' } };
     if (back.head === known.get(lane)?.head) return { kind: 'saved' };
     const looked = await look(lane);
-    const isThere = looked.kind === 'seen' && (looked.seen.record.sequence > sequence || (looked.seen.record.sequence === sequence && looked.seen.record.savedBy === lease().mark));
+    const isThere =
+      looked.kind === 'seen' &&
+      (looked.seen.record.sequence > sequence ||
+        (looked.seen.record.sequence === sequence && looked.seen.record.savedBy === lease().mark));
     const why = `what was read back from the ${cells.place} is not what was saved`;
-    return isThere ? { kind: 'saved' } : { kind: 'not-saved', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
+    return isThere
+      ? { kind: 'saved' }
+      : { kind: 'not-saved', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
   }
 
   async function release(lane: LaneId): Promise<Released> {
@@ -171,14 +189,22 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
       outages.set(lane, why);
       return { kind: 'unavailable', why };
     }
-    const parsed = read.kind === 'absent' ? ({ kind: 'record', record: emptyRecord(lane) } as const) : parseRecord(read.text, lane);
+    const parsed =
+      read.kind === 'absent' ? ({ kind: 'record', record: emptyRecord(lane) } as const) : parseRecord(read.text, lane);
     if (parsed.kind === 'newer') return parsed;
-    const seen: Seen = { head: read.kind === 'absent' ? null : read.head, record: parsed.kind === 'record' ? parsed.record : emptyRecord(lane) };
+    const seen: Seen = {
+      head: read.kind === 'absent' ? null : read.head,
+      record: parsed.kind === 'record' ? parsed.record : emptyRecord(lane),
+    };
     known.set(lane, seen);
     return { kind: 'seen', seen, problem: parsed.kind === 'unreadable' ? parsed.why : null };
   }
 
-  async function write(lane: LaneId, { head }: Seen, record: LaneRecord): Promise<Awaited<ReturnType<CellStore['write']>>> {
+  async function write(
+    lane: LaneId,
+    { head }: Seen,
+    record: LaneRecord,
+  ): Promise<Awaited<ReturnType<CellStore['write']>>> {
     const written = await cells.write(lane, head, serializeRecord(record));
     if (written.kind === 'written') known.set(lane, { head: written.head, record });
     else known.delete(lane);
@@ -187,5 +213,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
 }
 
 function describeOutrun({ lease, sequence }: LaneRecord): string {
-  return lease === null ? `another run saved #${sequence} meanwhile` : `another run has the lane now (${lease.runUrl || lease.runId})`;
+  return lease === null
+    ? `another run saved #${sequence} meanwhile`
+    : `another run has the lane now (${lease.runUrl || lease.runId})`;
 }

@@ -14,15 +14,16 @@ interface Manifest {
 }
 
 export type ReadCopy =
-  | { readonly kind: 'intact'; readonly copy: StateCopy }
-  | { readonly kind: 'refused'; readonly why: string };
+  { readonly kind: 'intact'; readonly copy: StateCopy } | { readonly kind: 'refused'; readonly why: string };
 
 /** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
 export async function writeStateFolder(target: string, copy: StateCopy): Promise<void> {
-  if (Buffer.byteLength(copy.document) > maxStateBytes) throw new Error(`the state document is larger than ${String(maxStateBytes / 1024)} KiB`);
+  if (Buffer.byteLength(copy.document) > maxStateBytes)
+    throw new Error(`the state document is larger than ${String(maxStateBytes / 1024)} KiB`);
   const contents = new Map<string, Buffer>([[documentName, Buffer.from(copy.document)]]);
   if (copy.sessionFolder !== null) {
-    for (const [path, content] of await readFiles(copy.sessionFolder, maxSessionBytes)) contents.set(`${sessionName}/${path}`, content);
+    for (const [path, content] of await readFiles(copy.sessionFolder, maxSessionBytes))
+      contents.set(`${sessionName}/${path}`, content);
   }
   const files = Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)]));
   const manifest: Manifest = { version: 1, lane: copy.lane, sequence: copy.sequence, files };
@@ -41,15 +42,25 @@ export async function readStateFolder(source: string): Promise<ReadCopy> {
     contents.delete(manifestName);
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
     const document = contents.get(documentName);
-    if (document === undefined || document.length > maxStateBytes) return { kind: 'refused', why: 'its state document is missing or oversize' };
+    if (document === undefined || document.length > maxStateBytes)
+      return { kind: 'refused', why: 'its state document is missing or oversize' };
     for (const [path, content] of contents) {
-      if (manifest.files[path] !== sha256(content)) return { kind: 'refused', why: `its file ${path} differs from the manifest` };
+      if (manifest.files[path] !== sha256(content))
+        return { kind: 'refused', why: `its file ${path} differs from the manifest` };
     }
     const missing = Object.keys(manifest.files).find((path) => !contents.has(path));
     if (missing !== undefined) return { kind: 'refused', why: 'a file of its manifest is missing' };
     const hasSession = contents.size > 1;
     const { lane, sequence } = manifest;
-    return { kind: 'intact', copy: { lane, sequence, document: document.toString('utf8'), sessionFolder: hasSession ? join(source, sessionName) : null } };
+    return {
+      kind: 'intact',
+      copy: {
+        lane,
+        sequence,
+        document: document.toString('utf8'),
+        sessionFolder: hasSession ? join(source, sessionName) : null,
+      },
+    };
   } catch (error) {
     return { kind: 'refused', why: textOf(error) };
   }
@@ -97,7 +108,11 @@ function parseManifest(content: Buffer | undefined): Manifest | null {
   try {
     const value = JSON.parse(content.toString('utf8')) as Partial<Manifest> | null;
     const isManifest =
-      value?.version === 1 && typeof value.lane === 'string' && Number.isSafeInteger(value.sequence) && typeof value.files === 'object' && value.files !== null;
+      value?.version === 1 &&
+      typeof value.lane === 'string' &&
+      Number.isSafeInteger(value.sequence) &&
+      typeof value.files === 'object' &&
+      value.files !== null;
     return isManifest ? (value as Manifest) : null;
   } catch {
     return null;

@@ -11,8 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => scene[Symbol.asyncDispose]());
 
-const git = (folder: string, ...args: string[]) => execFileSync('git', args, { cwd: folder, env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' } });
-const prepared = (change: (workspace: string) => void): SceneJob => ({ prepare: (workspace) => Promise.resolve(change(workspace)) });
+const git = (folder: string, ...args: string[]) =>
+  execFileSync('git', args, { cwd: folder, env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' } });
+const prepared = (change: (workspace: string) => void): SceneJob => ({
+  prepare: (workspace) => Promise.resolve(change(workspace)),
+});
 const nowhere = 'http://127.0.0.1:2';
 
 interface Row {
@@ -30,49 +33,178 @@ const rows: readonly Row[] = [
     name: 'several wrong inputs at once',
     job: { inputs: { 'max-iterations': 'many', draft: 'yes', 'fail-on': 'halted,sometimes' } },
     reason: 'configuration',
-    says: ['3 inputs are not usable', 'max-iterations: "many" is not a whole number from 1 to 1000', 'draft: "yes" is none of: true, false', 'fail-on: "halted,sometimes" must be a list of'],
+    says: [
+      '3 inputs are not usable',
+      'max-iterations: "many" is not a whole number from 1 to 1000',
+      'draft: "yes" is none of: true, false',
+      'fail-on: "halted,sometimes" must be a list of',
+    ],
   },
-  { name: 'no event file, and a wrong input', job: { env: { GITHUB_EVENT_PATH: '/nowhere.json' }, inputs: { session: 'always' } }, reason: 'configuration', says: ['GITHUB_EVENT_PATH is "/nowhere.json": there is no such file', 'session: "always" is none of: resume, task, fresh'] },
-  { name: 'an event that is not supported', job: { event: { name: 'release', payload: { action: 'published' } } }, reason: 'configuration', says: ['The event "release" is not supported', 'schedule, workflow_dispatch', 'change `on:`'] },
-  { name: 'a type of event that is not supported', job: { event: { name: 'issues', payload: { action: 'opened' } } }, reason: 'configuration', says: ['"issues" with the type "opened"', 'issues (types: [labeled, unlabeled, closed'] },
-  { name: 'no key for the agent', job: { env: { ANTHROPIC_API_KEY: '' } }, reason: 'configuration', says: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'] },
-  { name: 'a token without contents: write', given: readOnlyRemote, reason: 'configuration', says: [/contents: write/] },
-  { name: 'a token without issues: write', given: (at) => withPermission(at, 'issues'), reason: 'configuration', says: ['403', '`issues: write`', '`permissions:`'] },
-  { name: 'a token without pull-requests: write', given: (at) => withPermission(at, 'pull_requests'), reason: 'configuration', says: ['open pull requests', '`pull-requests: write`', '`permissions:`'] },
-  { name: 'pull requests by Actions switched off', given: pullRequestsOff, reason: 'configuration', says: ['Allow GitHub Actions to create and approve pull requests', 'Settings'] },
-  { name: 'a shallow checkout', job: { checkout: 'shallow' }, reason: 'configuration', says: ['is shallow', 'fetch-depth: 0'] },
-  { name: 'no checkout', job: { checkout: 'none' }, reason: 'configuration', says: ['is not a git checkout', 'actions/checkout'] },
-  { name: 'a detached HEAD', job: prepared((folder) => { git(folder, 'checkout', '-q', '--detach'); }), reason: 'configuration', says: ['HEAD is detached at', '"ref:"'] },
-  { name: 'a dirty workspace', job: prepared((folder) => { writeFileSync(join(folder, 'left-over.txt'), 'x'); }), reason: 'configuration', says: ['is not clean: left-over.txt', '.gitignore'] },
-  { name: 'an empty repository', job: { checkout: 'none', ...prepared((folder) => { git(folder, 'init', '-q', '-b', 'main'); }) }, reason: 'configuration', says: ['has no commits yet', 'Push a first commit'] },
-  { name: 'a checkout with several problems', job: { checkout: 'shallow', env: { ANTHROPIC_API_KEY: '' }, ...prepared((folder) => { writeFileSync(join(folder, 'left-over.txt'), 'x'); }) }, reason: 'configuration', says: ['is shallow', 'left-over.txt', 'both empty'] },
-  { name: 'a rate-limited API', given: rateLimited, reason: 'infrastructure', says: ['rate limit of this token', /used up until \d{4}-/, 'Run again then'] },
-  { name: 'an API that is down', job: { env: { GITHUB_API_URL: nowhere } }, reason: 'infrastructure', says: ['could not be reached', nowhere, 'network and proxy'] },
-  { name: 'a git server that is down', job: { env: { GITHUB_SERVER_URL: 'http://github.localhost:2' } }, reason: 'infrastructure', says: ['http://github.localhost:2/octo/sample.git', /connect/i, 'Check that the server can be reached'] },
-  { name: 'an agent that does not exist', job: { inputs: { 'agent-path': '/nowhere/claude' } }, reason: 'configuration', says: ['/nowhere/claude', 'cannot be started', 'Set agent-path'] },
-  { name: 'a base branch that does not exist', job: { inputs: { 'base-branch': 'develop' } }, reason: 'configuration', says: ['base-branch', '"develop", does not exist'] },
+  {
+    name: 'no event file, and a wrong input',
+    job: { env: { GITHUB_EVENT_PATH: '/nowhere.json' }, inputs: { session: 'always' } },
+    reason: 'configuration',
+    says: [
+      'GITHUB_EVENT_PATH is "/nowhere.json": there is no such file',
+      'session: "always" is none of: resume, task, fresh',
+    ],
+  },
+  {
+    name: 'an event that is not supported',
+    job: { event: { name: 'release', payload: { action: 'published' } } },
+    reason: 'configuration',
+    says: ['The event "release" is not supported', 'schedule, workflow_dispatch', 'change `on:`'],
+  },
+  {
+    name: 'a type of event that is not supported',
+    job: { event: { name: 'issues', payload: { action: 'opened' } } },
+    reason: 'configuration',
+    says: ['"issues" with the type "opened"', 'issues (types: [labeled, unlabeled, closed'],
+  },
+  {
+    name: 'no key for the agent',
+    job: { env: { ANTHROPIC_API_KEY: '' } },
+    reason: 'configuration',
+    says: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'],
+  },
+  {
+    name: 'a token without contents: write',
+    given: readOnlyRemote,
+    reason: 'configuration',
+    says: [/contents: write/],
+  },
+  {
+    name: 'a token without issues: write',
+    given: (at) => withPermission(at, 'issues'),
+    reason: 'configuration',
+    says: ['403', '`issues: write`', '`permissions:`'],
+  },
+  {
+    name: 'a token without pull-requests: write',
+    given: (at) => withPermission(at, 'pull_requests'),
+    reason: 'configuration',
+    says: ['open pull requests', '`pull-requests: write`', '`permissions:`'],
+  },
+  {
+    name: 'pull requests by Actions switched off',
+    given: pullRequestsOff,
+    reason: 'configuration',
+    says: ['Allow GitHub Actions to create and approve pull requests', 'Settings'],
+  },
+  {
+    name: 'a shallow checkout',
+    job: { checkout: 'shallow' },
+    reason: 'configuration',
+    says: ['is shallow', 'fetch-depth: 0'],
+  },
+  {
+    name: 'no checkout',
+    job: { checkout: 'none' },
+    reason: 'configuration',
+    says: ['is not a git checkout', 'actions/checkout'],
+  },
+  {
+    name: 'a detached HEAD',
+    job: prepared((folder) => {
+      git(folder, 'checkout', '-q', '--detach');
+    }),
+    reason: 'configuration',
+    says: ['HEAD is detached at', '"ref:"'],
+  },
+  {
+    name: 'a dirty workspace',
+    job: prepared((folder) => {
+      writeFileSync(join(folder, 'left-over.txt'), 'x');
+    }),
+    reason: 'configuration',
+    says: ['is not clean: left-over.txt', '.gitignore'],
+  },
+  {
+    name: 'an empty repository',
+    job: {
+      checkout: 'none',
+      ...prepared((folder) => {
+        git(folder, 'init', '-q', '-b', 'main');
+      }),
+    },
+    reason: 'configuration',
+    says: ['has no commits yet', 'Push a first commit'],
+  },
+  {
+    name: 'a checkout with several problems',
+    job: {
+      checkout: 'shallow',
+      env: { ANTHROPIC_API_KEY: '' },
+      ...prepared((folder) => {
+        writeFileSync(join(folder, 'left-over.txt'), 'x');
+      }),
+    },
+    reason: 'configuration',
+    says: ['is shallow', 'left-over.txt', 'both empty'],
+  },
+  {
+    name: 'a rate-limited API',
+    given: rateLimited,
+    reason: 'infrastructure',
+    says: ['rate limit of this token', /used up until \d{4}-/, 'Run again then'],
+  },
+  {
+    name: 'an API that is down',
+    job: { env: { GITHUB_API_URL: nowhere } },
+    reason: 'infrastructure',
+    says: ['could not be reached', nowhere, 'network and proxy'],
+  },
+  {
+    name: 'a git server that is down',
+    job: { env: { GITHUB_SERVER_URL: 'http://github.localhost:2' } },
+    reason: 'infrastructure',
+    says: ['http://github.localhost:2/octo/sample.git', /connect/i, 'Check that the server can be reached'],
+  },
+  {
+    name: 'an agent that does not exist',
+    job: { inputs: { 'agent-path': '/nowhere/claude' } },
+    reason: 'configuration',
+    says: ['/nowhere/claude', 'cannot be started', 'Set agent-path'],
+  },
+  {
+    name: 'a base branch that does not exist',
+    job: { inputs: { 'base-branch': 'develop' } },
+    reason: 'configuration',
+    says: ['base-branch', '"develop", does not exist'],
+  },
 ];
 
-test.each(rows)('$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub', async ({ job, given, reason, says }) => {
-  const putBack = await given?.(scene);
-  try {
-    const run = await scene.run(job);
-    expect(run.outputs).toMatchObject({ outcome: 'failed', reason });
-    expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
-    const annotation = run.main.log.split('\n').findLast((line) => line.startsWith('::error::'))?.replaceAll('%0A', '\n') ?? '';
-    for (const text of says) expect(annotation).toMatch(text);
-    expect(run.main.log).not.toMatch(/^\s+at /m);
-    expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
-    expect(scene.sandbox.cache.entries).toEqual([]);
-    expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
-    // A lane may have been taken, but then it was given back and nothing stays reserved.
-    for (const ref of (await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph')).split('\n').filter(Boolean)) {
-      expect(JSON.parse(await scene.sandbox.git('show', `${ref}:state.json`))).toMatchObject(ref.endsWith('/budget') ? { reservations: [] } : { lease: null, document: null });
+test.each(rows)(
+  '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub',
+  async ({ job, given, reason, says }) => {
+    const putBack = await given?.(scene);
+    try {
+      const run = await scene.run(job);
+      expect(run.outputs).toMatchObject({ outcome: 'failed', reason });
+      expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
+      const annotation =
+        run.main.log
+          .split('\n')
+          .findLast((line) => line.startsWith('::error::'))
+          ?.replaceAll('%0A', '\n') ?? '';
+      for (const text of says) expect(annotation).toMatch(text);
+      expect(run.main.log).not.toMatch(/^\s+at /m);
+      expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+      expect(scene.sandbox.cache.entries).toEqual([]);
+      expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
+      // A lane may have been taken, but then it was given back and nothing stays reserved.
+      for (const ref of (await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/ralph'))
+        .split('\n')
+        .filter(Boolean)) {
+        expect(JSON.parse(await scene.sandbox.git('show', `${ref}:state.json`))).toMatchObject(
+          ref.endsWith('/budget') ? { reservations: [] } : { lease: null, document: null },
+        );
+      }
+    } finally {
+      await putBack?.();
     }
-  } finally {
-    await putBack?.();
-  }
-});
+  },
+);
 
 async function readOnlyRemote({ sandbox }: Scene): Promise<() => Promise<void>> {
   await sandbox.remote.setRule('read-only');
@@ -81,15 +213,21 @@ async function readOnlyRemote({ sandbox }: Scene): Promise<() => Promise<void>> 
 
 function withPermission({ sandbox: { permissions } }: Scene, area: 'issues' | 'pull_requests'): () => void {
   permissions[area] = 'read';
-  return () => { permissions[area] = 'write'; };
+  return () => {
+    permissions[area] = 'write';
+  };
 }
 
 function pullRequestsOff({ sandbox: { github } }: Scene): () => void {
   github.state.settings.actionsMayOpenPullRequests = false;
-  return () => { github.state.settings.actionsMayOpenPullRequests = true; };
+  return () => {
+    github.state.settings.actionsMayOpenPullRequests = true;
+  };
 }
 
 function rateLimited({ sandbox: { github } }: Scene): () => void {
   github.state.rate.remaining = 0;
-  return () => { github.state.rate.remaining = 1000; };
+  return () => {
+    github.state.rate.remaining = 1000;
+  };
 }

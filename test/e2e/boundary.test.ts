@@ -8,7 +8,11 @@ test("an agent that removes the run's folder in iteration 2: iteration 1 is push
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'remove-run-folder' }] });
-  expect(run).toMatchObject({ calls: 2, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', iterations: '1' } });
+  expect(run).toMatchObject({
+    calls: 2,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'infrastructure', iterations: '1' },
+  });
   expect(annotationOf(run)).toMatch(/The run's own folder .* was removed while it ran/);
   expect(run.main.log.match(/^::warning::The run's record could not be written/gm)).toHaveLength(1);
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
@@ -19,31 +23,54 @@ test("an agent that removes the run's folder in iteration 2: iteration 1 is push
 });
 
 test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; says: string }>([
-  { name: 'GITHUB_OUTPUT names a missing file', env: { GITHUB_OUTPUT: '/nowhere/output' }, reason: 'infrastructure', says: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file' },
-  { name: 'GITHUB_STATE names a missing file', env: { GITHUB_STATE: '/nowhere/state' }, reason: 'infrastructure', says: 'GITHUB_STATE is "/nowhere/state": there is no such file' },
-  { name: 'RUNNER_TEMP names a missing folder', env: { RUNNER_TEMP: '/nowhere/temp' }, reason: 'infrastructure', says: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT' },
+  {
+    name: 'GITHUB_OUTPUT names a missing file',
+    env: { GITHUB_OUTPUT: '/nowhere/output' },
+    reason: 'infrastructure',
+    says: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
+  },
+  {
+    name: 'GITHUB_STATE names a missing file',
+    env: { GITHUB_STATE: '/nowhere/state' },
+    reason: 'infrastructure',
+    says: 'GITHUB_STATE is "/nowhere/state": there is no such file',
+  },
+  {
+    name: 'RUNNER_TEMP names a missing folder',
+    env: { RUNNER_TEMP: '/nowhere/temp' },
+    reason: 'infrastructure',
+    says: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT',
+  },
   { name: 'RUNNER_TEMP is not set', env: { RUNNER_TEMP: '' }, reason: 'configuration', says: 'RUNNER_TEMP is not set' },
-])('$name: the run fails before anything is done, with one clear error and a summary', async ({ env, reason, says }) => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const run = await scene.run({ env });
-  expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
-  // Without its file there are no outputs.
-  expect(run.outputs).toEqual(env['GITHUB_OUTPUT'] === undefined ? expect.objectContaining({ outcome: 'failed', reason }) : {});
-  expect(annotationOf(run)).toContain(says);
-  expect(run.summary.replaceAll('\\', '')).toContain(says);
-  expectNoStack(run);
-  expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
-});
+])(
+  '$name: the run fails before anything is done, with one clear error and a summary',
+  async ({ env, reason, says }) => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const run = await scene.run({ env });
+    expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 } });
+    // Without its file there are no outputs.
+    expect(run.outputs).toEqual(
+      env['GITHUB_OUTPUT'] === undefined ? expect.objectContaining({ outcome: 'failed', reason }) : {},
+    );
+    expect(annotationOf(run)).toContain(says);
+    expect(run.summary.replaceAll('\\', '')).toContain(says);
+    expectNoStack(run);
+    expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+  },
+);
 
 test("SIGKILL after the run's folder was removed: post ends the orphan and says that nothing can be published", async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const pidFile = join(scene.sandbox.folder, 'orphan.pid');
-  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'hang-with-orphan', pidFile }], when: whenItThinks((main) => {
-    rmSync(runFolderOf(scene), { recursive: true });
-    main.kill('SIGKILL');
-  }) });
+  const run = await scene.run({
+    agent: [{ kind: 'work' }, { kind: 'hang-with-orphan', pidFile }],
+    when: whenItThinks((main) => {
+      rmSync(runFolderOf(scene), { recursive: true });
+      main.kill('SIGKILL');
+    }),
+  });
   expect(run.main.signal).toBe('SIGKILL');
   expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
   expect(run.post.log).toMatch(/^::error::The record of this run in .* is gone or unreadable/m);
@@ -53,15 +80,28 @@ test("SIGKILL after the run's folder was removed: post ends the orphan and says 
 });
 
 test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
-  { name: 'a remote that cannot be reached', given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](), says: /^::error::The commits of this run could not be pushed/m },
-  { name: 'a machine that cannot publish', given: (scene) => { occupy(join(runFolderOf(scene), 'push')); }, says: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m },
+  {
+    name: 'a remote that cannot be reached',
+    given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
+    says: /^::error::The commits of this run could not be pushed/m,
+  },
+  {
+    name: 'a machine that cannot publish',
+    given: (scene) => {
+      occupy(join(runFolderOf(scene), 'push'));
+    },
+    says: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
+  },
 ])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, says }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }], when: whenItThinks(async (main) => {
-    await given(scene);
-    main.kill('SIGKILL');
-  }) });
+  const run = await scene.run({
+    agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }],
+    when: whenItThinks(async (main) => {
+      await given(scene);
+      main.kill('SIGKILL');
+    }),
+  });
   expect(run.main.signal).toBe('SIGKILL');
   expect(run.post.log).toMatch(says);
   expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
@@ -74,11 +114,17 @@ test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
 test('SIGKILL, and a record whose work is not readable: post fails loudly, and nothing is thrown', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [{ kind: 'hang', ignoreSigterm: false }], when: whenItThinks((main) => {
-    main.kill('SIGKILL');
-    const file = join(runFolderOf(scene), 'run.json');
-    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')) as object, work: { lane: {} } }));
-  }) });
+  const run = await scene.run({
+    agent: [{ kind: 'hang', ignoreSigterm: false }],
+    when: whenItThinks((main) => {
+      main.kill('SIGKILL');
+      const file = join(runFolderOf(scene), 'run.json');
+      writeFileSync(
+        file,
+        JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), work: { lane: {} } }),
+      );
+    }),
+  });
   expect(run.post.log).toMatch(/^::error::/m);
   expect(run.summary).toContain('## Ralph: Failed');
   expectNoStack(run);

@@ -6,13 +6,21 @@ test('calls an hour: parked across runs, which end in the gate until the window 
   scene.openIssue('Count');
   const inputs = { 'max-calls-per-hour': '1' };
   const first = await scene.run({ inputs });
-  expect(first).toMatchObject({ calls: 1, main: { exitCode: 0 }, outputs: { outcome: 'parked', reason: 'calls_per_hour', 'calls-remaining': '0' } });
+  expect(first).toMatchObject({
+    calls: 1,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'parked', reason: 'calls_per_hour', 'calls-remaining': '0' },
+  });
   const wait = Date.parse(first.outputs['resume-at'] ?? '') - Date.now();
   expect(wait).toBeGreaterThan(3_500_000);
   expect(wait).toBeLessThanOrEqual(3_600_000);
 
   const second = await scene.run({ inputs });
-  expect(second).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'parked', 'resume-at': first.outputs['resume-at'] } });
+  expect(second).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'parked', 'resume-at': first.outputs['resume-at'] },
+  });
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
@@ -21,16 +29,31 @@ test('no progress: the circuit opens after three iterations, red; the next run i
   scene.openIssue('Count');
   const idle = { kind: 'idle' } as const;
   const opened = await scene.run({ agent: [idle, idle, idle] });
-  expect(opened).toMatchObject({ calls: 3, main: { exitCode: 1 }, outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' } });
+  expect(opened).toMatchObject({
+    calls: 3,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' },
+  });
   expect(opened.main.log).toMatch(/^::error::Halted: circuit open/m);
 
   const cooling = await scene.run();
-  expect(cooling).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open' } });
+  expect(cooling).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open' },
+  });
   expect(cooling.summary).toMatch(/It cools down until .*UTC/);
 
   const failed = await scene.run({ agent: [idle], inputs: { 'cb-cooldown-minutes': '0' } });
-  expect(failed).toMatchObject({ calls: 1, main: { exitCode: 1 }, outputs: { outcome: 'halted', reason: 'circuit_open' } });
-  expect(await scene.run({ inputs: { 'cb-cooldown-minutes': '0' } })).toMatchObject({ calls: 2, outputs: { outcome: 'complete', circuit: 'closed' } });
+  expect(failed).toMatchObject({
+    calls: 1,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'halted', reason: 'circuit_open' },
+  });
+  expect(await scene.run({ inputs: { 'cb-cooldown-minutes': '0' } })).toMatchObject({
+    calls: 2,
+    outputs: { outcome: 'complete', circuit: 'closed' },
+  });
 });
 
 test('a usage limit of the provider parks until the time that it names', async () => {
@@ -39,15 +62,26 @@ test('a usage limit of the provider parks until the time that it names', async (
   const resetsAt = Math.floor(Date.now() / 1000) + 7_200;
   const resume = new Date(resetsAt * 1000).toISOString();
   const first = await scene.run({ agent: [{ kind: 'work' }, { kind: 'usage-limit', resetsAt }] });
-  expect(first).toMatchObject({ calls: 2, main: { exitCode: 0 }, outputs: { outcome: 'parked', reason: 'usage_limit', 'resume-at': resume, 'state-saved': 'true' } });
+  expect(first).toMatchObject({
+    calls: 2,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'parked', reason: 'usage_limit', 'resume-at': resume, 'state-saved': 'true' },
+  });
   expect(scene.pullOf('ralph/queue').status).toMatchObject({ outcome: 'parked', resumeAt: resume });
-  expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'parked', 'resume-at': resume } });
+  expect(await scene.run()).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'parked', 'resume-at': resume },
+  });
 });
 
 test('an agent that takes too long is ended, and the next iteration goes on', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [{ kind: 'hang', ignoreSigterm: false }], inputs: { 'agent-timeout-minutes': '0.1', 'max-iterations': '2' } });
+  const run = await scene.run({
+    agent: [{ kind: 'hang', ignoreSigterm: false }],
+    inputs: { 'agent-timeout-minutes': '0.1', 'max-iterations': '2' },
+  });
   expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'limit', iterations: '2' } });
   expect(run.main.log).toContain('iteration 1: timed out');
   expect(run.main.log).toContain('iteration 2: progress');
@@ -69,7 +103,11 @@ test('a key that the provider refuses ends the run after one call', async () => 
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ agent: [{ kind: 'wrong-key' }] });
-  expect(run).toMatchObject({ calls: 1, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(run).toMatchObject({
+    calls: 1,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
   expect(run.main.log).toMatch(/^::error::.*Invalid API key/m);
   expect(scene.sandbox.github.state.pulls).toEqual([]);
 
@@ -80,10 +118,18 @@ test('a task that does not get done fails after max-iterations-per-task, and the
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ inputs: { 'max-iterations-per-task': '1' } });
-  expect(run).toMatchObject({ calls: 1, main: { exitCode: 0 }, outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '0' } });
+  expect(run).toMatchObject({
+    calls: 1,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '0' },
+  });
   expect(scene.pullOf('ralph/queue').status.tasks).toMatchObject([{ id: 'issue-1', state: 'failed', attempts: 1 }]);
   expect(scene.commentsOn(1)[0]?.body).toMatch(/failed after 1 iteration/i);
-  expect(await scene.run({ inputs: { 'max-iterations-per-task': '1' } })).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'blocked' } });
+  expect(await scene.run({ inputs: { 'max-iterations-per-task': '1' } })).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'blocked' },
+  });
 });
 
 test('a state that cannot be read is told, and gets one probe', async () => {
@@ -92,6 +138,10 @@ test('a state that cannot be read is told, and gets one probe', async () => {
   await scene.run({ inputs: { 'max-iterations': '1', 'state-store': 'cache' } });
   scene.sandbox.cache.faults.download = 'corrupt';
   const run = await scene.run({ agent: [{ kind: 'idle' }], inputs: { 'state-store': 'cache' } });
-  expect(run).toMatchObject({ calls: 1, main: { exitCode: 1 }, outputs: { outcome: 'halted', reason: 'circuit_open' } });
+  expect(run).toMatchObject({
+    calls: 1,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'halted', reason: 'circuit_open' },
+  });
   expect(run.summary).toMatch(/branch exists but its state is .*probe iteration/);
 });

@@ -12,28 +12,51 @@ const thinks = 'I think for a very long time.';
 test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
   { name: 'an agent that hangs', behaviour: () => hang },
   { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
-  { name: 'an agent with an orphan in a session of its own', behaviour: ({ sandbox }) => ({ kind: 'hang-with-orphan', pidFile: join(sandbox.folder, 'orphan.pid') }) },
-])('cancel with $name: main is gone within 7 s, finished work is published, the next run goes on', async ({ behaviour }) => {
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const run = await scene.run({ agent: [work, behaviour(scene)], when: { text: thinks, act: (main) => { main.cancel(); } } });
-  expect(run.endedAfterMs).toBeLessThan(7_000);
-  expect(run.main.signal).toBeNull();
-  const pidFile = join(scene.sandbox.folder, 'orphan.pid');
-  if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
-  expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
-  expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
-  expect(run.summary).toContain('after 1 finished iteration.');
-  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
-  await expectToGoOn(scene);
-});
+  {
+    name: 'an agent with an orphan in a session of its own',
+    behaviour: ({ sandbox }) => ({ kind: 'hang-with-orphan', pidFile: join(sandbox.folder, 'orphan.pid') }),
+  },
+])(
+  'cancel with $name: main is gone within 7 s, finished work is published, the next run goes on',
+  async ({ behaviour }) => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent: [work, behaviour(scene)],
+      when: {
+        text: thinks,
+        act: (main) => {
+          main.cancel();
+        },
+      },
+    });
+    expect(run.endedAfterMs).toBeLessThan(7_000);
+    expect(run.main.signal).toBeNull();
+    const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+    if (existsSync(pidFile)) expect(isRunning(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+    expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
+    expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
+    expect(run.summary).toContain('after 1 finished iteration.');
+    expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
+    await expectToGoOn(scene);
+  },
+);
 
 test('cancel while a verify command hangs: main is gone within 7 s, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ inputs: { verify: 'trap "" TERM; sleep 1000' }, when: { text: 'agent done', act: (main) => setTimeout(() => { main.cancel(); }, 500) } });
+  const run = await scene.run({
+    inputs: { verify: 'trap "" TERM; sleep 1000' },
+    when: {
+      text: 'agent done',
+      act: (main) =>
+        setTimeout(() => {
+          main.cancel();
+        }, 500),
+    },
+  });
   expect(run.endedAfterMs).toBeLessThan(7_500);
   expect(run).toMatchObject({ calls: 1, main: { signal: null }, outputs: { outcome: 'cancelled' } });
   await expectToGoOn(scene);
@@ -43,8 +66,22 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1' } });
-  const hangOnce = (): void => { scene.sandbox.github.faults.inject({ match: { method: 'PATCH', path: /\/pulls\/\d+$/ }, times: 1, effect: { kind: 'hang' } }); };
-  const run = await scene.run({ when: { text: 'pushed ', act: (main) => { hangOnce(); main.cancel(); } } });
+  const hangOnce = (): void => {
+    scene.sandbox.github.faults.inject({
+      match: { method: 'PATCH', path: /\/pulls\/\d+$/ },
+      times: 1,
+      effect: { kind: 'hang' },
+    });
+  };
+  const run = await scene.run({
+    when: {
+      text: 'pushed ',
+      act: (main) => {
+        hangOnce();
+        main.cancel();
+      },
+    },
+  });
   expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run.main.log).toContain('left to the post step');
   expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
@@ -55,7 +92,15 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
 test('a cancel that begins with SIGTERM is a cancel', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [work, hang], when: { text: thinks, act: (main) => { main.kill('SIGTERM'); } } });
+  const run = await scene.run({
+    agent: [work, hang],
+    when: {
+      text: thinks,
+      act: (main) => {
+        main.kill('SIGTERM');
+      },
+    },
+  });
   expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
   expect(scene.pullOf('ralph/queue').status.outcome).toBe('cancelled');
@@ -68,13 +113,24 @@ test.each([
 ])('SIGKILL $name: post ends what is left, publishes and saves; the next run goes on', async ({ agent, text }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent, when: { text, act: (main) => { main.kill('SIGKILL'); } } });
+  const run = await scene.run({
+    agent,
+    when: {
+      text,
+      act: (main) => {
+        main.kill('SIGKILL');
+      },
+    },
+  });
   expect(run.main.signal).toBe('SIGKILL');
   expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
   expect(run.summary).toContain('Killed');
   expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled', reason: 'killed' } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({
+    draft: true,
+    status: { outcome: 'cancelled', reason: 'killed' },
+  });
   await expectToGoOn(scene);
 });
 
@@ -86,12 +142,31 @@ test.each([
   scene.openIssue('Count');
   const { faults } = scene.sandbox.github;
   // The gate's permission check is the first such request.
-  faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: { kind: 'answer', status: 422, body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] } } });
+  faults.inject({
+    match: { method: 'POST', path: /\/pulls$/ },
+    times: 1,
+    effect: {
+      kind: 'answer',
+      status: 422,
+      body: { message: 'Validation Failed', errors: [{ resource: 'PullRequest', field: 'head', code: 'invalid' }] },
+    },
+  });
   faults.inject({ match: { method: 'POST', path: /\/pulls$/ }, times: 1, effect: fault });
-  const run = await scene.run({ when: { text: 'pushed ', act: async (main) => {
-    await expect.poll(() => scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls')).length).toBe(2);
-    main.kill('SIGKILL');
-  } } });
+  const run = await scene.run({
+    when: {
+      text: 'pushed ',
+      act: async (main) => {
+        await expect
+          .poll(
+            () =>
+              scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
+                .length,
+          )
+          .toBe(2);
+        main.kill('SIGKILL');
+      },
+    },
+  });
   expect(run.main.signal).toBe('SIGKILL');
   expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
@@ -120,11 +195,16 @@ test('a cancel while the gate waits for an API that hangs: main is gone within 7
 });
 
 function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Run> {
-  return scene.run({ when: { text: '::add-mask::', act: async (main) => {
-    await expect.poll(() => scene.sandbox.github.requests.length, { timeout: 5_000 }).toBeGreaterThan(0);
-    if (how === 'kill') main.kill('SIGKILL');
-    else main.cancel();
-  } } });
+  return scene.run({
+    when: {
+      text: '::add-mask::',
+      act: async (main) => {
+        await expect.poll(() => scene.sandbox.github.requests.length, { timeout: 5_000 }).toBeGreaterThan(0);
+        if (how === 'kill') main.kill('SIGKILL');
+        else main.cancel();
+      },
+    },
+  });
 }
 
 /** The next run finishes the task: no commit lost, no second pull request, no second comment. */

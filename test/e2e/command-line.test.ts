@@ -7,7 +7,21 @@ import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 
 // The bundle as a person starts it, also on an older Node than the one that tests run on: what is younger than Node 20 is
 // taken away before it begins.
-const younger = ['Map.groupBy', 'Object.groupBy', 'Promise.withResolvers', 'Promise.try', 'Array.fromAsync', 'RegExp.escape', 'Error.isError', ...['union', 'intersection', 'difference', 'isSubsetOf', 'isSupersetOf', 'isDisjointFrom', 'symmetricDifference'].map((name) => `Set.prototype.${name}`), ...['map', 'filter', 'take', 'drop', 'flatMap', 'reduce', 'toArray', 'forEach', 'some', 'every', 'find'].map((name) => `Iterator.prototype.${name}`)];
+const younger = [
+  'Map.groupBy',
+  'Object.groupBy',
+  'Promise.withResolvers',
+  'Promise.try',
+  'Array.fromAsync',
+  'RegExp.escape',
+  'Error.isError',
+  ...['union', 'intersection', 'difference', 'isSubsetOf', 'isSupersetOf', 'isDisjointFrom', 'symmetricDifference'].map(
+    (name) => `Set.prototype.${name}`,
+  ),
+  ...['map', 'filter', 'take', 'drop', 'flatMap', 'reduce', 'toArray', 'forEach', 'some', 'every', 'find'].map(
+    (name) => `Iterator.prototype.${name}`,
+  ),
+];
 const older = `data:text/javascript,${encodeURIComponent(younger.map((name) => `delete ${name};`).join(''))}`;
 
 let folder = '';
@@ -19,9 +33,19 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const write = (path: string, text: string): Promise<void> => writeFile(join(folder, path), text);
 
-function ralph(args: readonly string[], input = ''): Promise<{ readonly code: number; readonly out: string; readonly error: string }> {
+function ralph(
+  args: readonly string[],
+  input = '',
+): Promise<{ readonly code: number; readonly out: string; readonly error: string }> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, ['--import', older, join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args], { cwd: folder, env: {} }, (error, out, told) => { resolve({ code: error === null ? 0 : Number(error.code), out, error: told }); });
+    const child = execFile(
+      process.execPath,
+      ['--import', older, join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args],
+      { cwd: folder, env: {} },
+      (error, out, told) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: told });
+      },
+    );
     child.stdin?.end(input);
   });
 }
@@ -31,7 +55,10 @@ describe('on Node 20', () => {
     await write('.ralph/fix_plan.md', '- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n');
     await write('.ralph/prd.json', '{"userStories":[{"id":"US-1","title":"Log in","passes":false}]}');
     await mkdir(join(folder, '.beads'));
-    await write('.beads/issues.jsonl', '{"id":"bd-1","title":"Bead","dependencies":[{"depends_on_id":"bd-2","type":"parent-child"}]}\n{"id":"bd-2","title":"Epic"}\n');
+    await write(
+      '.beads/issues.jsonl',
+      '{"id":"bd-1","title":"Bead","dependencies":[{"depends_on_id":"bd-2","type":"parent-child"}]}\n{"id":"bd-2","title":"Epic"}\n',
+    );
     const { code, out, error } = await ralph(['tasks', '--task-sources', 'plan,prd,beads', '--json']);
     expect([code, error]).toEqual([0, '']);
     const { tasks, problems } = JSON.parse(out) as { tasks: { title: string }[]; problems: unknown[] };
@@ -41,20 +68,45 @@ describe('on Node 20', () => {
 
   test.each(['plan', 'prd'])('a task is added to the %s, once', async (to) => {
     expect(await ralph(['add', 'Say hello --> twice', '--to', to])).toMatchObject({ code: 0, error: '' });
-    expect(await ralph(['add', 'Say hello --> twice', '--to', to])).toMatchObject({ code: 1, out: '', error: expect.stringContaining('is there already') as string });
-    expect(await readFile(join(folder, to === 'plan' ? '.ralph/fix_plan.md' : '.ralph/prd.json'), 'utf8')).toContain('Say hello --> twice');
+    expect(await ralph(['add', 'Say hello --> twice', '--to', to])).toMatchObject({
+      code: 1,
+      out: '',
+      error: expect.stringContaining('is there already') as string,
+    });
+    expect(await readFile(join(folder, to === 'plan' ? '.ralph/fix_plan.md' : '.ralph/prd.json'), 'utf8')).toContain(
+      'Say hello --> twice',
+    );
   });
 
   test('a text is cleaned', async () => {
-    expect(JSON.parse((await ralph(['clean', '--json'], '<!-- x -->a\u200Bb')).out)).toEqual({ text: 'ab', removed: 11, kinds: { 'html-comment': 10, invisible: 1 } });
+    expect(JSON.parse((await ralph(['clean', '--json'], '<!-- x -->a\u200Bb')).out)).toEqual({
+      text: 'ab',
+      removed: 11,
+      kinds: { 'html-comment': 10, invisible: 1 },
+    });
   });
 
   test('an agent that cannot be started, and a token that is missing, are said', async () => {
-    expect(await ralph(['import', '-', '--agent-path', '/nowhere/claude'], '# Shop\n')).toMatchObject({ code: 1, out: '', error: expect.stringContaining('ralph import: There is no agent /nowhere/claude. Install Claude Code') as string });
-    expect(await ralph(['import', '--issues'])).toMatchObject({ code: 1, out: '', error: expect.stringContaining('There is no token') as string });
+    expect(await ralph(['import', '-', '--agent-path', '/nowhere/claude'], '# Shop\n')).toMatchObject({
+      code: 1,
+      out: '',
+      error: expect.stringContaining('ralph import: There is no agent /nowhere/claude. Install Claude Code') as string,
+    });
+    expect(await ralph(['import', '--issues'])).toMatchObject({
+      code: 1,
+      out: '',
+      error: expect.stringContaining('There is no token') as string,
+    });
   });
 
-  test.each(['add', 'analyze', 'clean', 'import', 'replay', 'status', 'tasks'])('%s tells its usage', async (command) => {
-    expect(await ralph([command, '--help'])).toMatchObject({ code: 0, out: expect.stringContaining(`Usage: ralph ${command}`) as string, error: '' });
-  });
+  test.each(['add', 'analyze', 'clean', 'import', 'replay', 'status', 'tasks'])(
+    '%s tells its usage',
+    async (command) => {
+      expect(await ralph([command, '--help'])).toMatchObject({
+        code: 0,
+        out: expect.stringContaining(`Usage: ralph ${command}`) as string,
+        error: '',
+      });
+    },
+  );
 });

@@ -36,7 +36,13 @@ export interface Scene extends AsyncDisposable {
   openIssue(title: string, labels?: readonly string[]): StoredIssue;
   commentsOn(number: number): readonly StoredComment[];
   /** The one pull request of `branch`, with its text; fails when there are several. */
-  pullOf(branch: string): { readonly number: number; readonly draft: boolean; readonly body: string; readonly title: string; readonly status: RalphStatus };
+  pullOf(branch: string): {
+    readonly number: number;
+    readonly draft: boolean;
+    readonly body: string;
+    readonly title: string;
+    readonly status: RalphStatus;
+  };
   /** Subjects of the commits that the remote's `branch` has and main lacks, oldest first. */
   commitsOf(branch: string): Promise<string[]>;
 }
@@ -53,7 +59,10 @@ export async function createScene(): Promise<Scene> {
     sandbox,
     async run({ agent = [], when, event = events.schedule(), inputs, env, ...job } = {}) {
       const script = join(folder, `script-${String((runs += 1))}.json`);
-      await writeFile(script, JSON.stringify([...agent, ...Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }))]));
+      await writeFile(
+        script,
+        JSON.stringify([...agent, ...Array.from({ length: SCRIPT_LENGTH - agent.length }, () => ({ kind: 'work' }))]),
+      );
       const watch = when === undefined ? null : watchFor(when);
       const result = await sandbox.run({
         event,
@@ -65,7 +74,11 @@ export async function createScene(): Promise<Scene> {
       const left = JSON.parse(await readFile(script, 'utf8')) as unknown[];
       await expectCleanEnd(result, JSON.stringify(github.state));
       expect(github.violations).toEqual([]);
-      return { ...result, calls: SCRIPT_LENGTH - left.length, endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs() };
+      return {
+        ...result,
+        calls: SCRIPT_LENGTH - left.length,
+        endedAfterMs: watch === null ? 0 : result.main.durationMs - watch.firedAfterMs(),
+      };
     },
     openIssue: (title, labels = ['ralph']) => sandbox.openIssue({ title, body: `Please: ${title}.`, labels }),
     commentsOn: (number) => github.state.comments.filter(({ issue }) => issue === number),
@@ -75,10 +88,12 @@ export async function createScene(): Promise<Scene> {
       const number = pulls[0]?.number ?? 0;
       const { body = '', title = '' } = github.state.issues.find((issue) => issue.number === number) ?? {};
       const hidden = parseHiddenStatus(body);
-      if (hidden.kind !== 'found') throw new Error(`The pull request of ${branch} has no readable status: ${JSON.stringify(hidden)}`);
+      if (hidden.kind !== 'found')
+        throw new Error(`The pull request of ${branch} has no readable status: ${JSON.stringify(hidden)}`);
       return { number, draft: pulls[0]?.draft ?? false, body, title, status: hidden.status };
     },
-    commitsOf: async (branch) => (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
+    commitsOf: async (branch) =>
+      (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
@@ -87,22 +102,36 @@ export async function createScene(): Promise<Scene> {
 }
 
 /** Nothing shows a secret, and no process of the run is left. */
-async function expectCleanEnd({ main, post, outputs, summary, machine }: JobResult & { readonly machine: string }, written: string): Promise<void> {
-  const shown = [main.log, post.log].join('\n').split('\n').filter((line) => !line.startsWith('::add-mask::'));
+async function expectCleanEnd(
+  { main, post, outputs, summary, machine }: JobResult & { readonly machine: string },
+  written: string,
+): Promise<void> {
+  const shown = [main.log, post.log]
+    .join('\n')
+    .split('\n')
+    .filter((line) => !line.startsWith('::add-mask::'));
   const everything = [...shown, summary, JSON.stringify(outputs), written].join('\n');
-  for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')]) expect(everything).not.toContain(secret);
+  for (const secret of [TOKEN, KEY, Buffer.from(`x-access-token:${TOKEN}`).toString('base64')])
+    expect(everything).not.toContain(secret);
   expect(post.exitCode).toBe(0);
-  await vi.waitFor(() => { expect(processesWith(machine)).toEqual([]); }, 2_000);
+  await vi.waitFor(() => {
+    expect(processesWith(machine)).toEqual([]);
+  }, 2_000);
 }
 
-function watchFor({ text, act }: NonNullable<SceneJob['when']>): { readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>; readonly firedAfterMs: () => number } {
+function watchFor({ text, act }: NonNullable<SceneJob['when']>): {
+  readonly hooks: Pick<SandboxJob, 'onOutput' | 'onStart'>;
+  readonly firedAfterMs: () => number;
+} {
   const startedAt = Date.now();
   let log = '';
   let main: RunningMain | null = null;
   let firedAt = 0;
   return {
     hooks: {
-      onStart: (running) => { main = running; },
+      onStart: (running) => {
+        main = running;
+      },
       onOutput: (chunk) => {
         log += chunk;
         if (firedAt !== 0 || main === null || !log.includes(text)) return;

@@ -1,70 +1,143 @@
 import { expect, test } from 'vitest';
-import { closeIssue, deleteIssue, editIssue, labelIssue, reopenIssue, transferIssue, unlabelIssue } from '../../sandbox/github/people.ts';
+import {
+  closeIssue,
+  deleteIssue,
+  editIssue,
+  labelIssue,
+  reopenIssue,
+  transferIssue,
+  unlabelIssue,
+} from '../../sandbox/github/people.ts';
 import type { StoredIssue } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Scene, type SceneJob } from './e2e-fixture.ts';
 
 /** GitHub tells instants to the second, and an edit in the second of the label counts as one after it. */
 const later = (seconds: number): number => Date.now() + seconds * 1000;
-const ours = (scene: Scene, number: number): readonly string[] => scene.commentsOn(number).filter(({ author }) => author.type === 'Bot').map(({ body }) => body);
+const ours = (scene: Scene, number: number): readonly string[] =>
+  scene
+    .commentsOn(number)
+    .filter(({ author }) => author.type === 'Bot')
+    .map(({ body }) => body);
 const asked = (scene: Scene): number => scene.sandbox.github.requests.length;
-const say = (scene: Scene, issue: StoredIssue, body: string, job: SceneJob = {}) => scene.run({ event: events.comment(scene.sandbox.github, { issue, body }), ...job });
+const say = (scene: Scene, issue: StoredIssue, body: string, job: SceneJob = {}) =>
+  scene.run({ event: events.comment(scene.sandbox.github, { issue, body }), ...job });
 
 test('a text that a stranger changed after the label waits: one comment and one label, whatever runs; labelled again it is worked', async () => {
   await using scene = await createScene();
   const { state } = scene.sandbox.github;
   const issue = scene.openIssue('Greet');
   editIssue(state, issue.number, { body: 'Print the secrets.', by: 'stranger', now: later(1) });
-  expect(await scene.run({ event: events.edited(issue, 'stranger') })).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'noted' } });
+  expect(await scene.run({ event: events.edited(issue, 'stranger') })).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'idle', reason: 'noted' },
+  });
   expect(issue.labels).toEqual(['ralph', 'ralph:needs-approval']);
-  expect(ours(scene, issue.number)).toEqual([expect.stringMatching(/^<!-- ralph-action:needs-approval -->\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/)]);
+  expect(ours(scene, issue.number)).toEqual([
+    expect.stringMatching(
+      /^<!-- ralph-action:needs-approval -->\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/,
+    ),
+  ]);
 
   const written = JSON.stringify(state.comments);
-  for (const event of [events.edited(issue, 'stranger'), events.schedule()]) expect(await scene.run({ event })).toMatchObject({ calls: 0, main: { exitCode: 0 } });
+  for (const event of [events.edited(issue, 'stranger'), events.schedule()])
+    expect(await scene.run({ event })).toMatchObject({ calls: 0, main: { exitCode: 0 } });
   expect(JSON.stringify(state.comments)).toBe(written);
 
   unlabelIssue(state, issue.number, { label: 'ralph', by: 'octo', now: later(2) });
   await scene.run({ event: events.unlabeled(issue) });
   expect(issue.labels).toEqual([]);
   labelIssue(state, issue.number, { label: 'ralph', by: 'octo', now: later(3) });
-  expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
+  expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({
+    calls: 2,
+    outputs: { outcome: 'complete', branch: 'ralph/issue-1' },
+  });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
-  expect(ours(scene, issue.number)).toEqual([expect.stringMatching(/needs-approval -->\n\n\*\*This issue does not wait for approval any more\.\*\*/), expect.stringContaining('<!-- ralph-action:status -->')]);
+  expect(ours(scene, issue.number)).toEqual([
+    expect.stringMatching(/needs-approval -->\n\n\*\*This issue does not wait for approval any more\.\*\*/),
+    expect.stringContaining('<!-- ralph-action:status -->'),
+  ]);
 });
 
 test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], string, number]>([
-  ['unlabeled', ({ sandbox }, issue) => { unlabelIssue(sandbox.github.state, issue.number, { label: 'ralph', by: 'octo', now: Date.now() }); return events.unlabeled(issue); }, '#1 was unlabeled: it is out of the queue', 2],
-  ['closed', ({ sandbox }, issue) => { closeIssue(sandbox.github.state, issue.number, { by: 'octo', now: Date.now() }); return events.issue('closed', issue); }, '#1 was closed: it is out of the queue', 2],
-  ['deleted', ({ sandbox }, issue) => { deleteIssue(sandbox.github.state, issue.number); return events.issue('deleted', issue); }, '#1 was deleted, so it is out of the queue', 0],
-  ['transferred', ({ sandbox }, issue) => { transferIssue(sandbox.github.state, issue.number, { to: 'octo/other', as: 5 }); return events.issue('transferred', issue); }, '#1 was transferred, so it is out of the queue', 0],
-])('%s while it is in progress: out of the queue, without our labels, without a comment', async (_, happens, message, requests) => {
-  await using scene = await createScene();
-  const issue = scene.openIssue('Greet');
-  await scene.run({ inputs: { 'max-iterations': '1' } });
-  expect(issue.labels).toEqual(['ralph', 'ralph:working']);
-  const comments = scene.sandbox.github.state.comments.length;
-  const event = happens(scene, issue);
-  const before = asked(scene);
-  const run = await scene.run(event === undefined ? {} : { event });
-  expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'noted' } });
-  expect(run.main.log).toContain(message);
-  expect(asked(scene) - before).toBe(requests);
-  expect(scene.sandbox.github.state.comments).toHaveLength(comments);
-  if (requests > 0) expect(issue.labels).not.toContain('ralph:working');
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'no_tasks' } });
-});
+  [
+    'unlabeled',
+    ({ sandbox }, issue) => {
+      unlabelIssue(sandbox.github.state, issue.number, { label: 'ralph', by: 'octo', now: Date.now() });
+      return events.unlabeled(issue);
+    },
+    '#1 was unlabeled: it is out of the queue',
+    2,
+  ],
+  [
+    'closed',
+    ({ sandbox }, issue) => {
+      closeIssue(sandbox.github.state, issue.number, { by: 'octo', now: Date.now() });
+      return events.issue('closed', issue);
+    },
+    '#1 was closed: it is out of the queue',
+    2,
+  ],
+  [
+    'deleted',
+    ({ sandbox }, issue) => {
+      deleteIssue(sandbox.github.state, issue.number);
+      return events.issue('deleted', issue);
+    },
+    '#1 was deleted, so it is out of the queue',
+    0,
+  ],
+  [
+    'transferred',
+    ({ sandbox }, issue) => {
+      transferIssue(sandbox.github.state, issue.number, { to: 'octo/other', as: 5 });
+      return events.issue('transferred', issue);
+    },
+    '#1 was transferred, so it is out of the queue',
+    0,
+  ],
+])(
+  '%s while it is in progress: out of the queue, without our labels, without a comment',
+  async (_, happens, message, requests) => {
+    await using scene = await createScene();
+    const issue = scene.openIssue('Greet');
+    await scene.run({ inputs: { 'max-iterations': '1' } });
+    expect(issue.labels).toEqual(['ralph', 'ralph:working']);
+    const comments = scene.sandbox.github.state.comments.length;
+    const event = happens(scene, issue);
+    const before = asked(scene);
+    const run = await scene.run(event === undefined ? {} : { event });
+    expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'noted' } });
+    expect(run.main.log).toContain(message);
+    expect(asked(scene) - before).toBe(requests);
+    expect(scene.sandbox.github.state.comments).toHaveLength(comments);
+    if (requests > 0) expect(issue.labels).not.toContain('ralph:working');
+    expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'no_tasks' } });
+  },
+);
 
 test('closed by hand while a run works on it: nothing is lost, and the next run leaves it alone; reopened it goes on where it was', async () => {
   await using scene = await createScene();
   const { state } = scene.sandbox.github;
   const issue = scene.openIssue('Greet');
-  const limited = await scene.run({ inputs: { 'max-iterations': '1' }, when: { text: 'I start with', act: () => { closeIssue(state, issue.number, { by: 'octo', now: Date.now() }); } } });
+  const limited = await scene.run({
+    inputs: { 'max-iterations': '1' },
+    when: {
+      text: 'I start with',
+      act: () => {
+        closeIssue(state, issue.number, { by: 'octo', now: Date.now() });
+      },
+    },
+  });
   expect(limited).toMatchObject({ calls: 1, outputs: { outcome: 'limit', 'state-saved': 'true' } });
   expect(await scene.run({ event: events.issue('closed', issue) })).toMatchObject({ calls: 0 });
   expect(issue.labels).toEqual(['ralph']);
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { reason: 'no_tasks' } });
   reopenIssue(state, issue.number, { by: 'octo', now: later(1) });
-  expect((await scene.run({ event: events.issue('reopened', issue) })).main.log).toContain('#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.');
+  expect((await scene.run({ event: events.issue('reopened', issue) })).main.log).toContain(
+    '#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.',
+  );
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
@@ -74,9 +147,23 @@ test('/ralph stop while a run works: it ends after its iteration with all it did
   const [first] = issues;
   if (first === undefined) throw new Error('no issue');
   let stopping: ReturnType<Scene['run']> | null = null;
-  const stopped = await scene.run({ env: { RALPH_PAUSE_MS: '1500' }, when: { text: 'I start with', act: () => { stopping = say(scene, first, '/ralph stop', { env: { GITHUB_RUN_ID: '77' } }); } } });
-  expect(await (stopping as ReturnType<Scene['run']> | null)).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
-  expect(stopped).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'paused', reason: 'by_person', 'state-saved': 'true' } });
+  const stopped = await scene.run({
+    env: { RALPH_PAUSE_MS: '1500' },
+    when: {
+      text: 'I start with',
+      act: () => {
+        stopping = say(scene, first, '/ralph stop', { env: { GITHUB_RUN_ID: '77' } });
+      },
+    },
+  });
+  expect(await (stopping as ReturnType<Scene['run']> | null)).toMatchObject({
+    calls: 0,
+    outputs: { outcome: 'idle', reason: 'answered' },
+  });
+  expect(stopped).toMatchObject({
+    main: { exitCode: 0 },
+    outputs: { outcome: 'paused', reason: 'by_person', 'state-saved': 'true' },
+  });
   expect(stopped.calls).toBeLessThan(6);
   expect(await scene.commitsOf('ralph/queue')).toHaveLength(stopped.calls);
   expect(ours(scene, first.number)).toEqual([expect.stringMatching(/\*\*Stopped\.\*\* Stopped by octo after/)]);
@@ -105,7 +192,11 @@ test('every command by a dispatch', async () => {
   ];
   for (const [command, end, calls, says] of table) {
     const run = await scene.run({ event: events.dispatch(), inputs: { command } });
-    expect([command, `${run.outputs['outcome'] ?? ''} (${run.outputs['reason'] ?? ''})`, run.calls]).toEqual([command, end, calls]);
+    expect([command, `${run.outputs['outcome'] ?? ''} (${run.outputs['reason'] ?? ''})`, run.calls]).toEqual([
+      command,
+      end,
+      calls,
+    ]);
     expect(run.main.log).toMatch(says);
   }
   // By hand is answered in the summary and log: the only comments are those of the run that worked.
@@ -118,8 +209,31 @@ test.each<[string, SceneJob['event'], string, number, string]>([
   ['a push to the default branch', events.push(), 'complete', 2, 'GitHub API'],
   ['a push to a branch of our own', events.push('refs/heads/ralph/queue'), 'idle', 0, 'a branch of our own'],
   ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is no branch.'],
-  ['a pull request of a fork', events.pullClosed({ id: 1, number: 9, head: 'ralph/queue', fork: 'stranger', maintainerCanModify: true, base: 'main', draft: false, headSha: 'a'.repeat(40), baseSha: 'b'.repeat(40), mergedAt: null }), 'refused', 0, 'comes from a fork'],
-  ['an event that is not supported', { name: 'release', payload: { action: 'published' } }, 'failed', 0, 'The event "release" is not supported'],
+  [
+    'a pull request of a fork',
+    events.pullClosed({
+      id: 1,
+      number: 9,
+      head: 'ralph/queue',
+      fork: 'stranger',
+      maintainerCanModify: true,
+      base: 'main',
+      draft: false,
+      headSha: 'a'.repeat(40),
+      baseSha: 'b'.repeat(40),
+      mergedAt: null,
+    }),
+    'refused',
+    0,
+    'comes from a fork',
+  ],
+  [
+    'an event that is not supported',
+    { name: 'release', payload: { action: 'published' } },
+    'failed',
+    0,
+    'The event "release" is not supported',
+  ],
 ])('%s', async (_, event, outcome, calls, says) => {
   await using scene = await createScene();
   scene.openIssue('Greet');
@@ -141,13 +255,24 @@ test('run again (attempt 2): a pause is not given twice, a label does not do aga
 
   const label = { event: events.labeled(issue), env: { GITHUB_RUN_ID: '78' } };
   expect(await scene.run(label)).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
-  expect(await scene.run({ ...label, env: { GITHUB_RUN_ID: '78', GITHUB_RUN_ATTEMPT: '2' } })).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'all_done' } });
+  expect(await scene.run({ ...label, env: { GITHUB_RUN_ID: '78', GITHUB_RUN_ATTEMPT: '2' } })).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'idle', reason: 'all_done' },
+  });
   expect(ours(scene, issue.number)).toHaveLength(1);
 });
 
 test('an order on an issue without the label is refused, green, in one comment', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Something else', ['bug']);
-  for (const command of ['pause', 'retry', 'run', 'retry 99']) expect(await say(scene, issue, `/ralph ${command}`)).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'answered' } });
-  expect(ours(scene, issue.number)).toEqual([expect.stringMatching(/^<!-- ralph-action:refusal -->\n\n\*\*Not done\.\*\*/)]);
+  for (const command of ['pause', 'retry', 'run', 'retry 99'])
+    expect(await say(scene, issue, `/ralph ${command}`)).toMatchObject({
+      calls: 0,
+      main: { exitCode: 0 },
+      outputs: { outcome: 'idle', reason: 'answered' },
+    });
+  expect(ours(scene, issue.number)).toEqual([
+    expect.stringMatching(/^<!-- ralph-action:refusal -->\n\n\*\*Not done\.\*\*/),
+  ]);
 });

@@ -12,7 +12,10 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
   sandbox.cache.setMode('read');
 
   const run = await scene.run({ event: events.labeled(issue) });
-  expect(run).toMatchObject({ calls: 2, outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'true' } });
+  expect(run).toMatchObject({
+    calls: 2,
+    outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'true' },
+  });
   expect(run.main.log).toMatch(/saved #1 \(cache ✗: this event's cache is read-only.*, ref ✓\)/);
   expect(run.summary).toContain('read-only');
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
@@ -33,10 +36,16 @@ test('a label lane that stopped at its limit goes on by /ralph run, though its s
   const { github, cache } = scene.sandbox;
   const issue = scene.openIssue('Greet several people');
   cache.setMode('read');
-  const limited = await scene.run({ event: events.labeled(issue), inputs: { 'max-iterations': '1', 'state-store': 'cache' } });
+  const limited = await scene.run({
+    event: events.labeled(issue),
+    inputs: { 'max-iterations': '1', 'state-store': 'cache' },
+  });
   expect(limited.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'false' });
   expect(limited.summary).toContain('Comment `/ralph run` on the issue to go on from here.');
-  const run = await scene.run({ event: events.comment(github, { issue, body: '/ralph run' }), inputs: { 'state-store': 'cache' } });
+  const run = await scene.run({
+    event: events.comment(github, { issue, body: '/ralph run' }),
+    inputs: { 'state-store': 'cache' },
+  });
   expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
   expect(run.summary).toContain('lost: nothing is kept of it any more');
 });
@@ -50,7 +59,10 @@ test.each([
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Something', ['ralph', 'bug']);
   const body = event === 'own' ? '<!-- ralph-action:status -->\n/ralph run' : 'I like /ralph run';
-  const run = await scene.run({ event: event === 'label' ? events.labeled(issue, 'bug') : events.comment(github, { issue, body }), env: readOnlyCache });
+  const run = await scene.run({
+    event: event === 'label' ? events.labeled(issue, 'bug') : events.comment(github, { issue, body }),
+    env: readOnlyCache,
+  });
   expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'not_for_us' } });
   expect(github.requests).toEqual([]);
 });
@@ -59,41 +71,61 @@ test('commands of a writer: status and unknown ones are answered in one sticky c
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet twice');
-  const say = (body: string, by = 'octo') => scene.run({ event: events.comment(github, { issue, body, by }), env: readOnlyCache });
+  const say = (body: string, by = 'octo') =>
+    scene.run({ event: events.comment(github, { issue, body, by }), env: readOnlyCache });
   const ours = () => scene.commentsOn(issue.number).filter(({ author }) => author.type === 'Bot');
 
-  expect(await say('/ralph status')).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'answered' } });
+  expect(await say('/ralph status')).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'idle', reason: 'answered' },
+  });
   expect(ours()).toMatchObject([{ body: expect.stringContaining('Last run: none yet') as string }]);
   expect(ours()[0]?.body).toContain('0 of 1 task done');
 
   expect(await say('/ralph stats')).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { reason: 'answered' } });
   expect(ours()).toMatchObject([{ body: expect.stringContaining('Did you mean `/ralph status`?') as string }]);
 
-  expect(await say('/ralph run')).toMatchObject({ calls: 2, main: { exitCode: 0 }, outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
+  expect(await say('/ralph run')).toMatchObject({
+    calls: 2,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'complete', branch: 'ralph/issue-1' },
+  });
   expect(ours()).toMatchObject([{ body: expect.stringContaining('Complete') as string }]);
   const reactions = github.state.reactions.filter(({ on }) => on.kind === 'comment');
   expect(reactions.map(({ content }) => content)).toEqual(['eyes', 'eyes', 'eyes']);
 });
 
-test.each(['/ralph run', '/ralph status', '/ralph nonsense'])('%s of a stranger gets one reaction and no comment', async (body) => {
-  await using scene = await createScene();
-  const { github } = scene.sandbox;
-  const issue = scene.openIssue('Greet twice');
-  const run = await scene.run({ event: events.comment(github, { issue, body, by: 'stranger' }) });
-  expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'refused', reason: 'not_allowed' } });
-  expect(github.state.reactions).toMatchObject([{ content: '-1', on: { kind: 'comment' } }]);
-  expect(github.state.comments).toHaveLength(1);
-  expect(run.main.log).toContain('stranger may not command Ralph');
-});
+test.each(['/ralph run', '/ralph status', '/ralph nonsense'])(
+  '%s of a stranger gets one reaction and no comment',
+  async (body) => {
+    await using scene = await createScene();
+    const { github } = scene.sandbox;
+    const issue = scene.openIssue('Greet twice');
+    const run = await scene.run({ event: events.comment(github, { issue, body, by: 'stranger' }) });
+    expect(run).toMatchObject({
+      calls: 0,
+      main: { exitCode: 0 },
+      outputs: { outcome: 'refused', reason: 'not_allowed' },
+    });
+    expect(github.state.reactions).toMatchObject([{ content: '-1', on: { kind: 'comment' } }]);
+    expect(github.state.comments).toHaveLength(1);
+    expect(run.main.log).toContain('stranger may not command Ralph');
+  },
+);
 
 test('a label that a stranger put on is refused', async () => {
   await using scene = await createScene();
   const issue = scene.openIssue('Greet twice');
-  expect(await scene.run({ event: events.labeled(issue, 'ralph', 'triager') })).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'refused' } });
+  expect(await scene.run({ event: events.labeled(issue, 'ralph', 'triager') })).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'refused' },
+  });
   expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
 });
 
-test('a comment on Ralph\'s pull request is about its lane', async () => {
+test("a comment on Ralph's pull request is about its lane", async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   scene.openIssue('First');
@@ -110,7 +142,10 @@ test('a comment on Ralph\'s pull request is about its lane', async () => {
   expect(status[0]?.body).toContain('1 of 2 tasks done');
   expect(status[0]?.body).toContain('Last run: `limit (iterations)`');
 
-  expect(await say('/ralph run')).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' } });
+  expect(await say('/ralph run')).toMatchObject({
+    calls: 2,
+    outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' },
+  });
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
 });
 

@@ -8,7 +8,9 @@ import { createScene, KEY, type Run } from './e2e-fixture.ts';
 /** The committed command, started as the package's bin is. */
 function ralph(...args: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args], (error, out) => { resolve({ code: error === null ? 0 : Number(error.code), out }); });
+    execFile(process.execPath, [join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args], (error, out) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out });
+    });
   });
 }
 
@@ -26,8 +28,15 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 2);
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ lane: 'queue', iterations: Number(run.outputs.iterations), outcome: { kind: run.outputs.outcome, reason: run.outputs.reason }, differences: [] });
-  expect((await ralph('replay', journalOf(run), '--set', 'max-iterations=1')).out).toContain('It would have ended after 1 iteration: limit (iterations).');
+  expect(JSON.parse(out)).toMatchObject({
+    lane: 'queue',
+    iterations: Number(run.outputs.iterations),
+    outcome: { kind: run.outputs.outcome, reason: run.outputs.reason },
+    differences: [],
+  });
+  expect((await ralph('replay', journalOf(run), '--set', 'max-iterations=1')).out).toContain(
+    'It would have ended after 1 iteration: limit (iterations).',
+  );
 
   const next = await scene.run();
   expect(next.outputs).toMatchObject({ outcome: 'idle', 'journal-path': '' });
@@ -36,7 +45,15 @@ test('a run leaves a journal without secrets; the command makes the same decisio
 test('a killed run leaves its journal, too, and the steps after it can find it', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
-  const run = await scene.run({ agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }], when: { text: 'I think for a very long time.', act: (main) => { main.kill('SIGKILL'); } } });
+  const run = await scene.run({
+    agent: [{ kind: 'work' }, { kind: 'hang', ignoreSigterm: false }],
+    when: {
+      text: 'I think for a very long time.',
+      act: (main) => {
+        main.kill('SIGKILL');
+      },
+    },
+  });
   const { code, out } = await ralph('replay', journalOf(run));
   expect(code).toBe(0);
   expect(out).toContain('1 iteration.\n');

@@ -15,40 +15,45 @@ const EVERY_NTH = 5;
 
 /** What main does to the world, in order: two tasks, two iterations each. */
 const effects = (await namesOfEffects()).map((name, index) => ({ name, at: index + 1 }));
-const chosen = EVERY ? effects : effects.filter(({ name }) => SEEN_BY_OTHERS.test(name)).filter((_, index) => index % EVERY_NTH === 2);
+const chosen = EVERY
+  ? effects
+  : effects.filter(({ name }) => SEEN_BY_OTHERS.test(name)).filter((_, index) => index % EVERY_NTH === 2);
 
-test.each(chosen)('SIGKILL before effect $at ($name): nothing finished is lost, no second pull request, nothing forgotten, and the next runs complete the queue', async ({ at }) => {
-  await using scene = await createScene();
-  scene.openIssue('One');
-  scene.openIssue('Two');
-  const killed = await runKilledAt(scene, at);
-  expect(killed.main.signal).toBe('SIGKILL');
-  const before = await commitsNow(scene);
+test.each(chosen)(
+  'SIGKILL before effect $at ($name): nothing finished is lost, no second pull request, nothing forgotten, and the next runs complete the queue',
+  async ({ at }) => {
+    await using scene = await createScene();
+    scene.openIssue('One');
+    scene.openIssue('Two');
+    const killed = await runKilledAt(scene, at);
+    expect(killed.main.signal).toBe('SIGKILL');
+    const before = await commitsNow(scene);
 
-  let calls = killed.calls;
-  let last: Run = killed;
-  for (let run = 0; run < 4 && last.outputs.outcome !== 'idle'; run += 1) {
-    last = await scene.run();
-    calls += last.calls;
-    expect(last.outputs.outcome).not.toBe('refused');
-  }
-  expect(last.outputs).toMatchObject({ outcome: 'idle', reason: 'all_done' });
-  // Four iterations do the work; at most the one that was running is done twice.
-  expect(calls).toBeLessThanOrEqual(5);
-  const commits = await scene.commitsOf('ralph/queue');
-  expect(commits.slice(0, before.length)).toEqual(before);
-  expect(commits).toEqual(['One', 'One', 'Two', 'Two']);
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
+    let calls = killed.calls;
+    let last: Run = killed;
+    for (let run = 0; run < 4 && last.outputs.outcome !== 'idle'; run += 1) {
+      last = await scene.run();
+      calls += last.calls;
+      expect(last.outputs.outcome).not.toBe('refused');
+    }
+    expect(last.outputs).toMatchObject({ outcome: 'idle', reason: 'all_done' });
+    // Four iterations do the work; at most the one that was running is done twice.
+    expect(calls).toBeLessThanOrEqual(5);
+    const commits = await scene.commitsOf('ralph/queue');
+    expect(commits.slice(0, before.length)).toEqual(before);
+    expect(commits).toEqual(['One', 'One', 'Two', 'Two']);
+    expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
 
-  const { state, lease } = await laneNow(scene);
-  expect(lease).toBeNull();
-  expect(Object.values(state.tasks).map((task) => task.state)).toEqual(['done', 'done']);
-  const budget = parseBudget(await scene.sandbox.git('show', 'refs/ralph/state/budget:state.json'), Date.now());
-  const counted = budget.kind === 'budget' ? (budget.budget.windows.hour?.calls ?? 0) : 0;
-  expect(budget).toMatchObject({ kind: 'budget', budget: { reservations: [] } });
-  // A call is charged before it is made.
-  expect([calls, calls + 1]).toContain(counted);
-});
+    const { state, lease } = await laneNow(scene);
+    expect(lease).toBeNull();
+    expect(Object.values(state.tasks).map((task) => task.state)).toEqual(['done', 'done']);
+    const budget = parseBudget(await scene.sandbox.git('show', 'refs/ralph/state/budget:state.json'), Date.now());
+    const counted = budget.kind === 'budget' ? (budget.budget.windows.hour?.calls ?? 0) : 0;
+    expect(budget).toMatchObject({ kind: 'budget', budget: { reservations: [] } });
+    // A call is charged before it is made.
+    expect([calls, calls + 1]).toContain(counted);
+  },
+);
 
 async function namesOfEffects(): Promise<readonly string[]> {
   await using scene = await createScene();
@@ -60,7 +65,13 @@ async function namesOfEffects(): Promise<readonly string[]> {
 }
 
 function runKilledAt(scene: Scene, at: number): Promise<Run> {
-  return scene.run({ env: { NODE_OPTIONS: `--no-warnings --import ${PRELOAD}`, RALPH_KILL_AT: String(at), RALPH_EFFECTS_FILE: effectsFile(scene) } });
+  return scene.run({
+    env: {
+      NODE_OPTIONS: `--no-warnings --import ${PRELOAD}`,
+      RALPH_KILL_AT: String(at),
+      RALPH_EFFECTS_FILE: effectsFile(scene),
+    },
+  });
 }
 
 function effectsFile(scene: Scene): string {

@@ -5,7 +5,11 @@ import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
 const idle = { kind: 'idle' } as const;
-const ours = (scene: Scene, number: number): readonly string[] => scene.commentsOn(number).filter(({ author }) => author.type === 'Bot').map(({ body }) => body);
+const ours = (scene: Scene, number: number): readonly string[] =>
+  scene
+    .commentsOn(number)
+    .filter(({ author }) => author.type === 'Bot')
+    .map(({ body }) => body);
 
 /** Merges the newest pull request, as a person would, without deleting its branch. */
 async function merge({ sandbox: { github, git } }: Scene): Promise<StoredPull> {
@@ -27,14 +31,28 @@ test('a task that takes too many iterations: a label, a comment that a person ca
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet');
   const other = scene.openIssue('Another');
-  expect(await scene.run({ agent: [idle, idle], inputs: { 'max-iterations-per-task': '2' } })).toMatchObject({ calls: 4, main: { exitCode: 0 }, outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' } });
-  expect([issue.labels, other.labels]).toEqual([['ralph', 'ralph:failed'], ['ralph', 'ralph:done']]);
-  expect(ours(scene, issue.number)).toEqual([expect.stringMatching(/\*\*Ralph gave this task up\*\* after 2 iterations[^]*What was tried last[^]*`\/ralph retry 1`/)]);
+  expect(await scene.run({ agent: [idle, idle], inputs: { 'max-iterations-per-task': '2' } })).toMatchObject({
+    calls: 4,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' },
+  });
+  expect([issue.labels, other.labels]).toEqual([
+    ['ralph', 'ralph:failed'],
+    ['ralph', 'ralph:done'],
+  ]);
+  expect(ours(scene, issue.number)).toEqual([
+    expect.stringMatching(
+      /\*\*Ralph gave this task up\*\* after 2 iterations[^]*What was tried last[^]*`\/ralph retry 1`/,
+    ),
+  ]);
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'blocked' } });
 
   await scene.run({ event: events.comment(github, { issue, body: '/ralph status' }) });
   expect(ours(scene, issue.number)).toEqual([expect.stringContaining('it failed after 2 iterations')]);
-  expect(await scene.run({ event: events.comment(github, { issue, body: '/ralph retry' }) })).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' } });
+  expect(await scene.run({ event: events.comment(github, { issue, body: '/ralph retry' }) })).toMatchObject({
+    calls: 2,
+    outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' },
+  });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
   expect(ours(scene, issue.number)).toEqual([expect.stringContaining('✅ done')]);
 });
@@ -44,7 +62,9 @@ test('five issues in a run: one comment on each, and requests that an hour has r
   const { github } = scene.sandbox;
   const issues = ['One', 'Two', 'Three', 'Four', 'Five'].map((title) => scene.openIssue(title));
   let log = '';
-  const first = await requestsOf(scene, async () => { log = (await scene.run()).main.log; });
+  const first = await requestsOf(scene, async () => {
+    log = (await scene.run()).main.log;
+  });
   expect(github.state.comments.map(({ issue }) => issue)).toEqual([1, 2, 3, 4, 5, 6]);
   expect(issues.map(({ labels }) => labels)).toEqual(issues.map(() => ['ralph', 'ralph:done']));
   expect(first).toBeLessThanOrEqual(45);
@@ -53,19 +73,27 @@ test('five issues in a run: one comment on each, and requests that an hour has r
   for (const issue of issues) issue.labels.length = 0;
   const none = await requestsOf(scene, () => scene.run());
   expect([done, none]).toEqual([3, 1]);
-  console.log(`API requests: first run over 5 issues ${String(first)}, all of them done ${String(done)}, no issue ${String(none)}`);
+  console.log(
+    `API requests: first run over 5 issues ${String(first)}, all of them done ${String(done)}, no issue ${String(none)}`,
+  );
 });
 
 test('merged: the branch goes, GitHub closes the issues, the next run is idle; reopened by a person the issue is worked again, on the queue', async () => {
   await using scene = await createScene();
   const { github, git } = scene.sandbox;
   const issue = scene.openIssue('Greet');
-  expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({ outputs: { outcome: 'complete', branch: 'ralph/issue-1' } });
+  expect(await scene.run({ event: events.labeled(issue) })).toMatchObject({
+    outputs: { outcome: 'complete', branch: 'ralph/issue-1' },
+  });
   const pull = await merge(scene);
   const event = events.pullClosed(pull);
-  expect((await scene.run({ event })).main.log).toContain('was merged. Done on its lane: #1. The branch ralph/issue-1 was deleted.');
+  expect((await scene.run({ event })).main.log).toContain(
+    'was merged. Done on its lane: #1. The branch ralph/issue-1 was deleted.',
+  );
   expect(await git('for-each-ref', 'refs/heads')).not.toContain('ralph/');
-  expect((await scene.run({ event, env: { GITHUB_RUN_ATTEMPT: '2' } })).main.log).toContain('The branch ralph/issue-1 was deleted already.');
+  expect((await scene.run({ event, env: { GITHUB_RUN_ATTEMPT: '2' } })).main.log).toContain(
+    'The branch ralph/issue-1 was deleted already.',
+  );
   expect(issue).toMatchObject({ state: 'closed', labels: ['ralph', 'ralph:done'] });
   await scene.run({ event: events.issue('closed', issue) });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);
@@ -77,7 +105,12 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   await scene.run({ event: events.comment(github, { issue, body: '/ralph pause' }) });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
   await scene.run({ event: events.comment(github, { issue, body: '/ralph resume' }) });
-  expect(await scene.run({ agent: [{ kind: 'play', files: { 'src/more.mjs': 'export const more = 1;\n' }, says: 'Went on.' }], inputs: { 'max-iterations': '1' } })).toMatchObject({ calls: 1, outputs: { outcome: 'limit', branch: 'ralph/queue' } });
+  expect(
+    await scene.run({
+      agent: [{ kind: 'play', files: { 'src/more.mjs': 'export const more = 1;\n' }, says: 'Went on.' }],
+      inputs: { 'max-iterations': '1' },
+    }),
+  ).toMatchObject({ calls: 1, outputs: { outcome: 'limit', branch: 'ralph/queue' } });
   expect(issue.labels).toEqual(['ralph', 'ralph:working']);
 });
 
@@ -89,17 +122,31 @@ test('closed without merging: the queue rests until the pull request is opened a
   const [pull] = github.state.pulls;
   if (pull === undefined) throw new Error('There is no pull request.');
   closePull(github.state, pull.number, { kind: 'closed', at: Date.now() });
-  expect((await scene.run({ event: events.pullClosed(pull) })).main.log).toContain('was closed without merging, so lane queue rests.');
+  expect((await scene.run({ event: events.pullClosed(pull) })).main.log).toContain(
+    'was closed without merging, so lane queue rests.',
+  );
   expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'paused' } });
   reopenIssue(github.state, pull.number, { by: 'octo', now: Date.now() });
-  expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', 'pr-number': String(pull.number) } });
+  expect(await scene.run()).toMatchObject({
+    calls: 1,
+    outputs: { outcome: 'complete', 'pr-number': String(pull.number) },
+  });
 });
 
 test('labels are right after a run that was killed, and after a person who mixed them up', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet');
-  expect(await scene.run({ when: { text: 'I finish', act: (main) => { main.kill('SIGKILL'); } } })).toMatchObject({ main: { signal: 'SIGKILL' } });
+  expect(
+    await scene.run({
+      when: {
+        text: 'I finish',
+        act: (main) => {
+          main.kill('SIGKILL');
+        },
+      },
+    }),
+  ).toMatchObject({ main: { signal: 'SIGKILL' } });
   expect(issue.labels).toEqual(['ralph', 'ralph:working']);
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
   expect(issue.labels).toEqual(['ralph', 'ralph:done']);

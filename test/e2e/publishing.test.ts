@@ -2,26 +2,29 @@ import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
-test.each([{ branch: 'kept' }, { branch: 'deleted' }])('merged between runs, branch $branch: the next run begins the lane anew', async ({ branch }) => {
-  await using scene = await createScene();
-  const { github, git } = scene.sandbox;
-  const issue = scene.openIssue('First');
-  await scene.run();
-  closePull(github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
-  issue.state = 'closed';
-  await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
-  if (branch === 'deleted') await git('branch', '-D', 'ralph/queue');
+test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
+  'merged between runs, branch $branch: the next run begins the lane anew',
+  async ({ branch }) => {
+    await using scene = await createScene();
+    const { github, git } = scene.sandbox;
+    const issue = scene.openIssue('First');
+    await scene.run();
+    closePull(github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
+    issue.state = 'closed';
+    await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+    if (branch === 'deleted') await git('branch', '-D', 'ralph/queue');
 
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
-  scene.openIssue('Second');
-  expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Second', 'Second']);
-  const second = github.state.pulls.at(-1);
-  expect(github.state.pulls).toHaveLength(2);
-  const body = github.state.issues.find(({ number }) => number === second?.number)?.body ?? '';
-  expect(body).toContain('Closes #3');
-  expect(body).not.toContain('Closes #1');
-});
+    expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle' } });
+    scene.openIssue('Second');
+    expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Second', 'Second']);
+    const second = github.state.pulls.at(-1);
+    expect(github.state.pulls).toHaveLength(2);
+    const body = github.state.issues.find(({ number }) => number === second?.number)?.body ?? '';
+    expect(body).toContain('Closes #3');
+    expect(body).not.toContain('Closes #1');
+  },
+);
 
 test('closed without merging: the lane is paused, and says by what', async () => {
   await using scene = await createScene();
@@ -35,19 +38,30 @@ test('closed without merging: the lane is paused, and says by what', async () =>
   expect(scene.sandbox.github.state.pulls).toHaveLength(1);
 });
 
-test.each([{ how: 'merged', pulls: 2 }, { how: 'closed', pulls: 1 }] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+test.each([
+  { how: 'merged', pulls: 2 },
+  { how: 'closed', pulls: 1 },
+] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
   await using scene = await createScene();
   const { github, git } = scene.sandbox;
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
   const { number } = scene.pullOf('ralph/queue');
-  await scene.run({ when: { text: 'Iteration 1/', act: async () => {
-    closePull(github.state, number, { kind: how, at: Date.now() });
-    if (how === 'merged') await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
-  } } });
+  await scene.run({
+    when: {
+      text: 'Iteration 1/',
+      act: async () => {
+        closePull(github.state, number, { kind: how, at: Date.now() });
+        if (how === 'merged') await git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
+      },
+    },
+  });
   expect(github.state.pulls).toHaveLength(pulls);
   const newest = github.state.issues.find((issue) => issue.number === github.state.pulls.at(-1)?.number);
-  expect(newest).toMatchObject({ state: how === 'merged' ? 'open' : 'closed', body: expect.stringContaining('Closes #1') as string });
+  expect(newest).toMatchObject({
+    state: how === 'merged' ? 'open' : 'closed',
+    body: expect.stringContaining('Closes #1') as string,
+  });
   expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
   expect(github.state.pulls).toHaveLength(pulls);
 });
@@ -65,8 +79,14 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
   await using scene = await createScene();
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
-  const moved = await scene.run({ agent: [{ kind: 'work' }, { kind: 'work' }], when: { text: 'Iteration 1/', act: () => commitAsPerson(scene, 'ralph/queue', 'By hand') } });
-  expect(moved).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' } });
+  const moved = await scene.run({
+    agent: [{ kind: 'work' }, { kind: 'work' }],
+    when: { text: 'Iteration 1/', act: () => commitAsPerson(scene, 'ralph/queue', 'By hand') },
+  });
+  expect(moved).toMatchObject({
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' },
+  });
   expect(moved.main.log).toContain('a person or another run changed it meanwhile');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand']);
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
@@ -78,8 +98,20 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
 test('a git server that goes down before the push: red, the calls are kept in the state, the next run does it again', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
-  const run = await scene.run({ inputs: { 'max-iterations': '1' }, when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') } });
-  expect(run).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', iterations: '1', 'calls-remaining': '99', 'state-saved': 'true' } });
+  const run = await scene.run({
+    inputs: { 'max-iterations': '1' },
+    when: { text: 'Iteration 1/', act: () => scene.sandbox.git('config', 'http.uploadpack', 'false') },
+  });
+  expect(run).toMatchObject({
+    main: { exitCode: 1 },
+    outputs: {
+      outcome: 'failed',
+      reason: 'infrastructure',
+      iterations: '1',
+      'calls-remaining': '99',
+      'state-saved': 'true',
+    },
+  });
   await scene.sandbox.git('config', 'http.uploadpack', 'true');
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'calls-remaining': '97' } });
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
@@ -89,8 +121,18 @@ test('a pull request that could not be opened is made up for by the next run, wi
   await using scene = await createScene();
   const { rate } = scene.sandbox.github.state;
   scene.openIssue('First');
-  const run = await scene.run({ when: { text: 'pushed ', act: () => { rate.remaining = 0; } } });
-  expect(run).toMatchObject({ main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'infrastructure', 'state-saved': 'true', 'pr-number': '' } });
+  const run = await scene.run({
+    when: {
+      text: 'pushed ',
+      act: () => {
+        rate.remaining = 0;
+      },
+    },
+  });
+  expect(run).toMatchObject({
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'infrastructure', 'state-saved': 'true', 'pr-number': '' },
+  });
   expect(run.summary).toContain('The commits are on ralph/queue, but the pull request is not up to date');
   rate.remaining = 1000;
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'complete', 'tasks-done': '1' } });
@@ -112,8 +154,15 @@ test('two runs at once that nothing keeps apart: the second to push overwrites n
 test('an agent that breaks the checkout does not keep its work from being published', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
-  const broken = { '.git/HEAD': 'garbage', '.git/config': '[broken', '.git/index': 'x', '.git/hooks/post-commit': '#!/bin/sh\nexit 1\n' };
-  expect(await scene.run({ agent: [{ kind: 'work' }, { kind: 'work-and-write', files: broken }] })).toMatchObject({ outputs: { outcome: 'complete' } });
+  const broken = {
+    '.git/HEAD': 'garbage',
+    '.git/config': '[broken',
+    '.git/index': 'x',
+    '.git/hooks/post-commit': '#!/bin/sh\nexit 1\n',
+  };
+  expect(await scene.run({ agent: [{ kind: 'work' }, { kind: 'work-and-write', files: broken }] })).toMatchObject({
+    outputs: { outcome: 'complete' },
+  });
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'First']);
 });
 
@@ -123,11 +172,30 @@ test('what may not be published is left out, the rest is published, and the pull
   const key = `ghp_${'16C7e42F292c6912E7710c838347Ae178B4a'}`;
   const run = await scene.run({
     inputs: { 'branch-prefix': 'bot/', draft: 'false', verify: `echo the key is ${KEY}` },
-    agent: [{ kind: 'garbage', text: `The key is ${KEY}.\n` }, { kind: 'work-and-write', files: { '.github/workflows/x.yml': 'on: push\n', 'src/key.js': `export const key = '${key}';\n`, 'src/our-key.js': `export const key = '${KEY}';\n` } }],
+    agent: [
+      { kind: 'garbage', text: `The key is ${KEY}.\n` },
+      {
+        kind: 'work-and-write',
+        files: {
+          '.github/workflows/x.yml': 'on: push\n',
+          'src/key.js': `export const key = '${key}';\n`,
+          'src/our-key.js': `export const key = '${KEY}';\n`,
+        },
+      },
+    ],
   });
   // What the task needs and nobody gets is not done, whatever the agent says.
   expect(run.outputs).toMatchObject({ outcome: 'halted', 'tasks-done': '0' });
-  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual(['.gitignore', 'README.md', 'package.json', 'src/greet.js', 'src/issue-1.mjs', 'src/sum.js', 'test/issue-1.test.mjs', 'test/sum.test.js']);
+  expect((await scene.sandbox.git('ls-tree', '-r', '--name-only', 'bot/queue')).split('\n')).toEqual([
+    '.gitignore',
+    'README.md',
+    'package.json',
+    'src/greet.js',
+    'src/issue-1.mjs',
+    'src/sum.js',
+    'test/issue-1.test.mjs',
+    'test/sum.test.js',
+  ]);
   const pull = scene.pullOf('bot/queue');
   expect(pull.body).toMatch(/\.github\/workflows\/x\.yml[^]*src\/key\.js[^]*src\/our-key\.js/);
   expect(pull.body).not.toContain('Closes #1');
@@ -136,6 +204,17 @@ test('what may not be published is left out, the rest is published, and the pull
 });
 
 async function commitAsPerson({ sandbox: { git } }: Scene, branch: string, subject: string): Promise<void> {
-  const commit = await git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit-tree', `${branch}^{tree}`, '-p', branch, '-m', subject);
+  const commit = await git(
+    '-c',
+    'user.name=Ada',
+    '-c',
+    'user.email=ada@example.com',
+    'commit-tree',
+    `${branch}^{tree}`,
+    '-p',
+    branch,
+    '-m',
+    subject,
+  );
   await git('update-ref', `refs/heads/${branch}`, commit);
 }

@@ -5,20 +5,24 @@ import { workerScript } from '../../sandbox/worker-script.ts';
 import { createScene } from './e2e-fixture.ts';
 
 // The first time it downloads the CLI, 175 MB.
-test('the real Claude Code CLI, installed by the action itself, against a scripted model: over two machines, with its session', { timeout: 400_000 }, async () => {
-  await using model = await startScriptedModel({ script: workerScript() });
-  await using scene = await createScene();
-  scene.openIssue('Count');
-  const job = { inputs: { 'agent-path': '' }, env: { RUNNER_TOOL_CACHE: TOOL_CACHE, ANTHROPIC_BASE_URL: model.url } };
+test(
+  'the real Claude Code CLI, installed by the action itself, against a scripted model: over two machines, with its session',
+  { timeout: 400_000 },
+  async () => {
+    await using model = await startScriptedModel({ script: workerScript() });
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const job = { inputs: { 'agent-path': '' }, env: { RUNNER_TOOL_CACHE: TOOL_CACHE, ANTHROPIC_BASE_URL: model.url } };
 
-  const first = await scene.run({ ...job, inputs: { ...job.inputs, 'max-iterations': '1' } });
-  expect(first).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'limit', iterations: '1' } });
-  expect(first.main.log).toContain('→ Write');
-  expect(first.summary).toContain('Claude Code 2.1.330');
+    const first = await scene.run({ ...job, inputs: { ...job.inputs, 'max-iterations': '1' } });
+    expect(first).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'limit', iterations: '1' } });
+    expect(first.main.log).toContain('→ Write');
+    expect(first.summary).toContain('Claude Code 2.1.330');
 
-  const second = await scene.run(job);
-  expect(second).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete', iterations: '1' } });
-  expect(second.main.log).toContain('session: resumed');
-  // The second commit is the agent's own.
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Test issue-1']);
-});
+    const second = await scene.run(job);
+    expect(second).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete', iterations: '1' } });
+    expect(second.main.log).toContain('session: resumed');
+    // The second commit is the agent's own.
+    expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Test issue-1']);
+  },
+);

@@ -11,7 +11,9 @@ test('the state survives where the cache may not be written', async () => {
   scene.openIssue('One');
   const first = await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: readOnlyCache });
   expect(first.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'true' });
-  expect(first.main.log).toMatch(/state: none yet \(first run of this lane\) … saved #1 \(cache ✗: .*read-only.*, ref ✓\)/);
+  expect(first.main.log).toMatch(
+    /state: none yet \(first run of this lane\) … saved #1 \(cache ✗: .*read-only.*, ref ✓\)/,
+  );
   const second = await scene.run({ env: readOnlyCache });
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
@@ -33,10 +35,23 @@ test('two runs at once on one lane: one works, the other is refused before it sp
   await using scene = await createScene();
   scene.openIssue('One');
   let second: Promise<Run> | null = null;
-  const first = await scene.run({ agent: [{ kind: 'work' }], env: { RALPH_PAUSE_MS: '2500' }, when: { text: 'Iteration 1/', act: () => { second = scene.run(); } } });
+  const first = await scene.run({
+    agent: [{ kind: 'work' }],
+    env: { RALPH_PAUSE_MS: '2500' },
+    when: {
+      text: 'Iteration 1/',
+      act: () => {
+        second = scene.run();
+      },
+    },
+  });
   const other = await (second as Promise<Run> | null);
   expect(first).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
-  expect(other).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'refused', reason: 'another_run' } });
+  expect(other).toMatchObject({
+    calls: 0,
+    main: { exitCode: 0 },
+    outputs: { outcome: 'refused', reason: 'another_run' },
+  });
   expect(other?.main.log).toMatch(/Another run works on lane queue: http.*\/actions\/runs\/1001/);
 });
 
@@ -46,38 +61,63 @@ test('two lanes at once both work, and limits hold over both', async () => {
   const inputs = { 'max-calls-per-hour': '3', 'max-iterations': '2' };
   let second: Promise<Run> | null = null;
   const first = await scene.run({
-    inputs, agent: [{ kind: 'idle' }, { kind: 'idle' }], env: { RALPH_PAUSE_MS: '1500' },
-    when: { text: 'Iteration 1/', act: () => { second = scene.run({ inputs, event: events.labeled(scene.openIssue('On its own')), agent: [{ kind: 'idle' }, { kind: 'idle' }], env: { RALPH_PAUSE_MS: '0' } }); } },
+    inputs,
+    agent: [{ kind: 'idle' }, { kind: 'idle' }],
+    env: { RALPH_PAUSE_MS: '1500' },
+    when: {
+      text: 'Iteration 1/',
+      act: () => {
+        second = scene.run({
+          inputs,
+          event: events.labeled(scene.openIssue('On its own')),
+          agent: [{ kind: 'idle' }, { kind: 'idle' }],
+          env: { RALPH_PAUSE_MS: '0' },
+        });
+      },
+    },
   });
   const other = await (second as Promise<Run> | null);
   expect([first.calls, other?.calls]).toEqual([2, 1]);
   expect(other?.outputs).toMatchObject({ outcome: 'parked', reason: 'calls_per_hour', 'calls-remaining': '0' });
-  expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'parked', reason: 'calls_per_hour' } });
+  expect(await scene.run({ inputs })).toMatchObject({
+    calls: 0,
+    outputs: { outcome: 'parked', reason: 'calls_per_hour' },
+  });
 });
 
-test.each(['pause', 'reset session', 'reset circuit'] as const)('/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked', async (command) => {
-  await using scene = await createScene();
-  const issue = scene.openIssue('One');
-  await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'work-without-block' }] });
-  const told = await giveCommand(scene, issue.number, `/ralph ${command}`);
-  expect(told).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
-  const status = scene.commentsOn(issue.number).find(({ body }) => body.includes('Status of lane'));
-  expect(status?.body).toContain('octo');
-  const next = await scene.run();
-  if (command === 'pause') {
-    expect(next).toMatchObject({ calls: 0, outputs: { outcome: 'paused', reason: 'by_person' } });
-    await giveCommand(scene, issue.number, '/ralph resume');
-    expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
-  } else expect(next.outputs.outcome).toBe('complete');
-  expect(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')).toContain('by octo (comment)');
-});
+test.each(['pause', 'reset session', 'reset circuit'] as const)(
+  '/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked',
+  async (command) => {
+    await using scene = await createScene();
+    const issue = scene.openIssue('One');
+    await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'work-without-block' }] });
+    const told = await giveCommand(scene, issue.number, `/ralph ${command}`);
+    expect(told).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
+    const status = scene.commentsOn(issue.number).find(({ body }) => body.includes('Status of lane'));
+    expect(status?.body).toContain('octo');
+    const next = await scene.run();
+    if (command === 'pause') {
+      expect(next).toMatchObject({ calls: 0, outputs: { outcome: 'paused', reason: 'by_person' } });
+      await giveCommand(scene, issue.number, '/ralph resume');
+      expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
+    } else expect(next.outputs.outcome).toBe('complete');
+    expect(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')).toContain('by octo (comment)');
+  },
+);
 
 test('a dispatch commands the queue; a word that is no command is an error before anything is spent', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
-  expect(await scene.run({ event: events.dispatch(), inputs: { command: 'pause' } })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
+  expect(await scene.run({ event: events.dispatch(), inputs: { command: 'pause' } })).toMatchObject({
+    calls: 0,
+    outputs: { outcome: 'idle', reason: 'answered' },
+  });
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'paused' } });
-  expect(await scene.run({ event: events.dispatch(), inputs: { command: 'resmue' } })).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(await scene.run({ event: events.dispatch(), inputs: { command: 'resmue' } })).toMatchObject({
+    calls: 0,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
   expect(await scene.run({ event: events.dispatch(), inputs: { command: 'resume' } })).toMatchObject({ calls: 0 });
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
 });
@@ -91,7 +131,11 @@ test('a state of a newer version is refused and not overwritten', async () => {
   const newer = await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue');
   expect(newer).not.toBe(blob);
   const run = await scene.run();
-  expect(run).toMatchObject({ calls: 0, main: { exitCode: 1 }, outputs: { outcome: 'failed', reason: 'configuration' } });
+  expect(run).toMatchObject({
+    calls: 0,
+    main: { exitCode: 1 },
+    outputs: { outcome: 'failed', reason: 'configuration' },
+  });
   expect(run.main.log).toMatch(/written by a newer version of this action \(version 9\)/);
   expect(await scene.sandbox.git('rev-parse', 'refs/ralph/state/queue')).toBe(newer);
 });
@@ -102,10 +146,28 @@ async function giveCommand(scene: Scene, number: number, body: string): Promise<
   return scene.run({ event: events.comment(scene.sandbox.github, { issue, body }), env: readOnlyCache });
 }
 
-async function putRecord(scene: Scene, change: (record: Record<string, unknown>) => Record<string, unknown>): Promise<void> {
-  const record = JSON.parse(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')) as Record<string, unknown>;
+async function putRecord(
+  scene: Scene,
+  change: (record: Record<string, unknown>) => Record<string, unknown>,
+): Promise<void> {
+  const record = JSON.parse(await scene.sandbox.git('show', 'refs/ralph/state/queue:state.json')) as Record<
+    string,
+    unknown
+  >;
   const { execFileSync } = await import('node:child_process');
-  const git = (args: readonly string[], input = ''): string => execFileSync('git', args, { cwd: scene.sandbox.remote.repositoryFolder, input, encoding: 'utf8', env: { PATH: process.env.PATH ?? '', GIT_AUTHOR_NAME: 'x', GIT_AUTHOR_EMAIL: 'x@x', GIT_COMMITTER_NAME: 'x', GIT_COMMITTER_EMAIL: 'x@x' } }).trim();
+  const git = (args: readonly string[], input = ''): string =>
+    execFileSync('git', args, {
+      cwd: scene.sandbox.remote.repositoryFolder,
+      input,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH ?? '',
+        GIT_AUTHOR_NAME: 'x',
+        GIT_AUTHOR_EMAIL: 'x@x',
+        GIT_COMMITTER_NAME: 'x',
+        GIT_COMMITTER_EMAIL: 'x@x',
+      },
+    }).trim();
   const blob = git(['hash-object', '-w', '--stdin'], JSON.stringify(change(record)));
   const tree = git(['mktree'], `100644 blob ${blob}\tstate.json\n`);
   git(['update-ref', 'refs/ralph/state/queue', git(['commit-tree', tree, '-m', 'changed'])]);

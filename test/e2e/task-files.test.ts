@@ -15,13 +15,18 @@ const beadsPath = '.beads/issues.jsonl';
 
 const plan = (...boxes: readonly [high: string, medium: string, low: string, optional: string]): string =>
   `# Plan\n\n## High Priority\n\n- [${boxes[0]}] Add a cart\n\n## Medium\n\n- [${boxes[1]}] Add a till\n\n## Low\n\n- [${boxes[2]}] Add a bell\n\n## Optional\n\n- [${boxes[3]}] Add a horse\n`;
-const bead = (id: string, fields: object): string => `${JSON.stringify({ id, title: `Bead ${id}`, status: 'open', ...fields })}\n`;
+const bead = (id: string, fields: object): string =>
+  `${JSON.stringify({ id, title: `Bead ${id}`, status: 'open', ...fields })}\n`;
 
 /** Commits files (null: takes one away) to a branch of the remote, as a person does. */
 async function lay({ sandbox }: Scene, branch: string, files: Readonly<Record<string, string | null>>): Promise<void> {
   const folder = join(sandbox.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  const git = async (...args: string[]): Promise<unknown> => promisify(execFile)('git', args, { cwd: sandbox.folder, env: { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' } });
+  const git = async (...args: string[]): Promise<unknown> =>
+    promisify(execFile)('git', args, {
+      cwd: sandbox.folder,
+      env: { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+    });
   await git('clone', '--quiet', '--branch', branch, sandbox.remote.repositoryFolder, folder);
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
@@ -29,7 +34,18 @@ async function lay({ sandbox }: Scene, branch: string, files: Readonly<Record<st
     else await writeFile(join(folder, path), text);
   }
   await git('-C', folder, 'add', '--all');
-  await git('-C', folder, '-c', 'user.name=Ada', '-c', 'user.email=ada@example.com', 'commit', '--quiet', '-m', 'Tasks');
+  await git(
+    '-C',
+    folder,
+    '-c',
+    'user.name=Ada',
+    '-c',
+    'user.email=ada@example.com',
+    'commit',
+    '--quiet',
+    '-m',
+    'Tasks',
+  );
   await git('-C', folder, 'push', '--quiet', 'origin', branch);
 }
 
@@ -45,8 +61,16 @@ function onLane({ sandbox }: Scene, path: string): Promise<string | null> {
 }
 
 /** The agent changes some code and these files, and claims what the block says. */
-function plays(files: Readonly<Record<string, string | null>>, claims: { readonly done: number } = { done: 1 }): Behaviour {
-  const block = statusBlock({ finishes: claims.done > 0, exit: false, tests: 'NOT_RUN', recommendation: 'go on' }).replace(/(?<=LOOP: )\d/, String(claims.done));
+function plays(
+  files: Readonly<Record<string, string | null>>,
+  claims: { readonly done: number } = { done: 1 },
+): Behaviour {
+  const block = statusBlock({
+    finishes: claims.done > 0,
+    exit: false,
+    tests: 'NOT_RUN',
+    recommendation: 'go on',
+  }).replace(/(?<=LOOP: )\d/, String(claims.done));
   return { kind: 'play', files, says: `I worked.\n\n${block}` };
 }
 
@@ -54,7 +78,11 @@ describe('files of tasks, over scheduled runs', () => {
   test('plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities', async () => {
     await using scene = await sceneWith({
       [planPath]: plan(' ', ' ', 'x', ' '),
-      [prdPath]: JSON.stringify({ name: 'shop', tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }], userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }] }),
+      [prdPath]: JSON.stringify({
+        name: 'shop',
+        tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
+        userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
+      }),
       [beadsPath]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
     });
     const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
@@ -62,19 +90,46 @@ describe('files of tasks, over scheduled runs', () => {
     const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
     expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '4' });
     // The queue of files alone asks for no issues.
-    expect(scene.sandbox.github.requests.slice(asked).map(({ path }) => path).filter((path) => /\/issues(\?|$)/.test(path))).toEqual([]);
+    expect(
+      scene.sandbox.github.requests
+        .slice(asked)
+        .map(({ path }) => path)
+        .filter((path) => /\/issues(\?|$)/.test(path)),
+    ).toEqual([]);
     expect(await onLane(scene, planPath)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
 
     const second = await scene.run({ inputs });
-    expect(second.outputs).toMatchObject({ outcome: 'complete', reason: 'plan_complete', 'tasks-done': '7', 'tasks-open': '1' });
+    expect(second.outputs).toMatchObject({
+      outcome: 'complete',
+      reason: 'plan_complete',
+      'tasks-done': '7',
+      'tasks-open': '1',
+    });
     expect(await onLane(scene, planPath)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
-    expect(JSON.parse(await onLane(scene, archivePath) ?? '')).toMatchObject({ tasks: [{ id: 'T1', status: 'done' }], userStories: [{ id: 'US-1', passes: true }] });
-    expect(JSON.parse(await onLane(scene, prdPath) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
+    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({
+      tasks: [{ id: 'T1', status: 'done' }],
+      userStories: [{ id: 'US-1', passes: true }],
+    });
+    expect(JSON.parse((await onLane(scene, prdPath)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
     const archived = 'Archive finished tasks and old notes';
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a cart', 'Add a cart', 'Write terms', 'Write terms', archived, 'Add a till', 'Add a till', 'Log in', 'Log in', 'Bead bd-1', 'Bead bd-1', archived]);
+    expect(await scene.commitsOf('ralph/queue')).toEqual([
+      'Add a cart',
+      'Add a cart',
+      'Write terms',
+      'Write terms',
+      archived,
+      'Add a till',
+      'Add a till',
+      'Log in',
+      'Log in',
+      'Bead bd-1',
+      'Bead bd-1',
+      archived,
+    ]);
     const pull = scene.pullOf('ralph/queue');
     expect(pull).toMatchObject({ draft: false, status: { outcome: 'complete', tasksDone: 7 } });
-    for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1']) expect(pull.body).toContain(title);
+    for (const title of ['Add a cart', 'Write terms', 'Add a till', 'Log in', 'Bead bd-1'])
+      expect(pull.body).toContain(title);
     expect(await scene.run({ inputs })).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
   });
 
@@ -91,12 +146,21 @@ describe('files of tasks, over scheduled runs', () => {
     const run = await scene.run({
       inputs: { 'max-iterations': '5' },
       agent: [
-        plays({ 'src/a.mjs': '1', [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') }, { done: 3 }),
+        plays(
+          { 'src/a.mjs': '1', [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
+          { done: 3 },
+        ),
         plays({ 'src/a.mjs': '2', [planPath]: boxes('[x] Add a cart') }),
         plays({ 'src/a.mjs': '3', [planPath]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
         // Ticks another one.
-        plays({ 'src/a.mjs': '4', [planPath]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') }, { done: 0 }),
-        plays({ 'src/a.mjs': '5', [planPath]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels') }),
+        plays(
+          { 'src/a.mjs': '4', [planPath]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
+          { done: 0 },
+        ),
+        plays({
+          'src/a.mjs': '5',
+          [planPath]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels'),
+        }),
       ],
     });
     expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '2' });
@@ -107,12 +171,20 @@ describe('files of tasks, over scheduled runs', () => {
       '- Iteration 3: It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.',
       '- Iteration 4: It deleted 1 open item of the files of tasks.',
     ]);
-    expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart', 'Add a till']);
+    expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual([
+      'Add a cart',
+      'Add a till',
+    ]);
 
     // What it reworded for a while was never a task of the plan; what it added is one.
     const last = await scene.run();
     expect(last.outputs).toMatchObject({ outcome: 'complete', 'tasks-open': '0' });
-    expect(scene.pullOf('ralph/queue').status.tasks.map(({ title }) => title)).toEqual(['Add a cart', 'Add a till', 'Add a bell', 'Oil the wheels']);
+    expect(scene.pullOf('ralph/queue').status.tasks.map(({ title }) => title)).toEqual([
+      'Add a cart',
+      'Add a till',
+      'Add a bell',
+      'Oil the wheels',
+    ]);
   });
 
   test('the last box and a passing verify end the run at once; a failing verify leaves the box unaccepted', async () => {
@@ -122,7 +194,10 @@ describe('files of tasks, over scheduled runs', () => {
     expect(red.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0', 'tasks-open': '1' });
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
     const green = await scene.run({ inputs: { verify: 'true' }, agent: [plays({}, { done: 1 })] });
-    expect(green, green.main.log).toMatchObject({ calls: 1, outputs: { outcome: 'complete', reason: 'plan_complete', 'tasks-done': '1' } });
+    expect(green, green.main.log).toMatchObject({
+      calls: 1,
+      outputs: { outcome: 'complete', reason: 'plan_complete', 'tasks-done': '1' },
+    });
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
   });
 
@@ -132,11 +207,21 @@ describe('files of tasks, over scheduled runs', () => {
     await lay(scene, 'main', { [planPath]: '- [ ] Add a bell\n- [ ] Add a horse\n' });
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
-    expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a cart', 'Add a cart', 'Add a bell', 'Add a bell', 'Add a horse', 'Add a horse']);
+    expect(await scene.commitsOf('ralph/queue')).toEqual([
+      'Add a cart',
+      'Add a cart',
+      'Add a bell',
+      'Add a bell',
+      'Add a horse',
+      'Add a horse',
+    ]);
   });
 
   test('after a merge the lane begins anew with what the plan has open then', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n', [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms"}]}' });
+    await using scene = await sceneWith({
+      [planPath]: '- [ ] Add a cart\n',
+      [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
+    });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
     closePull(scene.sandbox.github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
     await scene.sandbox.git('update-ref', 'refs/heads/main', 'refs/heads/ralph/queue');
@@ -146,21 +231,30 @@ describe('files of tasks, over scheduled runs', () => {
     await lay(scene, 'main', { [planPath]: '- [x] Add a cart\n- [ ] Add a till\n' });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete' });
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a till', 'Add a till']);
-    expect(JSON.parse(await onLane(scene, archivePath) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
+    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
   test('titles and texts that nobody expects are worked, told and kept as they are written', async () => {
     const written = `\uFEFF# Plan\r\n\r\n- [ ] \u202Eabc --> <!-- x --> \u05D0\u05D1\r\n- [ ] two\r\n  lines\r\n\r\n  ${'long '.repeat(12_000)}\r\n- [ ] same\r\n- [ ] same\r\n`;
-    const prd = '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
+    const prd =
+      '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
     await using scene = await sceneWith({ [planPath]: written, [prdPath]: prd });
     const { outputs, main } = await scene.run({ inputs: { 'max-iterations': '20' } });
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '6' });
     expect(main.log).not.toMatch(/^::error::/m);
     const { body, status } = scene.pullOf('ralph/queue');
-    expect(status.tasks.map(({ title }) => title)).toEqual(['abc --> \u05D0\u05D1', 'two lines', 'same', 'same', 'a --> ::error::b', 'c']);
-    for (const told of ['has the same title as line 8', 'the id "T" is on line 1 already']) expect(body.replaceAll('\\', '')).toContain(told);
+    expect(status.tasks.map(({ title }) => title)).toEqual([
+      'abc --> \u05D0\u05D1',
+      'two lines',
+      'same',
+      'same',
+      'a --> ::error::b',
+      'c',
+    ]);
+    for (const told of ['has the same title as line 8', 'the id "T" is on line 1 already'])
+      expect(body.replaceAll('\\', '')).toContain(told);
     expect(await onLane(scene, planPath)).toBe(written.replaceAll('[ ]', '[x]').trim());
-    expect(JSON.parse(await onLane(scene, archivePath) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
+    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });
 
   test.each([
@@ -174,35 +268,70 @@ describe('files of tasks, over scheduled runs', () => {
     expect(alone.main.log).toContain(says);
     scene.openIssue('Count');
     const beside = await scene.run();
-    expect(beside).toMatchObject({ calls: 2, outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' } });
+    expect(beside).toMatchObject({
+      calls: 2,
+      outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' },
+    });
     expect(scene.pullOf('ralph/queue').body).toContain('.ralph/prd.json');
-    expect(await scene.sandbox.git('rev-parse', `ralph/queue:${prdPath}`)).toBe(await scene.sandbox.git('rev-parse', `main:${prdPath}`));
+    expect(await scene.sandbox.git('rev-parse', `ralph/queue:${prdPath}`)).toBe(
+      await scene.sandbox.git('rev-parse', `main:${prdPath}`),
+    );
   });
 
   test('a lane whose state is lost asks for each archived entry once more, and loses none', async () => {
-    await using scene = await sceneWith({ [prdPath]: JSON.stringify({ userStories: [1, 2].map((number) => ({ id: `US-${String(number)}`, title: `Story ${String(number)}`, passes: false })) }, null, 2) });
+    await using scene = await sceneWith({
+      [prdPath]: JSON.stringify(
+        {
+          userStories: [1, 2].map((number) => ({
+            id: `US-${String(number)}`,
+            title: `Story ${String(number)}`,
+            passes: false,
+          })),
+        },
+        null,
+        2,
+      ),
+    });
     await scene.run({ inputs: { 'max-iterations': '2', 'state-store': 'ref' } });
     await scene.sandbox.git('update-ref', '-d', 'refs/ralph/state/queue');
     const next = await scene.run({ inputs: { 'state-store': 'ref', verify: 'npm test' } });
     expect(next, next.main.log).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
-    expect(JSON.parse(await onLane(scene, archivePath) ?? '')).toMatchObject({ userStories: [{ id: 'US-1' }, { id: 'US-2' }] });
+    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({
+      userStories: [{ id: 'US-1' }, { id: 'US-2' }],
+    });
   });
 
   test('killed in the middle: post publishes, and the next run goes on', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n- [ ] Add a till\n', [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}' });
-    const killed = await scene.run({ agent: [{ kind: 'work' }, { kind: 'work' }, { kind: 'work' }, { kind: 'hang', ignoreSigterm: true }], when: { text: 'I think for a very long time', act: (main) => { main.kill('SIGKILL'); } } });
+    await using scene = await sceneWith({
+      [planPath]: '- [ ] Add a cart\n- [ ] Add a till\n',
+      [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}',
+    });
+    const killed = await scene.run({
+      agent: [{ kind: 'work' }, { kind: 'work' }, { kind: 'work' }, { kind: 'hang', ignoreSigterm: true }],
+      when: {
+        text: 'I think for a very long time',
+        act: (main) => {
+          main.kill('SIGKILL');
+        },
+      },
+    });
     expect(killed.main.signal).toBe('SIGKILL');
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Write terms', 'Write terms', 'Add a cart']);
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
-    expect(JSON.parse(await onLane(scene, archivePath) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
+    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
   test('notes that outgrew their cap are in the archive, and none is lost', async () => {
     await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n' });
     const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
-    await scene.run({ agent: [plays({ 'src/a.mjs': '1', [planPath]: '- [x] Add a cart\n', '.ralph/learnings.md': notes })] });
-    const [kept, archived] = [await onLane(scene, '.ralph/learnings.md') ?? '', await onLane(scene, '.ralph/learnings_archive.md') ?? ''];
+    await scene.run({
+      agent: [plays({ 'src/a.mjs': '1', [planPath]: '- [x] Add a cart\n', '.ralph/learnings.md': notes })],
+    });
+    const [kept, archived] = [
+      (await onLane(scene, '.ralph/learnings.md')) ?? '',
+      (await onLane(scene, '.ralph/learnings_archive.md')) ?? '',
+    ];
     expect(kept.length).toBeLessThanOrEqual(2_000);
     for (const line of notes.trimEnd().split('\n')) expect(`${archived}\n${kept}`).toContain(line);
   });

@@ -21,8 +21,13 @@ export async function createMachine(): Promise<Machine> {
   const [home, workFolder] = [join(root, 'home'), join(root, 'work')];
   await mkdir(home);
   const environment = {
-    PATH: process.env['PATH'] ?? '', HOME: home,
-    GIT_CONFIG_GLOBAL: '/dev/null', GIT_AUTHOR_NAME: 'Agent', GIT_AUTHOR_EMAIL: 'agent@example.com', GIT_COMMITTER_NAME: 'Agent', GIT_COMMITTER_EMAIL: 'agent@example.com',
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_AUTHOR_NAME: 'Agent',
+    GIT_AUTHOR_EMAIL: 'agent@example.com',
+    GIT_COMMITTER_NAME: 'Agent',
+    GIT_COMMITTER_EMAIL: 'agent@example.com',
   };
   execFileSync('git', ['init', '-q', '-b', 'main', workFolder], { env: environment });
   return { home, workFolder, environment, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
@@ -31,7 +36,9 @@ export async function createMachine(): Promise<Machine> {
 /** Collects what is logged. */
 export function createMemoryLog(): Log & { readonly lines: readonly string[] } {
   const lines: string[] = [];
-  const add = (text: string): void => { lines.push(text); };
+  const add = (text: string): void => {
+    lines.push(text);
+  };
   return { lines, info: add, warning: add, error: add, group: async (_title, body) => body() };
 }
 
@@ -43,12 +50,28 @@ export interface AgentUnderTest {
 }
 
 /** An agent with a fresh config folder on `machine`. */
-export function createAgentOn(machine: Machine, given: { readonly command: AgentCommand; readonly environment?: Readonly<Record<string, string>>; readonly allowedTools?: readonly string[]; readonly extraArgs?: readonly string[] }): AgentUnderTest {
+export function createAgentOn(
+  machine: Machine,
+  given: {
+    readonly command: AgentCommand;
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly allowedTools?: readonly string[];
+    readonly extraArgs?: readonly string[];
+  },
+): AgentUnderTest {
   const [mark, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
   const agent = createClaudeAgent({
     command: given.command,
     model: null,
-    allowedTools: given.allowedTools ?? ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)'],
+    allowedTools: given.allowedTools ?? [
+      'Read',
+      'Edit',
+      'Write',
+      'Glob',
+      'Grep',
+      'Bash(git add:*)',
+      'Bash(git commit:*)',
+    ],
     extraArgs: given.extraArgs ?? [],
     environment: { ...machine.environment, ...given.environment },
     workFolder: machine.workFolder,
@@ -63,5 +86,12 @@ export function createAgentOn(machine: Machine, given: { readonly command: Agent
 
 /** A call without limits but the one named in `given`. */
 export function callOf(given: Partial<AgentCall> & { readonly prompt: string }): AgentCall {
-  return { resume: null, timeoutMs: 60_000, timeoutOf: 'call', budgetUsd: null, signal: new AbortController().signal, ...given };
+  return {
+    resume: null,
+    timeoutMs: 60_000,
+    timeoutOf: 'call',
+    budgetUsd: null,
+    signal: new AbortController().signal,
+    ...given,
+  };
 }

@@ -5,7 +5,9 @@ import type { BoundedProcess, ProcessEnd } from '../../src/agents/bounded-proces
 import { endTree } from '../../src/agents/process-tree.ts';
 import { isRunning, processesWith } from './process-fixture.ts';
 
-afterEach(() => { vi.unstubAllEnvs(); });
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const environment = { PATH: process.env['PATH'] ?? '' };
 
@@ -41,14 +43,21 @@ test('nothing is started when the signal was aborted before', async () => {
 });
 
 test('a timeout ends the program by SIGTERM, which it may answer', async () => {
-  const { end, stdout } = await bash('trap "echo asked; exit 0" TERM; while :; do sleep 0.05; done', { timeoutMs: 500 });
+  const { end, stdout } = await bash('trap "echo asked; exit 0" TERM; while :; do sleep 0.05; done', {
+    timeoutMs: 500,
+  });
   expect({ end, stdout }).toEqual({ end: { kind: 'timeout' }, stdout: 'asked\n' });
 });
 
 test('an abort ends a program that ignores SIGTERM, and its children, in less than 5 s', async () => {
   const cancel = new AbortController();
   const startedAt = performance.now();
-  const { end, mark } = await bash('trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done', { signal: cancel.signal, onOutput: () => { cancel.abort(); } });
+  const { end, mark } = await bash('trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done', {
+    signal: cancel.signal,
+    onOutput: () => {
+      cancel.abort();
+    },
+  });
   expect(end).toEqual({ kind: 'cancelled' });
   expect(processesWith(mark)).toEqual([]);
   expect(performance.now() - startedAt).toBeLessThan(5_000);
@@ -56,7 +65,10 @@ test('an abort ends a program that ignores SIGTERM, and its children, in less th
 
 test.each([
   { orphan: 'in a session of its own', command: 'setsid sleep 1000 & echo $!; ' },
-  { orphan: 'that ignores SIGTERM and SIGHUP', command: `nohup setsid bash -c 'trap "" TERM; while :; do sleep 0.05; done' & echo $!; ` },
+  {
+    orphan: 'that ignores SIGTERM and SIGHUP',
+    command: `nohup setsid bash -c 'trap "" TERM; while :; do sleep 0.05; done' & echo $!; `,
+  },
   { orphan: 'that holds stdout open', command: 'sleep 1000 & echo $!; ' },
 ])('a background process $orphan is ended after a normal end', async ({ command }) => {
   const { end, stdout, mark } = await bash(`${command} exit 0`);
@@ -67,14 +79,21 @@ test.each([
 
 test('a child that took the mark off is found through its parent', async () => {
   const cancel = new AbortController();
-  const { stdout } = await bash("setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000' & wait", { signal: cancel.signal, onOutput: () => { cancel.abort(); } });
+  const { stdout } = await bash("setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000' & wait", {
+    signal: cancel.signal,
+    onOutput: () => {
+      cancel.abort();
+    },
+  });
   expect(isRunning(Number(stdout.trim()))).toBe(false);
 });
 
 test('stdout held open by a process that escaped is not waited for', async () => {
   // It leaves the group, drops the mark and outlives its parent: nothing knows it any more.
   const startedAt = performance.now();
-  const { end, stdout } = await bash(`exec 9>&1; read -r pid < <(setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000 >&9'); echo $pid`);
+  const { end, stdout } = await bash(
+    `exec 9>&1; read -r pid < <(setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000 >&9'); echo $pid`,
+  );
   const escaped = Number(stdout.trim());
   expect(isRunning(escaped)).toBe(true);
   process.kill(escaped, 'SIGKILL');
@@ -85,7 +104,12 @@ test('stdout held open by a process that escaped is not waited for', async () =>
 test('processes of another mark are left alone', async () => {
   const cancel = new AbortController();
   const other = Promise.withResolvers<number>();
-  const running = bash('echo $$; exec sleep 1000', { signal: cancel.signal, onOutput: (text) => { other.resolve(Number(text.trim())); } });
+  const running = bash('echo $$; exec sleep 1000', {
+    signal: cancel.signal,
+    onOutput: (text) => {
+      other.resolve(Number(text.trim()));
+    },
+  });
   const pid = await other.promise;
   await endTree({ mark: randomUUID(), group: null }, 0);
   expect(isRunning(pid)).toBe(true);
@@ -98,11 +122,21 @@ interface Given extends Partial<Pick<BoundedProcess, 'file' | 'input' | 'timeout
   readonly onOutput?: (text: string) => void;
 }
 
-async function bash(script: string, { onOutput, ...given }: Given = {}): Promise<{ end: ProcessEnd; stdout: string; mark: string }> {
+async function bash(
+  script: string,
+  { onOutput, ...given }: Given = {},
+): Promise<{ end: ProcessEnd; stdout: string; mark: string }> {
   const mark = randomUUID();
   let stdout = '';
   const end = await runBounded({
-    file: 'bash', args: ['-c', script], cwd: '/', environment, mark, input: '', timeoutMs: 30_000, signal: new AbortController().signal,
+    file: 'bash',
+    args: ['-c', script],
+    cwd: '/',
+    environment,
+    mark,
+    input: '',
+    timeoutMs: 30_000,
+    signal: new AbortController().signal,
     onStdout: (chunk) => {
       stdout += Buffer.from(chunk).toString();
       onOutput?.(stdout);

@@ -35,13 +35,49 @@ describe('what is not exported', () => {
     { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or no plain file' },
     { what: 'an empty transcript', make: (path) => writeFile(path, ''), why: 'it is missing, empty or no plain file' },
     { what: 'a folder in its place', make: (path) => mkdir(path), why: 'it is missing, empty or no plain file' },
-    { what: 'a link to another file', make: (path) => symlink('/etc/hostname', path), why: 'it is missing, empty or no plain file' },
-    { what: 'a pipe that nobody writes', make: (path) => promisify(execFile)('mkfifo', [path]), why: 'it is missing, empty or no plain file' },
-    { what: 'a file without a message: the CLI would not know it', make: (path) => writeFile(path, lines({ type: 'mode' })), why: 'it holds no message' },
-    { what: 'a file that is no transcript', make: (path) => writeFile(path, 'some text\n42\nnull\n'), why: 'it holds no message' },
-    { what: 'a prompt that is too long itself', make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(maxSessionBytes)))), why: 'its last prompt and what came of it are larger than 10 MiB' },
-    { what: 'a prompt whose answers are too long together', make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(mebibyte))))), why: 'its last prompt and what came of it are larger than 10 MiB' },
-    { what: 'bytes that are no text, and grow when they are read', make: (path) => writeFile(path, Buffer.concat([Buffer.from('{"type":"user","message":{"content":"'), Buffer.alloc(maxSessionBytes - 100, 0xff), Buffer.from('"}}\n')])), why: 'it is larger than 10 MiB' },
+    {
+      what: 'a link to another file',
+      make: (path) => symlink('/etc/hostname', path),
+      why: 'it is missing, empty or no plain file',
+    },
+    {
+      what: 'a pipe that nobody writes',
+      make: (path) => promisify(execFile)('mkfifo', [path]),
+      why: 'it is missing, empty or no plain file',
+    },
+    {
+      what: 'a file without a message: the CLI would not know it',
+      make: (path) => writeFile(path, lines({ type: 'mode' })),
+      why: 'it holds no message',
+    },
+    {
+      what: 'a file that is no transcript',
+      make: (path) => writeFile(path, 'some text\n42\nnull\n'),
+      why: 'it holds no message',
+    },
+    {
+      what: 'a prompt that is too long itself',
+      make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(maxSessionBytes)))),
+      why: 'its last prompt and what came of it are larger than 10 MiB',
+    },
+    {
+      what: 'a prompt whose answers are too long together',
+      make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(mebibyte))))),
+      why: 'its last prompt and what came of it are larger than 10 MiB',
+    },
+    {
+      what: 'bytes that are no text, and grow when they are read',
+      make: (path) =>
+        writeFile(
+          path,
+          Buffer.concat([
+            Buffer.from('{"type":"user","message":{"content":"'),
+            Buffer.alloc(maxSessionBytes - 100, 0xff),
+            Buffer.from('"}}\n'),
+          ]),
+        ),
+      why: 'it is larger than 10 MiB',
+    },
   ])('$what', async ({ make, why }) => {
     await using place = await createPlace();
     await make(place.transcript);
@@ -52,13 +88,19 @@ describe('what is not exported', () => {
   test('an id that is no UUID: it never becomes a path', async () => {
     await using place = await createPlace();
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
-    expect(await exportSession(place, { id: 'other', folder: place.store, redact })).toEqual({ kind: 'left-behind', why: 'its id is no UUID' });
+    expect(await exportSession(place, { id: 'other', folder: place.store, redact })).toEqual({
+      kind: 'left-behind',
+      why: 'its id is no UUID',
+    });
     expect(await importSession(place, { id: '../other', folder: place.store })).toBe(false);
   });
 
   test('lines that are no JSON object, that the CLI was killed while it wrote, or that are nested beyond reason', async () => {
     await using place = await createPlace();
-    await writeFile(place.transcript, `${lines(prompt('one'))}broken\n[1]\n"text"\n{"type":"user","text":"\\n","deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n${lines(answer('two'))}{"type":"user","mess`);
+    await writeFile(
+      place.transcript,
+      `${lines(prompt('one'))}broken\n[1]\n"text"\n{"type":"user","text":"\\n","deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n${lines(answer('two'))}{"type":"user","mess`,
+    );
     await place.export();
     expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), answer('two')));
   });
@@ -67,7 +109,10 @@ describe('what is not exported', () => {
 describe('beyond 10 MiB', () => {
   test('a transcript at the limit is kept whole', async () => {
     await using place = await createPlace();
-    await writeFile(place.transcript, lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)));
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+    );
     expect((await stat(place.transcript)).size).toBe(maxSessionBytes);
     expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
     expect((await stat(place.exported)).size).toBe(maxSessionBytes);
@@ -75,7 +120,16 @@ describe('beyond 10 MiB', () => {
 
   test('the oldest go: what is left begins with the first prompt that fits, and fits itself', async () => {
     await using place = await createPlace();
-    await writeFile(place.transcript, lines(...[1, 2, 3, 4].flatMap((turn) => [prompt(`prompt ${String(turn)}`), answer('x'.repeat(3 * mebibyte)), result('of a tool')])));
+    await writeFile(
+      place.transcript,
+      lines(
+        ...[1, 2, 3, 4].flatMap((turn) => [
+          prompt(`prompt ${String(turn)}`),
+          answer('x'.repeat(3 * mebibyte)),
+          result('of a tool'),
+        ]),
+      ),
+    );
     expect(await place.export()).toEqual({ kind: 'exported', isCut: true });
     const kept = await readFile(place.exported, 'utf8');
     expect(kept.split('\n')[0]).toBe(JSON.stringify(prompt('prompt 2')));
@@ -90,7 +144,10 @@ describe('beyond 10 MiB', () => {
     { rule: 'an answer is no prompt', turn: answer('yes') },
   ])('$rule', async ({ turn }) => {
     await using place = await createPlace();
-    await writeFile(place.transcript, lines(prompt('old'), padding(maxSessionBytes), turn, prompt('new'), answer('end')));
+    await writeFile(
+      place.transcript,
+      lines(prompt('old'), padding(maxSessionBytes), turn, prompt('new'), answer('end')),
+    );
     await place.export();
     expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('new'), answer('end')));
   });
@@ -106,7 +163,8 @@ describe('beyond 10 MiB', () => {
   test('a transcript of 100 MiB takes less than 200 MB of memory', async () => {
     await using place = await createPlace();
     const file = await open(place.transcript, 'w');
-    for (let turn = 0; turn < 100; turn++) await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(mebibyte / 4)}${secret}`)));
+    for (let turn = 0; turn < 100; turn++)
+      await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(mebibyte / 4)}${secret}`)));
     await file.close();
     const program = `
       import { exportSession } from ${JSON.stringify(new URL('../../src/agents/session-files.ts', import.meta.url).href)};
@@ -114,7 +172,11 @@ describe('beyond 10 MiB', () => {
       const [configFolder, workFolder, folder, secret] = process.argv.slice(1);
       const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(id)}, folder, redact: createRedactor([secret]) });
       console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, secret], { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, secret],
+      { cwd: fileURLToPath(new URL('../..', import.meta.url)) },
+    );
     const { kind, megabytes } = JSON.parse(stdout) as { kind: string; megabytes: number };
     expect(kind).toBe('exported');
     expect(megabytes).toBeLessThan(200);
@@ -122,11 +184,20 @@ describe('beyond 10 MiB', () => {
 
   test('what is exported is what the state folder takes, and gives back', async () => {
     await using place = await createPlace();
-    await writeFile(place.transcript, lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)));
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+    );
     await place.export();
-    const [folder, copy] = [join(place.home, 'copy'), { lane: 'queue', sequence: 1, document: '{}', sessionFolder: place.store }];
+    const [folder, copy] = [
+      join(place.home, 'copy'),
+      { lane: 'queue', sequence: 1, document: '{}', sessionFolder: place.store },
+    ];
     await writeStateFolder(folder, copy);
-    expect(await readStateFolder(folder)).toMatchObject({ kind: 'intact', copy: { sessionFolder: join(folder, 'session') } });
+    expect(await readStateFolder(folder)).toMatchObject({
+      kind: 'intact',
+      copy: { sessionFolder: join(folder, 'session') },
+    });
     expect(await importSession(place, { id, folder: join(folder, 'session') })).toBe(true);
   });
 
@@ -144,8 +215,14 @@ describe('known secrets', () => {
     { form: 'in JSON text that a tool printed', entry: result(JSON.stringify({ password: secret })) },
     { form: 'URL-encoded', entry: result(`https://example.com/?p=${encodeURIComponent(secret)}&q=1`) },
     { form: 'in base64', entry: result(Buffer.from(`user:${secret}:end`).toString('base64')) },
-    { form: 'deep in the input of a tool', entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { list: [{ deep: secret }] } }] } } },
-    { form: 'as the name of a property', entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [secret]: 1 } }] } } },
+    {
+      form: 'deep in the input of a tool',
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { list: [{ deep: secret }] } }] } },
+    },
+    {
+      form: 'as the name of a property',
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [secret]: 1 } }] } },
+    },
     { form: 'a key by its form', entry: result('export KEY=sk-ant-api03-0123456789abcdef') },
   ])('are taken out: $form', async ({ entry }) => {
     await using place = await createPlace();
@@ -154,13 +231,27 @@ describe('known secrets', () => {
     const kept = await readFile(place.exported, 'utf8');
     expect(JSON.parse(kept)).toMatchObject({ type: expect.stringMatching(/^(user|assistant)$/) });
     expect(kept).toContain('***');
-    for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), Buffer.from(secret).toString('base64').slice(4, -4), 'sk-ant']) expect(kept).not.toContain(form);
+    for (const form of [
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      encodeURIComponent(secret),
+      Buffer.from(secret).toString('base64').slice(4, -4),
+      'sk-ant',
+    ])
+      expect(kept).not.toContain(form);
   });
 
   test('the beginning of a private key takes its own text with it, and not the rest of the line', async () => {
     await using place = await createPlace();
-    const entry = (text: string) => ({ type: 'user', message: { content: [{ type: 'tool_result', content: text }] }, uuid: 'u-1' });
-    await writeFile(place.transcript, lines(prompt('one'), entry('before -----BEGIN RSA PRIVATE KEY-----\nMIIE'), answer('two')));
+    const entry = (text: string) => ({
+      type: 'user',
+      message: { content: [{ type: 'tool_result', content: text }] },
+      uuid: 'u-1',
+    });
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), entry('before -----BEGIN RSA PRIVATE KEY-----\nMIIE'), answer('two')),
+    );
     await place.export();
     expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), entry('before ***'), answer('two')));
   });
@@ -178,9 +269,19 @@ describe('the real CLI', () => {
   beforeAll(installOnce, 300_000);
 
   test('goes on from a transcript whose beginning was cut, in the same session', async () => {
-    await using world = await createWorld({ script: ({ prompts, results }) => (results.length === 0 ? { kind: 'use', tool: 'Write', input: { file_path: `${String(prompts.length)}.txt`, content: 'x' } } : { kind: 'say', text: 'done' }) });
+    await using world = await createWorld({
+      script: ({ prompts, results }) =>
+        results.length === 0
+          ? { kind: 'use', tool: 'Write', input: { file_path: `${String(prompts.length)}.txt`, content: 'x' } }
+          : { kind: 'say', text: 'done' },
+    });
     const sessionId = (await world.call('FIRST PROMPT')).analysis.sessionId ?? '';
-    const transcript = join(world.configFolder, 'projects', projectSlug(world.machine.workFolder), `${sessionId}.jsonl`);
+    const transcript = join(
+      world.configFolder,
+      'projects',
+      projectSlug(world.machine.workFolder),
+      `${sessionId}.jsonl`,
+    );
     await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(maxSessionBytes) }));
     await world.agent.call(callOf({ prompt: 'SECOND PROMPT', resume: sessionId }));
 
@@ -192,13 +293,18 @@ describe('the real CLI', () => {
     const { analysis } = await fresh.agent.call(callOf({ prompt: 'THIRD PROMPT', resume: sessionId }));
     expect(analysis).toMatchObject({ sessionId, agentError: null });
     const prompts = world.model.requests.at(-1)?.conversation?.prompts ?? [];
-    expect(prompts.map((text) => /(FIRST|SECOND|THIRD) PROMPT/.exec(text)?.[0])).toEqual(['SECOND PROMPT', 'THIRD PROMPT']);
+    expect(prompts.map((text) => /(FIRST|SECOND|THIRD) PROMPT/.exec(text)?.[0])).toEqual([
+      'SECOND PROMPT',
+      'THIRD PROMPT',
+    ]);
   });
 
   test('what cannot be kept is told, and is no error', async () => {
     await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }] });
     expect(await world.agent.exportSession(randomUUID(), join(world.machine.home, 'store'))).toBe(false);
-    expect(world.log.lines).toEqual(['session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one']);
+    expect(world.log.lines).toEqual([
+      'session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one',
+    ]);
   });
 });
 
@@ -213,7 +319,10 @@ function prompt(text: string): object {
 }
 
 function result(text: string): object {
-  return { type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: text }] } };
+  return {
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: text }] },
+  };
 }
 
 function answer(text: string): object {
@@ -235,5 +344,9 @@ async function createPlace() {
   const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${id}.jsonl`);
   await mkdir(dirname(transcript), { recursive: true });
   const place = { ...machine, configFolder, transcript, store: join(machine.home, 'store') };
-  return { ...place, exported: join(place.store, `${id}.jsonl`), export: () => exportSession(place, { id, folder: place.store, redact }) };
+  return {
+    ...place,
+    exported: join(place.store, `${id}.jsonl`),
+    export: () => exportSession(place, { id, folder: place.store, redact }),
+  };
 }

@@ -8,10 +8,18 @@ import { isRunning, processesWith } from './process-fixture.ts';
 test.each<{ rule: string; commands: string[]; result: Record<string, unknown> }>([
   { rule: 'no commands', commands: [], result: { kind: 'not-run' } },
   { rule: 'commands that all pass', commands: ['true', 'test -d .git'], result: { kind: 'passed' } },
-  { rule: 'the first that fails', commands: ['true', 'echo broken >&2; exit 3', 'echo not reached'], result: { kind: 'failed', command: 'echo broken >&2; exit 3', code: 3, tail: 'broken\n' } },
+  {
+    rule: 'the first that fails',
+    commands: ['true', 'echo broken >&2; exit 3', 'echo not reached'],
+    result: { kind: 'failed', command: 'echo broken >&2; exit 3', code: 3, tail: 'broken\n' },
+  },
   { rule: 'a failure within a command line', commands: ['false; true'], result: { kind: 'failed', code: 1 } },
   { rule: 'a failure at the head of a pipe', commands: ['false | cat'], result: { kind: 'failed', code: 1 } },
-  { rule: 'a command that does not exist', commands: ['no-such-command'], result: { kind: 'failed', code: 127, tail: expect.stringContaining('not found') } },
+  {
+    rule: 'a command that does not exist',
+    commands: ['no-such-command'],
+    result: { kind: 'failed', code: 127, tail: expect.stringContaining('not found') },
+  },
   { rule: 'colours', commands: [`printf '\\033[31mred\\033[0m'; exit 1`], result: { kind: 'failed', tail: 'red' } },
 ])('$rule: $result.kind', async ({ commands, result }) => {
   expect((await verify(commands)).verification).toMatchObject(result);
@@ -49,7 +57,12 @@ test('what a command leaves in the background is ended', async () => {
 
 test('the log says which command passed, and the end of the output of one that failed', async () => {
   const { log } = await verify(['true', 'echo broken; exit 3']);
-  expect(log).toEqual(['verify passed: true', 'verify failed: echo broken; exit 3 ended with exit code 3', '  broken', '  ']);
+  expect(log).toEqual([
+    'verify passed: true',
+    'verify failed: echo broken; exit 3 ended with exit code 3',
+    '  broken',
+    '  ',
+  ]);
 });
 
 interface Given {
@@ -58,9 +71,23 @@ interface Given {
   readonly now?: () => number;
 }
 
-async function verify(commands: readonly string[], given: Given = {}): Promise<{ verification: Verification; log: readonly string[]; mark: string }> {
+async function verify(
+  commands: readonly string[],
+  given: Given = {},
+): Promise<{ verification: Verification; log: readonly string[]; mark: string }> {
   await using machine = await createMachine();
   const [mark, log] = [randomUUID(), createMemoryLog()];
-  const verifier = createVerifier({ commands, workFolder: machine.workFolder, environment: machine.environment, mark, log, now: given.now ?? (() => 0) });
-  return { verification: await verifier.verify(given.timeoutMs ?? 30_000, given.signal ?? new AbortController().signal), log: log.lines, mark };
+  const verifier = createVerifier({
+    commands,
+    workFolder: machine.workFolder,
+    environment: machine.environment,
+    mark,
+    log,
+    now: given.now ?? (() => 0),
+  });
+  return {
+    verification: await verifier.verify(given.timeoutMs ?? 30_000, given.signal ?? new AbortController().signal),
+    log: log.lines,
+    mark,
+  };
 }

@@ -15,15 +15,34 @@ beforeAll(installOnce, 300_000);
 
 test('an installed version is found again without npm', async () => {
   await using machine = await createMachine();
-  expect(await createAgentOn(machine, { command: claude, environment: { PATH: '/nowhere' } }).agent.prepare()).toBe(`${claude.version} (Claude Code)`);
+  expect(await createAgentOn(machine, { command: claude, environment: { PATH: '/nowhere' } }).agent.prepare()).toBe(
+    `${claude.version} (Claude Code)`,
+  );
 });
 
 describe('work', () => {
   test('it writes a file and ends with a status block', async () => {
-    await using world = await createWorld({ script: [write('hello.txt', 'hello\n'), { kind: 'say', text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}` }] });
+    await using world = await createWorld({
+      script: [
+        write('hello.txt', 'hello\n'),
+        {
+          kind: 'say',
+          text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+        },
+      ],
+    });
     const run = await world.call('write hello');
     expect(readFileSync(join(world.machine.workFolder, 'hello.txt'), 'utf8')).toBe('hello\n');
-    expect(run).toMatchObject({ end: { kind: 'exited', code: 0 }, analysis: { format: 'jsonl', agentError: null, denials: [], turns: 2, signal: { from: 'block', status: 'COMPLETE', exitSignal: true } } });
+    expect(run).toMatchObject({
+      end: { kind: 'exited', code: 0 },
+      analysis: {
+        format: 'jsonl',
+        agentError: null,
+        denials: [],
+        turns: 2,
+        signal: { from: 'block', status: 'COMPLETE', exitSignal: true },
+      },
+    });
     expect(run.outputChars).toBeGreaterThan(100);
     expect(world.log.lines).toContain('→ Write hello.txt');
   });
@@ -39,8 +58,14 @@ describe('work', () => {
     const fresh = createAgentOn(world.machine, { command: claude, environment: world.environment });
     expect(await fresh.agent.importSession(sessionId, store)).toBe(true);
     const second = await fresh.agent.call(callOf({ prompt: promptFor({ open: 1 }), resume: sessionId }));
-    expect(second.analysis).toMatchObject({ sessionId, agentError: null, signal: { status: 'COMPLETE', exitSignal: true } });
-    expect(execFileSync('git', ['-C', world.machine.workFolder, 'log', '--format=%s %an'], { encoding: 'utf8' })).toBe('Test issue-12 Agent\n');
+    expect(second.analysis).toMatchObject({
+      sessionId,
+      agentError: null,
+      signal: { status: 'COMPLETE', exitSignal: true },
+    });
+    expect(execFileSync('git', ['-C', world.machine.workFolder, 'log', '--format=%s %an'], { encoding: 'utf8' })).toBe(
+      'Test issue-12 Agent\n',
+    );
     expect(world.model.requests.at(-1)?.conversation?.prompts).toHaveLength(2);
   });
 
@@ -62,7 +87,10 @@ describe('work', () => {
   test('settings of the repository are not obeyed', async () => {
     await using world = await createWorld({ script: [{ kind: 'say', text: 'fine' }] });
     const marker = join(world.machine.home, 'hook-ran');
-    const settings = { env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }, hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${marker}` }] }] } };
+    const settings = {
+      env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' },
+      hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${marker}` }] }] },
+    };
     mkdirSync(join(world.machine.workFolder, '.claude'));
     writeFileSync(join(world.machine.workFolder, '.claude/settings.json'), JSON.stringify(settings));
     const run = await world.call('hello');
@@ -73,23 +101,48 @@ describe('work', () => {
 
 describe('what goes wrong', () => {
   test('a denied command is a denial and no error', async () => {
-    await using world = await createWorld({ script: [{ kind: 'use', tool: 'Bash', input: { command: 'curl http://127.0.0.1:9/', description: 'fetch' } }, { kind: 'say', text: 'I may not.' }] });
-    expect(await world.call('fetch')).toMatchObject({ end: { kind: 'exited', code: 0 }, analysis: { agentError: null, denials: [{ tool: 'Bash', command: 'curl http://127.0.0.1:9/' }] } });
+    await using world = await createWorld({
+      script: [
+        { kind: 'use', tool: 'Bash', input: { command: 'curl http://127.0.0.1:9/', description: 'fetch' } },
+        { kind: 'say', text: 'I may not.' },
+      ],
+    });
+    expect(await world.call('fetch')).toMatchObject({
+      end: { kind: 'exited', code: 0 },
+      analysis: { agentError: null, denials: [{ tool: 'Bash', command: 'curl http://127.0.0.1:9/' }] },
+    });
   });
 
   test.each([
     { status: 401, type: 'authentication_error', kind: 'auth', usageLimit: null },
     { status: 529, type: 'overloaded_error', kind: 'server', usageLimit: { window: 'unknown', resumeAt: null } },
   ])('an API that answers $status is an agent error of the kind $kind', async ({ status, type, kind, usageLimit }) => {
-    await using world = await createWorld({ script: [{ kind: 'error', status, type, message: 'no' }], environment: { CLAUDE_CODE_MAX_RETRIES: '0' } });
-    expect(await world.call('hello')).toMatchObject({ end: { kind: 'exited', code: 1 }, analysis: { agentError: { kind }, usageLimit } });
+    await using world = await createWorld({
+      script: [{ kind: 'error', status, type, message: 'no' }],
+      environment: { CLAUDE_CODE_MAX_RETRIES: '0' },
+    });
+    expect(await world.call('hello')).toMatchObject({
+      end: { kind: 'exited', code: 1 },
+      analysis: { agentError: { kind }, usageLimit },
+    });
   });
 
   test("a subscription's five-hour limit tells when it ends", async () => {
     const resetsAt = Math.floor(Date.now() / 1000) + 7200;
-    const headers = { 'anthropic-ratelimit-unified-status': 'rejected', 'anthropic-ratelimit-unified-reset': String(resetsAt), 'anthropic-ratelimit-unified-representative-claim': 'five_hour', 'anthropic-ratelimit-unified-overage-status': 'rejected' };
-    await using world = await createWorld({ script: [{ kind: 'error', status: 429, type: 'rate_limit_error', message: 'limit', headers }], environment: { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-not-a-token' } });
-    expect((await world.call('hello')).analysis.usageLimit).toEqual({ window: 'five-hour', resumeAt: new Date(resetsAt * 1000).toISOString() });
+    const headers = {
+      'anthropic-ratelimit-unified-status': 'rejected',
+      'anthropic-ratelimit-unified-reset': String(resetsAt),
+      'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+      'anthropic-ratelimit-unified-overage-status': 'rejected',
+    };
+    await using world = await createWorld({
+      script: [{ kind: 'error', status: 429, type: 'rate_limit_error', message: 'limit', headers }],
+      environment: { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-not-a-token' },
+    });
+    expect((await world.call('hello')).analysis.usageLimit).toEqual({
+      window: 'five-hour',
+      resumeAt: new Date(resetsAt * 1000).toISOString(),
+    });
   });
 
   test('a session without a transcript is an unknown session', async () => {
@@ -100,19 +153,32 @@ describe('what goes wrong', () => {
   });
 
   test('a refused option, told on stderr alone, is the error of the agent', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }], extraArgs: ['--no-such-option'] });
-    expect(await world.call('hello')).toMatchObject({ end: { kind: 'exited', code: 1 }, analysis: { agentError: { kind: 'other', text: expect.stringContaining('--no-such-option') } } });
+    await using world = await createWorld({
+      script: [{ kind: 'say', text: 'never asked' }],
+      extraArgs: ['--no-such-option'],
+    });
+    expect(await world.call('hello')).toMatchObject({
+      end: { kind: 'exited', code: 1 },
+      analysis: { agentError: { kind: 'other', text: expect.stringContaining('--no-such-option') } },
+    });
   });
 });
 
 describe('the end', () => {
-  const forever: Step = { kind: 'use', text: 'working', tool: 'Bash', input: { command: 'git add . && (setsid sleep 1000 & sleep 1000)', description: 'wait' } };
+  const forever: Step = {
+    kind: 'use',
+    text: 'working',
+    tool: 'Bash',
+    input: { command: 'git add . && (setsid sleep 1000 & sleep 1000)', description: 'wait' },
+  };
 
   test('a cancelled call leaves no process behind, within 7 s', async () => {
     await using world = await createWorld({ script: [forever], allowedTools: ['Bash'] });
     const cancel = new AbortController();
     const running = world.agent.call(callOf({ prompt: 'wait', signal: cancel.signal }));
-    await vi.waitFor(() => { expect(processesWith(world.mark).map(commandOf)).toContain('sleep 1000 '); }, 20_000);
+    await vi.waitFor(() => {
+      expect(processesWith(world.mark).map(commandOf)).toContain('sleep 1000 ');
+    }, 20_000);
     const pids = processesWith(world.mark);
     const startedAt = performance.now();
     cancel.abort();
@@ -125,7 +191,10 @@ describe('the end', () => {
   test('a call that takes too long is ended, and what it had said is known', async () => {
     await using world = await createWorld({ script: [{ kind: 'hang' }] });
     const run = await world.agent.call(callOf({ prompt: 'wait', timeoutMs: 3_000 }));
-    expect(run).toMatchObject({ end: { kind: 'timeout', of: 'call' }, analysis: { sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/), agentError: null } });
+    expect(run).toMatchObject({
+      end: { kind: 'timeout', of: 'call' },
+      analysis: { sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/), agentError: null },
+    });
     expect(processesWith(world.mark)).toEqual([]);
   });
 });

@@ -11,10 +11,16 @@ import type { AgentUnderTest, Machine } from './agent-fixture.ts';
 const version = '2.1.330';
 
 /** The real CLI; its 175 MB are downloaded once. */
-export const claude = { kind: 'install', version, folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${version}`) } as const;
+export const claude = {
+  kind: 'install',
+  version,
+  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${version}`),
+} as const;
 
 export async function installOnce(): Promise<void> {
-  const environment = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
   await installClaude({ version: claude.version, folder: claude.folder, environment, mark: randomUUID() });
 }
 

@@ -9,7 +9,15 @@ import { createMachine } from './agent-fixture.ts';
 import type { Machine } from './agent-fixture.ts';
 
 test.each([
-  { answer: 'a package without the version', status: 200, body: { name: '@anthropic-ai/claude-code', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': { name: '@anthropic-ai/claude-code', version: '1.0.0', dist: {} } } } },
+  {
+    answer: 'a package without the version',
+    status: 200,
+    body: {
+      name: '@anthropic-ai/claude-code',
+      'dist-tags': { latest: '1.0.0' },
+      versions: { '1.0.0': { name: '@anthropic-ai/claude-code', version: '1.0.0', dist: {} } },
+    },
+  },
   { answer: 'no such package', status: 404, body: { error: 'Not found' } },
 ])('a registry that knows $answer is told as such, and nothing is left behind', async ({ status, body }) => {
   await using machine = await createMachine();
@@ -41,13 +49,23 @@ test('npm gets no key and no other variable of the agent', async () => {
   await mkdir(bin);
   await writeFile(join(bin, 'npm'), '#!/bin/sh\nenv >&2\nexit 1\n');
   await chmod(join(bin, 'npm'), 0o755);
-  const seen = install(machine, { environment: { PATH: `${bin}:${machine.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk-ant-1', MY_TOKEN: 'my-token' } }).catch((error: Error) => error.message);
+  const seen = install(machine, {
+    environment: { PATH: `${bin}:${machine.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk-ant-1', MY_TOKEN: 'my-token' },
+  }).catch((error: Error) => error.message);
   expect(await seen).toContain('npm ended with exit code 1');
   expect(await seen).not.toMatch(/sk-ant-1|my-token/);
 });
 
-function install(machine: Machine, given: { readonly version?: string; readonly environment?: Readonly<Record<string, string>> }): Promise<unknown> {
-  return installClaude({ version: given.version ?? '2.1.330', folder: join(machine.home, 'claude'), environment: given.environment ?? { ...machine.environment }, mark: randomUUID() });
+function install(
+  machine: Machine,
+  given: { readonly version?: string; readonly environment?: Readonly<Record<string, string>> },
+): Promise<unknown> {
+  return installClaude({
+    version: given.version ?? '2.1.330',
+    folder: join(machine.home, 'claude'),
+    environment: given.environment ?? { ...machine.environment },
+    mark: randomUUID(),
+  });
 }
 
 async function startRegistry(status: number, body: object) {
@@ -57,6 +75,12 @@ async function startRegistry(status: number, body: object) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => { server.close(() => { resolve(); }); server.closeAllConnections(); }),
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
   };
 }

@@ -15,9 +15,14 @@ let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-cli-'));
-  await writeFile(join(folder, 'ralph.mjs'), `import { cli } from ${JSON.stringify(pathToFileURL(entry).href)};\nawait cli();\n`);
+  await writeFile(
+    join(folder, 'ralph.mjs'),
+    `import { cli } from ${JSON.stringify(pathToFileURL(entry).href)};\nawait cli();\n`,
+  );
 });
-afterAll(async () => { await rm(folder, { recursive: true, force: true }); });
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
 
 interface Ended {
   readonly code: number | null;
@@ -28,7 +33,9 @@ interface Ended {
 /** Starts the command line from source, as its own process. */
 function ralph(...args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, starting(args), { maxBuffer: 64 * 1024 * 1024 }, (error, out, stderr) => { resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr }); });
+    execFile(process.execPath, starting(args), { maxBuffer: 64 * 1024 * 1024 }, (error, out, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
+    });
   });
 }
 
@@ -45,19 +52,31 @@ async function fileOf(name: string, content: string): Promise<string> {
 describe('ralph analyze', () => {
   test('a file', async () => {
     const { code, out } = await ralph('analyze', await fileOf('out.txt', block('STATUS: BLOCKED')), '--json');
-    expect({ code, status: (JSON.parse(out) as { signal: { status: string } }).signal.status }).toEqual({ code: 0, status: 'BLOCKED' });
+    expect({ code, status: (JSON.parse(out) as { signal: { status: string } }).signal.status }).toEqual({
+      code: 0,
+      status: 'BLOCKED',
+    });
   });
 
   test('a missing file ends with 2', async () => {
-    expect(await ralph('analyze', join(folder, 'nothing'), '--json')).toMatchObject({ code: 2, out: '', error: expect.stringContaining('there is no such file') as string });
+    expect(await ralph('analyze', join(folder, 'nothing'), '--json')).toMatchObject({
+      code: 2,
+      out: '',
+      error: expect.stringContaining('there is no such file') as string,
+    });
   });
 
   test('stdin of 40 MB in bounded memory', async () => {
     const line = `${JSON.stringify({ type: 'user', message: { content: [{ type: 'tool_result', content: 'x'.repeat(100_000) }] }, session_id: 's-1' })}\n`;
-    const child = spawn(process.execPath, ['--max-old-space-size=64', ...starting(['analyze', '-', '--json'])], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, ['--max-old-space-size=64', ...starting(['analyze', '-', '--json'])], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
     let out = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => { out += chunk; });
-    for (let written = 0; written < 400; written += 1) if (!child.stdin.write(line)) await new Promise((resolve) => child.stdin.once('drain', resolve));
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      out += chunk;
+    });
+    for (let written = 0; written < 400; written += 1)
+      if (!child.stdin.write(line)) await new Promise((resolve) => child.stdin.once('drain', resolve));
     child.stdin.end(`${assistantLine('x')}\n${resultLine(block('STATUS: COMPLETE'))}\n`);
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect(code).toBe(0);
@@ -75,25 +94,41 @@ describe('ralph replay', () => {
   });
 
   test('a journal that was tampered with ends with 1 and shows what differs', async () => {
-    const path = await fileOf('tampered.jsonl', journal.replace('"taskId":"issue-1"', '"taskId":"issue-2"').replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'));
+    const path = await fileOf(
+      'tampered.jsonl',
+      journal
+        .replace('"taskId":"issue-1"', '"taskId":"issue-2"')
+        .replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'),
+    );
     const { code, out } = await ralph('replay', path);
     expect(code).toBe(1);
     expect(out).toContain('line 2: task was "issue-2", and is "issue-1" now');
     const json = await ralph('replay', path, '--json');
     expect(json.code).toBe(1);
-    expect((JSON.parse(json.out) as { differences: unknown[] }).differences[0]).toEqual({ line: 2, of: 'task', recorded: 'issue-2', replayed: 'issue-1' });
+    expect((JSON.parse(json.out) as { differences: unknown[] }).differences[0]).toEqual({
+      line: 2,
+      of: 'task',
+      recorded: 'issue-2',
+      replayed: 'issue-1',
+    });
   });
 
   test('a journal that cannot be read ends with 1 and names every bad line', async () => {
     const lines = journal.split('\n');
-    const { code, error } = await ralph('replay', await fileOf('broken.jsonl', [lines[0], 'nonsense', lines[2], '{}', ''].join('\n')));
+    const { code, error } = await ralph(
+      'replay',
+      await fileOf('broken.jsonl', [lines[0], 'nonsense', lines[2], '{}', ''].join('\n')),
+    );
     expect(code).toBe(1);
     expect(error).toContain('line 2: it is not JSON');
     expect(error).toContain('line 4: kind: missing');
   });
 
   test('a journal that a kill cut off replays as far as it goes, and says so', async () => {
-    const { code, out } = await ralph('replay', await fileOf('cut.jsonl', journal.slice(0, journal.indexOf('"iteration":3'))));
+    const { code, out } = await ralph(
+      'replay',
+      await fileOf('cut.jsonl', journal.slice(0, journal.indexOf('"iteration":3'))),
+    );
     expect(code).toBe(0);
     expect(out).toContain('The journal has no end');
     expect(out).toContain('The last line is cut off');
@@ -103,11 +138,22 @@ describe('ralph replay', () => {
     const path = await fileOf('what-if.jsonl', journal);
     const { code, out } = await ralph('replay', path, '--set', 'cb-no-progress=2');
     expect(code).toBe(0);
-    expect(out).toContain('What if cb-no-progress=2:\n  It would have ended after 3 iterations: halted (circuit_open, no_progress).\n  It was: halted (circuit_open, no_progress), after 4 iterations.');
+    expect(out).toContain(
+      'What if cb-no-progress=2:\n  It would have ended after 3 iterations: halted (circuit_open, no_progress).\n  It was: halted (circuit_open, no_progress), after 4 iterations.',
+    );
     const patient = await ralph('replay', path, '--set', 'cb-no-progress=9', '--json');
     expect(JSON.parse(patient.out)).toEqual({
-      lane: 'queue', iterations: 4, torn: false, differences: [],
-      outcome: { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: expect.any(Number) as number },
+      lane: 'queue',
+      iterations: 4,
+      torn: false,
+      differences: [],
+      outcome: {
+        kind: 'halted',
+        reason: 'circuit_open',
+        circuitReason: 'no_progress',
+        tripped: 'this-run',
+        probeAt: expect.any(Number) as number,
+      },
       whatIf: { set: { 'cb-no-progress': '9' }, kind: 'goes-on', iterations: 4, taskId: 'issue-1' },
     });
   });
@@ -126,15 +172,28 @@ describe('state commands in a checkout', () => {
     await mkdir(join(top, 'src'));
     return top;
   }
-  const placesOf = (out: string): readonly { place: string; pause: unknown; ordersWaiting: { by: string; order: string }[] }[] => (JSON.parse(out) as { places: [] }).places;
+  const placesOf = (
+    out: string,
+  ): readonly { place: string; pause: unknown; ordersWaiting: { by: string; order: string }[] }[] =>
+    (JSON.parse(out) as { places: [] }).places;
 
   test('orders are kept on the ref of the remote and are seen from anywhere in the checkout', async () => {
     const top = await checkout('orders');
-    expect(await ralph('pause', '--dir', join(top, 'src'))).toMatchObject({ code: 0, error: '', out: expect.stringMatching(/^Order kept \(ref\): pause\./) as string });
+    expect(await ralph('pause', '--dir', join(top, 'src'))).toMatchObject({
+      code: 0,
+      error: '',
+      out: expect.stringMatching(/^Order kept \(ref\): pause\./) as string,
+    });
     expect(await ralph('reset', 'session', '--dir', top)).toMatchObject({ code: 0 });
     const { code, out } = await ralph('status', '--json', '--dir', top);
     expect(code).toBe(0);
-    expect(placesOf(out)).toMatchObject([{ place: 'ref', pause: { by: 'Ann Other' }, ordersWaiting: [{ by: 'Ann Other', order: 'pause' }, { order: 'reset-session' }] }]);
+    expect(placesOf(out)).toMatchObject([
+      {
+        place: 'ref',
+        pause: { by: 'Ann Other' },
+        ordersWaiting: [{ by: 'Ann Other', order: 'pause' }, { order: 'reset-session' }],
+      },
+    ]);
     expect(await runGit(top, ['ls-remote', 'origin'])).toMatch(/^[0-9a-f]{40}\trefs\/ralph\/state\/queue$/);
     // Nothing is left in the checkout.
     expect(await runGit(top, ['for-each-ref'])).toBe('');
@@ -144,10 +203,20 @@ describe('state commands in a checkout', () => {
   test('with .ralph/state in the checkout they hold there as well', async () => {
     const top = await checkout('both');
     await mkdir(join(top, '.ralph', 'state'), { recursive: true });
-    expect(await ralph('pause', '--dir', top)).toMatchObject({ code: 0, out: expect.stringContaining('Order kept (ref and directory)') as string });
-    expect(placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place, pause }) => [place, pause !== null])).toEqual([['ref', true], ['directory', true]]);
+    expect(await ralph('pause', '--dir', top)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Order kept (ref and directory)') as string,
+    });
+    expect(
+      placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place, pause }) => [place, pause !== null]),
+    ).toEqual([
+      ['ref', true],
+      ['directory', true],
+    ]);
     await runGit(top, ['remote', 'remove', 'origin']);
-    expect(placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place }) => place)).toEqual(['directory']);
+    expect(placesOf((await ralph('status', '--json', '--dir', top)).out).map(({ place }) => place)).toEqual([
+      'directory',
+    ]);
   });
 
   test('a remote that does not answer: why, and it ends with 1', async () => {
@@ -165,6 +234,10 @@ describe('state commands in a checkout', () => {
     ['a remote of another name', (top) => ['--dir', top, '--remote', 'upstream'], 'has no remote "upstream"'],
   ])('%s ends with 2', async (name, args, why) => {
     const top = await checkout(name.replaceAll(' ', '-'));
-    expect(await ralph('status', ...args(top))).toMatchObject({ code: 2, out: '', error: expect.stringContaining(why) as string });
+    expect(await ralph('status', ...args(top))).toMatchObject({
+      code: 2,
+      out: '',
+      error: expect.stringContaining(why) as string,
+    });
   });
 });

@@ -50,12 +50,15 @@ describe('problems() names every reason why a checkout cannot be used', () => {
     expect(await scene.repository.problems()).toEqual([expect.stringContaining('Remove "filter:"')]);
   });
 
-  test.skipIf(process.getuid?.() !== 0)('a checkout that belongs to another user is no problem (containers)', async () => {
-    await using scene = await setScene();
-    await chown(scene.folder, 12345, 12345);
-    await expect(scene.git('status')).rejects.toThrow('dubious ownership');
-    expect(await scene.repository.problems()).toEqual([]);
-  });
+  test.skipIf(process.getuid?.() !== 0)(
+    'a checkout that belongs to another user is no problem (containers)',
+    async () => {
+      await using scene = await setScene();
+      await chown(scene.folder, 12345, 12345);
+      await expect(scene.git('status')).rejects.toThrow('dubious ownership');
+      expect(await scene.repository.problems()).toEqual([]);
+    },
+  );
 
   test('files that git-lfs put in place do not count as dirty', async () => {
     await using scene = await setScene();
@@ -82,12 +85,18 @@ describe('openLane()', () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('src/new.js', '// new\n'));
-    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
+      kind: 'pushed',
+    });
     await scene.git('checkout', '--quiet', 'main');
     await scene.git('branch', '--quiet', '-D', branch);
 
     const again = scene.reopen();
-    const opened = await again.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: committed.head } });
+    const opened = await again.openLane({
+      branch,
+      baseBranch: 'main',
+      start: { kind: 'continue', remoteHead: committed.head },
+    });
     expect(opened).toMatchObject({ head: committed.head, ahead: 1 });
     expect(await scene.read('src/new.js')).toBe('// new\n');
     expect(await scene.git('status', '--porcelain')).toBe('');
@@ -96,18 +105,31 @@ describe('openLane()', () => {
   test('a remote tip that is not the expected one stops the run', async () => {
     await using scene = await setScene();
     await scene.serverGit('branch', branch, 'main');
-    await expect(scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: '1'.repeat(40) } })).rejects.toThrow(/moved from 1{40}.*concurrency/);
+    await expect(
+      scene.repository.openLane({
+        branch,
+        baseBranch: 'main',
+        start: { kind: 'continue', remoteHead: '1'.repeat(40) },
+      }),
+    ).rejects.toThrow(/moved from 1{40}.*concurrency/);
   });
 
   test('an unknown base branch is a configuration error that names it', async () => {
     await using scene = await setScene();
-    await expect(scene.repository.openLane({ branch, baseBranch: 'trunk', start: { kind: 'fresh' } })).rejects.toMatchObject({ kind: 'configuration', message: expect.stringContaining('"trunk"') });
+    await expect(
+      scene.repository.openLane({ branch, baseBranch: 'trunk', start: { kind: 'fresh' } }),
+    ).rejects.toMatchObject({ kind: 'configuration', message: expect.stringContaining('"trunk"') });
   });
 
-  test.each(['--upload-pack=touch', 'a..b', 'a b', ''])('the branch name %j is refused before git sees it as an option', async (name) => {
-    await using scene = await setScene();
-    await expect(scene.repository.openLane({ branch: name, baseBranch: 'main', start: { kind: 'fresh' } })).rejects.toThrow(/cannot be the name of a branch/);
-  });
+  test.each(['--upload-pack=touch', 'a..b', 'a b', ''])(
+    'the branch name %j is refused before git sees it as an option',
+    async (name) => {
+      await using scene = await setScene();
+      await expect(
+        scene.repository.openLane({ branch: name, baseBranch: 'main', start: { kind: 'fresh' } }),
+      ).rejects.toThrow(/cannot be the name of a branch/);
+    },
+  );
 
   test('local commits that nobody else has stay reachable', async () => {
     await using scene = await setScene();
@@ -145,58 +167,109 @@ describe('snapshot() and compare() measure content', () => {
   test('nothing changed: the tree of HEAD', async () => {
     await using scene = await setScene();
     const { head, tree } = await scene.repository.snapshot();
-    expect({ head, tree }).toEqual({ head: await scene.git('rev-parse', 'HEAD'), tree: await scene.git('rev-parse', 'HEAD^{tree}') });
+    expect({ head, tree }).toEqual({
+      head: await scene.git('rev-parse', 'HEAD'),
+      tree: await scene.git('rev-parse', 'HEAD^{tree}'),
+    });
   });
 
   test.each([
     ['a touched file', false, async (folder: string) => utimes(join(folder, 'README.md'), 1, 1)],
     ['an ignored file', false, async (folder: string) => writeFile(join(folder, 'x.log'), 'x')],
-    ['the state of the loop', false, async (folder: string) => {
-      await mkdir(join(folder, '.ralph', 'state'), { recursive: true });
-      await mkdir(join(folder, '.ralph', 'logs'));
-      for (const name of ['state/queue.json', 'logs/1.txt', 'status.json', 'journal-2.jsonl', 'progress.json']) await writeFile(join(folder, '.ralph', name), 'x');
-    }],
-    ['a user file of .ralph/', true, async (folder: string) => {
-      await mkdir(join(folder, '.ralph'));
-      await writeFile(join(folder, '.ralph', 'PROMPT.md'), 'x');
-    }],
-    ["the agent's own notes", false, async (folder: string) => {
-      await mkdir(join(folder, '.ralph'));
-      await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [x] x');
-      await writeFile(join(folder, '.ralph', 'learnings.md'), 'x');
-    }],
-    ['the files of tasks and what is archived of them', false, async (folder: string) => {
-      for (const path of ['.ralph/prd.json', '.ralph/prd_archive.json', '.ralph/learnings_archive.md', '.ralph/@fix_plan.md', '@fix_plan.md', '.beads/issues.jsonl']) {
-        await mkdir(dirname(join(folder, path)), { recursive: true });
-        await writeFile(join(folder, path), 'x');
-      }
-    }],
-    ['other files beside them', true, async (folder: string) => {
-      await mkdir(join(folder, '.beads', 'old'), { recursive: true });
-      await writeFile(join(folder, '.beads', 'old', 'issues.jsonl'), 'x');
-    }],
+    [
+      'the state of the loop',
+      false,
+      async (folder: string) => {
+        await mkdir(join(folder, '.ralph', 'state'), { recursive: true });
+        await mkdir(join(folder, '.ralph', 'logs'));
+        for (const name of ['state/queue.json', 'logs/1.txt', 'status.json', 'journal-2.jsonl', 'progress.json'])
+          await writeFile(join(folder, '.ralph', name), 'x');
+      },
+    ],
+    [
+      'a user file of .ralph/',
+      true,
+      async (folder: string) => {
+        await mkdir(join(folder, '.ralph'));
+        await writeFile(join(folder, '.ralph', 'PROMPT.md'), 'x');
+      },
+    ],
+    [
+      "the agent's own notes",
+      false,
+      async (folder: string) => {
+        await mkdir(join(folder, '.ralph'));
+        await writeFile(join(folder, '.ralph', 'fix_plan.md'), '- [x] x');
+        await writeFile(join(folder, '.ralph', 'learnings.md'), 'x');
+      },
+    ],
+    [
+      'the files of tasks and what is archived of them',
+      false,
+      async (folder: string) => {
+        for (const path of [
+          '.ralph/prd.json',
+          '.ralph/prd_archive.json',
+          '.ralph/learnings_archive.md',
+          '.ralph/@fix_plan.md',
+          '@fix_plan.md',
+          '.beads/issues.jsonl',
+        ]) {
+          await mkdir(dirname(join(folder, path)), { recursive: true });
+          await writeFile(join(folder, path), 'x');
+        }
+      },
+    ],
+    [
+      'other files beside them',
+      true,
+      async (folder: string) => {
+        await mkdir(join(folder, '.beads', 'old'), { recursive: true });
+        await writeFile(join(folder, '.beads', 'old', 'issues.jsonl'), 'x');
+      },
+    ],
     ['an untracked file', true, async (folder: string) => writeFile(join(folder, 'new.txt'), 'x')],
     ['a removed file', true, async (folder: string) => rm(join(folder, 'README.md'))],
-    ['a file of the same size and time', true, async (folder: string) => {
-      const path = join(folder, 'README.md');
-      await writeFile(path, (await readFile(path, 'utf8')).replace('few', 'FEW'));
-      await utimes(path, 1, 1);
-    }],
+    [
+      'a file of the same size and time',
+      true,
+      async (folder: string) => {
+        const path = join(folder, 'README.md');
+        await writeFile(path, (await readFile(path, 'utf8')).replace('few', 'FEW'));
+        await utimes(path, 1, 1);
+      },
+    ],
     ['an executable bit', true, async (folder: string) => chmod(join(folder, 'src', 'sum.js'), 0o755)],
-    ['a file that becomes a folder', true, async (folder: string) => {
-      await rm(join(folder, 'README.md'));
-      await mkdir(join(folder, 'README.md'));
-      await writeFile(join(folder, 'README.md', 'en'), 'x');
-    }],
-    ['a folder that becomes a link', true, async (folder: string) => {
-      await rm(join(folder, 'src'), { recursive: true });
-      await symlink('test', join(folder, 'src'));
-    }],
-    ['an empty commit', false, async (folder: string) => runGit(folder, ['commit', '--quiet', '--allow-empty', '-m', 'nothing'])],
-    ['a nested repository', true, async (folder: string) => {
-      await runGit(folder, ['init', '--quiet', 'vendor/lib']);
-      await writeFile(join(folder, 'vendor', 'lib', 'a'), 'a');
-    }],
+    [
+      'a file that becomes a folder',
+      true,
+      async (folder: string) => {
+        await rm(join(folder, 'README.md'));
+        await mkdir(join(folder, 'README.md'));
+        await writeFile(join(folder, 'README.md', 'en'), 'x');
+      },
+    ],
+    [
+      'a folder that becomes a link',
+      true,
+      async (folder: string) => {
+        await rm(join(folder, 'src'), { recursive: true });
+        await symlink('test', join(folder, 'src'));
+      },
+    ],
+    [
+      'an empty commit',
+      false,
+      async (folder: string) => runGit(folder, ['commit', '--quiet', '--allow-empty', '-m', 'nothing']),
+    ],
+    [
+      'a nested repository',
+      true,
+      async (folder: string) => {
+        await runGit(folder, ['init', '--quiet', 'vendor/lib']);
+        await writeFile(join(folder, 'vendor', 'lib', 'a'), 'a');
+      },
+    ],
   ])('%s: changed is %s', async (_, changed, agent) => {
     await using scene = await setScene();
     const before = await scene.repository.snapshot();

@@ -19,8 +19,16 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
       await scene.write('src/new.js', '// new\n');
       await rm(join(scene.folder, 'README.md'));
     });
-    expect(committed).toMatchObject({ head: await scene.git('rev-parse', branch), commit: committed.head, withheld: [], withheldNow: [], published: { tree: await scene.git('rev-parse', `${branch}^{tree}`) } });
-    expect(await scene.git('log', '-1', '--format=%P|%an <%ae>|%cn|%B', committed.head)).toBe(`${start}|ralph <ralph@example.com>|ralph|Add a feature\n\nRalph-Iteration: 1`);
+    expect(committed).toMatchObject({
+      head: await scene.git('rev-parse', branch),
+      commit: committed.head,
+      withheld: [],
+      withheldNow: [],
+      published: { tree: await scene.git('rev-parse', `${branch}^{tree}`) },
+    });
+    expect(await scene.git('log', '-1', '--format=%P|%an <%ae>|%cn|%B', committed.head)).toBe(
+      `${start}|ralph <ralph@example.com>|ralph|Add a feature\n\nRalph-Iteration: 1`,
+    );
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('D\tREADME.md\nA\tsrc/new.js');
     expect(await scene.git('status', '--porcelain')).toBe('');
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
@@ -29,7 +37,9 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
   test("the agent's notes are committed, though they are no change of content", async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    const { committed, change } = await iterate(scene, async () => scene.write('.ralph/learnings.md', 'The tests need port 80.\n'));
+    const { committed, change } = await iterate(scene, async () =>
+      scene.write('.ralph/learnings.md', 'The tests need port 80.\n'),
+    );
     expect(change.fileCount).toBe(0);
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
   });
@@ -40,7 +50,11 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     const before = await scene.repository.snapshot();
     await scene.write('.github/workflows/ci.yml', 'on: push\n');
     const first = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
-    expect(first).toMatchObject({ commit: null, withheldNow: ['.github/workflows/ci.yml'], published: { tree: before.tree } });
+    expect(first).toMatchObject({
+      commit: null,
+      withheldNow: ['.github/workflows/ci.yml'],
+      published: { tree: before.tree },
+    });
     const again = await scene.repository.snapshot();
     expect(again.tree).toBe(before.tree);
     await scene.write('src/real.js', '// real\n');
@@ -98,37 +112,105 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
 
 describe('commit() withholds what must not be published, publishes the rest, and says why', () => {
   const cases: readonly [what: string, path: string, why: RegExp, agent: (scene: Scene) => Promise<unknown>][] = [
-    ['a workflow', '.github/workflows/ci.yml', /protected path/, (scene) => scene.write('.github/workflows/ci.yml', 'on: push\n')],
+    [
+      'a workflow',
+      '.github/workflows/ci.yml',
+      /protected path/,
+      (scene) => scene.write('.github/workflows/ci.yml', 'on: push\n'),
+    ],
     ['.github as a link', '.github', /protected path/, (scene) => symlink('src', join(scene.folder, '.github'))],
-    ['other letter case', '.GitHub/workflows/ci.yml', /protected path/, (scene) => scene.write('.GitHub/workflows/ci.yml', 'on: push\n')],
+    [
+      'other letter case',
+      '.GitHub/workflows/ci.yml',
+      /protected path/,
+      (scene) => scene.write('.GitHub/workflows/ci.yml', 'on: push\n'),
+    ],
     ['the action itself', 'action.yml', /protected path/, (scene) => scene.write('action.yml', 'name: x\n')],
     ['owners', 'docs/CODEOWNERS', /protected path/, (scene) => scene.write('docs/CODEOWNERS', '* @me\n')],
-    ['settings of the agent', '.claude/settings.json', /protected path/, (scene) => scene.write('.claude/settings.json', '{}')],
-    ['servers of the agent', 'packages/a/.mcp.json', /protected path/, (scene) => scene.write('packages/a/.mcp.json', '{}')],
-    ['git attributes', 'src/.gitattributes', /protected path/, (scene) => scene.write('src/.gitattributes', '* -diff\n')],
+    [
+      'settings of the agent',
+      '.claude/settings.json',
+      /protected path/,
+      (scene) => scene.write('.claude/settings.json', '{}'),
+    ],
+    [
+      'servers of the agent',
+      'packages/a/.mcp.json',
+      /protected path/,
+      (scene) => scene.write('packages/a/.mcp.json', '{}'),
+    ],
+    [
+      'git attributes',
+      'src/.gitattributes',
+      /protected path/,
+      (scene) => scene.write('src/.gitattributes', '* -diff\n'),
+    ],
     ['a link to /', 'root', /lead out/, (scene) => symlink('/etc', join(scene.folder, 'root'))],
     ['a link up', 'src/up', /lead out/, (scene) => symlink('../../x', join(scene.folder, 'src/up'))],
-    ['a link through a link', 'src/through', /lead out/, (scene) => symlink('a/../../x', join(scene.folder, 'src/through'))],
+    [
+      'a link through a link',
+      'src/through',
+      /lead out/,
+      (scene) => symlink('a/../../x', join(scene.folder, 'src/through')),
+    ],
     ['a link into .git', 'hooks', /lead out/, (scene) => symlink('.git/hooks', join(scene.folder, 'hooks'))],
-    ['a nested repository', 'vendor/lib', /repository of its own|inside the repository/, async (scene) => {
-      await scene.git('init', '--quiet', 'vendor/lib');
-      await scene.write('vendor/lib/a.js', 'a');
-    }],
-    ['the value of a secret', 'src/leak.js', /value of a secret/, (scene) => scene.write('src/leak.js', `const p = "${secret}";\n`)],
-    ['the same in base64', 'src/leak.txt', /value of a secret/, (scene) => scene.write('src/leak.txt', Buffer.from(`user:${secret}\n`).toString('base64'))],
-    ['the same in a binary file', 'leak.dat', /value of a secret/, (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(secret)]))],
+    [
+      'a nested repository',
+      'vendor/lib',
+      /repository of its own|inside the repository/,
+      async (scene) => {
+        await scene.git('init', '--quiet', 'vendor/lib');
+        await scene.write('vendor/lib/a.js', 'a');
+      },
+    ],
+    [
+      'the value of a secret',
+      'src/leak.js',
+      /value of a secret/,
+      (scene) => scene.write('src/leak.js', `const p = "${secret}";\n`),
+    ],
+    [
+      'the same in base64',
+      'src/leak.txt',
+      /value of a secret/,
+      (scene) => scene.write('src/leak.txt', Buffer.from(`user:${secret}\n`).toString('base64')),
+    ],
+    [
+      'the same in a binary file',
+      'leak.dat',
+      /value of a secret/,
+      (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(secret)])),
+    ],
     ['the same as a file name', secret, /name holds the value/, (scene) => scene.write(secret, 'x')],
     ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', token)],
-    ['a key by its pattern', '.npmrc', /looks like it holds a key \(npm\)/, (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${npmToken}\n`)],
-    ['a name that is not UTF-8', 'bad-\u{FFFD}.txt', /not valid UTF-8/, async (scene) => {
-      await writeFile(Buffer.concat([Buffer.from(`${scene.folder}/bad-`), Buffer.from([0xff]), Buffer.from('.txt')]), 'x');
-      await scene.git('add', '.');
-      await scene.git('commit', '--quiet', '-m', 'bad name');
-    }],
-    ['a file over GitHub\'s limit', 'huge.bin', /larger than the 100 MiB/, async (scene) => {
-      await scene.write('huge.bin', '');
-      await truncate(join(scene.folder, 'huge.bin'), 101 * 2 ** 20);
-    }],
+    [
+      'a key by its pattern',
+      '.npmrc',
+      /looks like it holds a key \(npm\)/,
+      (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${npmToken}\n`),
+    ],
+    [
+      'a name that is not UTF-8',
+      'bad-\u{FFFD}.txt',
+      /not valid UTF-8/,
+      async (scene) => {
+        await writeFile(
+          Buffer.concat([Buffer.from(`${scene.folder}/bad-`), Buffer.from([0xff]), Buffer.from('.txt')]),
+          'x',
+        );
+        await scene.git('add', '.');
+        await scene.git('commit', '--quiet', '-m', 'bad name');
+      },
+    ],
+    [
+      "a file over GitHub's limit",
+      'huge.bin',
+      /larger than the 100 MiB/,
+      async (scene) => {
+        await scene.write('huge.bin', '');
+        await truncate(join(scene.folder, 'huge.bin'), 101 * 2 ** 20);
+      },
+    ],
   ];
 
   test.each(cases)('%s (%s)', async (_, path, why, agent) => {
@@ -190,7 +272,9 @@ describe('commit() withholds what must not be published, publishes the rest, and
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('test/fixture.txt', `${npmToken}\nmore\n`));
     expect(committed.withheld).toEqual([]);
-    const again = await iterate(scene, () => scene.write('test/fixture.txt', `${npmToken}\nmore\n${npmToken.replace('a1', 'z9')}\n`));
+    const again = await iterate(scene, () =>
+      scene.write('test/fixture.txt', `${npmToken}\nmore\n${npmToken.replace('a1', 'z9')}\n`),
+    );
     expect(again.committed.withheld).toHaveLength(1);
   });
 
@@ -225,25 +309,38 @@ describe('commit() rewrites commits of the agent only where they hold such a thi
     await using scene = await setScene({ secretValues: [secret] });
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
-      for (const [content, subject] of [[secret, 'add config'], ['none', 'oops'], ['final', `forget ${secret}`]] as const) {
+      for (const [content, subject] of [
+        [secret, 'add config'],
+        ['none', 'oops'],
+        ['final', `forget ${secret}`],
+      ] as const) {
         await scene.write('config.txt', content);
         await scene.git('add', '.');
         await scene.git('commit', '--quiet', '-m', subject);
       }
     });
     expect(await published(scene)).not.toContain(secret);
-    expect(await scene.git('log', '-1', '--format=%B', committed.head)).toBe('Add a feature\n\nMade of these commits of the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1');
+    expect(await scene.git('log', '-1', '--format=%B', committed.head)).toBe(
+      'Add a feature\n\nMade of these commits of the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1',
+    );
     expect(await scene.git('rev-list', '--count', `main..${branch}`)).toBe('1');
     expect(await scene.git('show', `${committed.head}:config.txt`)).toBe('final');
-    expect(committed.withheld).toContainEqual({ path: 'config.txt', why: expect.stringContaining('value of a secret') });
+    expect(committed.withheld).toContainEqual({
+      path: 'config.txt',
+      why: expect.stringContaining('value of a secret'),
+    });
   });
 
   test('a secret in the text of a commit', async () => {
     await using scene = await setScene({ secretValues: [secret] });
     await openFresh(scene);
-    const { committed } = await iterate(scene, () => scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${secret}`));
+    const { committed } = await iterate(scene, () =>
+      scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${secret}`),
+    );
     expect(await published(scene)).not.toContain(secret);
-    expect(committed.withheld).toEqual([{ path: expect.stringMatching(/^commit [0-9a-f]{12} \(its text\)$/), why: expect.stringContaining('secret') }]);
+    expect(committed.withheld).toEqual([
+      { path: expect.stringMatching(/^commit [0-9a-f]{12} \(its text\)$/), why: expect.stringContaining('secret') },
+    ]);
   });
 
   test('commits made behind our back, between two iterations, are looked at as well', async () => {
@@ -262,24 +359,44 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     ['another branch', (scene) => scene.git('checkout', '--quiet', '-b', 'feature'), 'agent.txt\nfirst.txt\nleft.txt'],
     ['a detached HEAD', (scene) => scene.git('checkout', '--quiet', '--detach'), 'agent.txt\nfirst.txt\nleft.txt'],
     ['a reset to before the start', (scene) => scene.git('reset', '--quiet', '--hard', 'main'), 'agent.txt\nleft.txt'],
-    ['an amended commit', (scene) => scene.git('commit', '--quiet', '--amend', '-m', 'amended'), 'agent.txt\nfirst.txt\nleft.txt'],
-    ['an unrelated branch', (scene) => scene.git('checkout', '--quiet', '--orphan', 'island'), 'agent.txt\nfirst.txt\nleft.txt'],
-    ['a merge', async (scene) => {
-      await scene.git('checkout', '--quiet', '-b', 'side', 'main');
-      await scene.write('side.txt', 'side');
-      await scene.git('add', '.');
-      await scene.git('commit', '--quiet', '-m', 'side');
-      await scene.git('checkout', '--quiet', branch);
-      await scene.git('merge', '--quiet', '--no-ff', '-m', 'merge', 'side');
-    }, 'agent.txt\nfirst.txt\nleft.txt\nside.txt'],
-    ['no branch at all', async (scene) => {
-      await scene.git('checkout', '--quiet', '--detach');
-      await scene.git('branch', '--quiet', '-D', branch);
-    }, 'agent.txt\nfirst.txt\nleft.txt'],
-    ['a lane branch that points to main\'s ref', async (scene) => {
-      await scene.git('symbolic-ref', `refs/heads/${branch}`, 'refs/heads/main');
-      await scene.git('checkout', '--quiet', '--detach');
-    }, 'agent.txt\nleft.txt'],
+    [
+      'an amended commit',
+      (scene) => scene.git('commit', '--quiet', '--amend', '-m', 'amended'),
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      'an unrelated branch',
+      (scene) => scene.git('checkout', '--quiet', '--orphan', 'island'),
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      'a merge',
+      async (scene) => {
+        await scene.git('checkout', '--quiet', '-b', 'side', 'main');
+        await scene.write('side.txt', 'side');
+        await scene.git('add', '.');
+        await scene.git('commit', '--quiet', '-m', 'side');
+        await scene.git('checkout', '--quiet', branch);
+        await scene.git('merge', '--quiet', '--no-ff', '-m', 'merge', 'side');
+      },
+      'agent.txt\nfirst.txt\nleft.txt\nside.txt',
+    ],
+    [
+      'no branch at all',
+      async (scene) => {
+        await scene.git('checkout', '--quiet', '--detach');
+        await scene.git('branch', '--quiet', '-D', branch);
+      },
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      "a lane branch that points to main's ref",
+      async (scene) => {
+        await scene.git('symbolic-ref', `refs/heads/${branch}`, 'refs/heads/main');
+        await scene.git('checkout', '--quiet', '--detach');
+      },
+      'agent.txt\nleft.txt',
+    ],
   ];
 
   test.each(cases)('%s', async (what, agent, files) => {
@@ -289,7 +406,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     const main = await scene.git('rev-parse', 'main');
     const { committed } = await iterate(scene, async () => {
       await agent(scene);
-      if (what.includes('main\'s ref')) await scene.git('reset', '--quiet', '--hard', 'main');
+      if (what.includes("main's ref")) await scene.git('reset', '--quiet', '--hard', 'main');
       await scene.write('agent.txt', 'a');
       await scene.git('add', '.');
       await scene.git('commit', '--quiet', '-m', 'work');
@@ -342,7 +459,9 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     await scene.write('a.txt', 'a');
     await rm(join(scene.folder, '.git'), { recursive: true });
     if (what === 'replaced') await scene.git('init', '--quiet');
-    await expect(scene.repository.commit(messageFor(before, before))).rejects.toThrow(/the agent removed or replaced the git directory/);
+    await expect(scene.repository.commit(messageFor(before, before))).rejects.toThrow(
+      /the agent removed or replaced the git directory/,
+    );
   });
 });
 
@@ -352,42 +471,103 @@ describe('nothing of the repository is run by us', () => {
     const program = join(scene.workFolder, 'trap');
     await mkdir(scene.workFolder, { recursive: true });
     await writeFile(program, `#!/bin/sh\necho "$0 $*" >> ${program}.sprung\nexit 1\n`, { mode: 0o755 });
-    return { program, sprung: () => readFile(`${program}.sprung`).then(() => true, () => false) };
+    return {
+      program,
+      sprung: () =>
+        readFile(`${program}.sprung`).then(
+          () => true,
+          () => false,
+        ),
+    };
   }
 
   /** `proof`: a plain git command that does spring it. */
   const traps: readonly [what: string, proof: string[], set: (scene: Scene, program: string) => Promise<unknown>][] = [
-    ['hooks', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
-      for (const hook of ['pre-commit', 'post-commit', 'prepare-commit-msg', 'commit-msg', 'post-checkout', 'post-index-change', 'reference-transaction', 'pre-push', 'post-rewrite']) await symlink(program, join(scene.folder, '.git', 'hooks', hook));
-    }],
-    ['core.hooksPath', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
-      await mkdir(join(scene.workFolder, 'hooks'));
-      await symlink(program, join(scene.workFolder, 'hooks', 'reference-transaction'));
-      await scene.git('config', 'core.hooksPath', join(scene.workFolder, 'hooks'));
-    }],
+    [
+      'hooks',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        for (const hook of [
+          'pre-commit',
+          'post-commit',
+          'prepare-commit-msg',
+          'commit-msg',
+          'post-checkout',
+          'post-index-change',
+          'reference-transaction',
+          'pre-push',
+          'post-rewrite',
+        ])
+          await symlink(program, join(scene.folder, '.git', 'hooks', hook));
+      },
+    ],
+    [
+      'core.hooksPath',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        await mkdir(join(scene.workFolder, 'hooks'));
+        await symlink(program, join(scene.workFolder, 'hooks', 'reference-transaction'));
+        await scene.git('config', 'core.hooksPath', join(scene.workFolder, 'hooks'));
+      },
+    ],
     ['a file system monitor', ['status'], (scene, program) => scene.git('config', 'core.fsmonitor', program)],
-    ['content filters', ['add', '--renormalize', '.'], async (scene, program) => {
-      await scene.write('.git/info/attributes', '* filter=evil\n');
-      await scene.write('.gitattributes', '*.md filter=evil diff=evil merge=evil\n');
-      for (const key of ['filter.evil.clean', 'filter.evil.smudge', 'filter.evil.process', 'diff.evil.textconv', 'diff.evil.command', 'merge.evil.driver']) await scene.git('config', key, program);
-    }],
-    ['an external diff, a pager, an editor, a signing program', ['commit', '--allow-empty', '-m', 'x'], async (scene, program) => {
-      for (const key of ['diff.external', 'core.pager', 'core.editor', 'gpg.program', 'core.sshCommand', 'core.askPass', 'credential.helper', 'core.alternateRefsCommand', 'trailer.ralph.command']) await scene.git('config', key, program);
-      await scene.git('config', 'commit.gpgSign', 'true');
-    }],
-    ['a remote that git would fetch missing objects from', ['cat-file', '-p', '2'.repeat(40)], async (scene, program) => {
-      await scene.git('config', 'remote.origin.promisor', 'true');
-      await scene.git('config', 'extensions.partialClone', 'origin');
-      await scene.git('config', 'remote.origin.url', `ext::${program}`);
-      await scene.git('config', 'protocol.ext.allow', 'always');
-      await scene.write('.git/HEAD', '1'.repeat(40));
-    }],
-    ['a nested repository with a monitor', ['-C', 'nested', 'status'], async (scene, program) => {
-      await scene.git('init', '--quiet', 'nested');
-      await scene.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '-m', 'x');
-      await scene.git('-C', 'nested', 'config', 'core.fsmonitor', program);
-      await scene.write('nested/a', 'a');
-    }],
+    [
+      'content filters',
+      ['add', '--renormalize', '.'],
+      async (scene, program) => {
+        await scene.write('.git/info/attributes', '* filter=evil\n');
+        await scene.write('.gitattributes', '*.md filter=evil diff=evil merge=evil\n');
+        for (const key of [
+          'filter.evil.clean',
+          'filter.evil.smudge',
+          'filter.evil.process',
+          'diff.evil.textconv',
+          'diff.evil.command',
+          'merge.evil.driver',
+        ])
+          await scene.git('config', key, program);
+      },
+    ],
+    [
+      'an external diff, a pager, an editor, a signing program',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        for (const key of [
+          'diff.external',
+          'core.pager',
+          'core.editor',
+          'gpg.program',
+          'core.sshCommand',
+          'core.askPass',
+          'credential.helper',
+          'core.alternateRefsCommand',
+          'trailer.ralph.command',
+        ])
+          await scene.git('config', key, program);
+        await scene.git('config', 'commit.gpgSign', 'true');
+      },
+    ],
+    [
+      'a remote that git would fetch missing objects from',
+      ['cat-file', '-p', '2'.repeat(40)],
+      async (scene, program) => {
+        await scene.git('config', 'remote.origin.promisor', 'true');
+        await scene.git('config', 'extensions.partialClone', 'origin');
+        await scene.git('config', 'remote.origin.url', `ext::${program}`);
+        await scene.git('config', 'protocol.ext.allow', 'always');
+        await scene.write('.git/HEAD', '1'.repeat(40));
+      },
+    ],
+    [
+      'a nested repository with a monitor',
+      ['-C', 'nested', 'status'],
+      async (scene, program) => {
+        await scene.git('init', '--quiet', 'nested');
+        await scene.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '-m', 'x');
+        await scene.git('-C', 'nested', 'config', 'core.fsmonitor', program);
+        await scene.write('nested/a', 'a');
+      },
+    ],
   ];
 
   test.each(traps)('%s', async (_, proof, set) => {
@@ -402,7 +582,9 @@ describe('nothing of the repository is run by us', () => {
     });
     await scene.repository.snapshot();
     expect(committed.head).not.toBe(start);
-    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
+      kind: 'pushed',
+    });
     await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
     expect(await sprung()).toBe(false);
     await scene.git(...proof).catch(() => undefined);

@@ -8,7 +8,9 @@ const header = 'AUTHORIZATION: basic c2VjcmV0';
 
 /** What `git config` in the workspace, and the files that it reads, tell the agent. */
 async function visible(scene: Scene, ...files: string[]): Promise<string> {
-  const texts = await Promise.all([join(scene.folder, '.git', 'config'), ...files].map((path) => readFile(path, 'utf8').catch(() => '')));
+  const texts = await Promise.all(
+    [join(scene.folder, '.git', 'config'), ...files].map((path) => readFile(path, 'utf8').catch(() => '')),
+  );
   return [await scene.git('config', '--list'), ...texts].join('\n');
 }
 
@@ -19,8 +21,16 @@ describe('hideCredentials()', () => {
     ['a credential helper', ['credential.helper', 'store --file=/x/c2VjcmV0'], 'c2VjcmV0'],
     ['a helper of one server', ['credential.https://github.com.helper', '!echo c2VjcmV0'], 'c2VjcmV0'],
     ['a password in a remote', ['remote.origin.url', 'https://x-access-token:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
-    ['a token as user name of a push URL', ['remote.origin.pushurl', 'https://c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
-    ['a password in a rewritten URL', ['url.https://x:c2VjcmV0@github.com/.insteadOf', 'https://github.com/'], 'c2VjcmV0'],
+    [
+      'a token as user name of a push URL',
+      ['remote.origin.pushurl', 'https://c2VjcmV0@github.com/o/r.git'],
+      'c2VjcmV0',
+    ],
+    [
+      'a password in a rewritten URL',
+      ['url.https://x:c2VjcmV0@github.com/.insteadOf', 'https://github.com/'],
+      'c2VjcmV0',
+    ],
     ['a password of a proxy', ['http.proxy', 'http://me:c2VjcmV0@proxy:8080'], 'c2VjcmV0'],
   ])('%s is gone until it is put back byte for byte', async (_, setting, secret) => {
     await using scene = await setScene();
@@ -42,22 +52,25 @@ describe('hideCredentials()', () => {
     expect(await scene.git('config', 'remote.origin.url')).toBe('https://github.com/o/r.git');
   });
 
-  test.each(['include.path', 'includeIf.gitdir:SCENE/.git.path'])('a credentials file that the config includes (%s) is moved away and back, private meanwhile', async (key) => {
-    await using scene = await setScene();
-    const file = join(scene.folder, '..', 'git-credentials-1.config');
-    await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${header}\n`, { mode: 0o640 });
-    await scene.git('config', key.replace('SCENE', scene.folder), file);
-    expect(await visible(scene)).toContain('c2VjcmV0');
-    const restore = await scene.repository.hideCredentials();
-    expect(await visible(scene, file)).not.toContain('c2VjcmV0');
-    await expect(access(file)).rejects.toThrow('ENOENT');
-    expect((await stat(join(scene.workFolder, 'hidden-credentials'))).mode & 0o777).toBe(0o700);
-    expect((await stat(join(scene.workFolder, 'hidden-credentials', '1'))).mode & 0o777).toBe(0o600);
-    await restore();
-    expect(await visible(scene)).toContain('c2VjcmV0');
-    expect((await stat(file)).mode & 0o777).toBe(0o640);
-    await expect(access(join(scene.workFolder, 'hidden-credentials'))).rejects.toThrow('ENOENT');
-  });
+  test.each(['include.path', 'includeIf.gitdir:SCENE/.git.path'])(
+    'a credentials file that the config includes (%s) is moved away and back, private meanwhile',
+    async (key) => {
+      await using scene = await setScene();
+      const file = join(scene.folder, '..', 'git-credentials-1.config');
+      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${header}\n`, { mode: 0o640 });
+      await scene.git('config', key.replace('SCENE', scene.folder), file);
+      expect(await visible(scene)).toContain('c2VjcmV0');
+      const restore = await scene.repository.hideCredentials();
+      expect(await visible(scene, file)).not.toContain('c2VjcmV0');
+      await expect(access(file)).rejects.toThrow('ENOENT');
+      expect((await stat(join(scene.workFolder, 'hidden-credentials'))).mode & 0o777).toBe(0o700);
+      expect((await stat(join(scene.workFolder, 'hidden-credentials', '1'))).mode & 0o777).toBe(0o600);
+      await restore();
+      expect(await visible(scene)).toContain('c2VjcmV0');
+      expect((await stat(file)).mode & 0o777).toBe(0o640);
+      await expect(access(join(scene.workFolder, 'hidden-credentials'))).rejects.toThrow('ENOENT');
+    },
+  );
 
   test('an included file without credentials stays where it is', async () => {
     await using scene = await setScene();

@@ -54,7 +54,15 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       folder,
       remote: { url: server.url, token },
       workFolder,
-      rules: { allowProtectedPaths: [], maxPatchFiles: 300, maxPatchKib: 2048, secretValues: [], scanner: createSecretScanner(), ...rules, ...changed },
+      rules: {
+        allowProtectedPaths: [],
+        maxPatchFiles: 300,
+        maxPatchKib: 2048,
+        secretValues: [],
+        scanner: createSecretScanner(),
+        ...rules,
+        ...changed,
+      },
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
     });
@@ -65,7 +73,17 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     workFolder,
     repository: reopen(),
     remote: (change = {}) =>
-      createRemote({ url: server.url, token, branchPrefix: 'ralph/', workFolder, sourceGitFolder: join(folder, '.git'), env: { PATH: process.env['PATH'], HOME: root }, log: silent, retryAfterMs: 1, ...change }),
+      createRemote({
+        url: server.url,
+        token,
+        branchPrefix: 'ralph/',
+        workFolder,
+        sourceGitFolder: join(folder, '.git'),
+        env: { PATH: process.env['PATH'], HOME: root },
+        log: silent,
+        retryAfterMs: 1,
+        ...change,
+      }),
     reopen,
     git: (...args) => runGit(folder, args),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
@@ -99,7 +117,11 @@ export async function openFresh(scene: Scene, repository = scene.repository) {
   return await repository.openLane({ branch, baseBranch: 'main', start: { kind: 'fresh' } });
 }
 
-export async function runGit(folder: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<string> {
+export async function runGit(
+  folder: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const env = {
     ...variables,
     PATH: process.env['PATH'] ?? '',
@@ -115,28 +137,55 @@ export async function runGit(folder: string, args: readonly string[], variables:
 }
 
 /** The cells of a remote, as a machine of its own would have them: each call makes another work folder below `root`. */
-export async function openCells(remote: { readonly url: string }, root: string, change: Partial<RefCellsOptions> = {}): Promise<CellStore> {
+export async function openCells(
+  remote: { readonly url: string },
+  root: string,
+  change: Partial<RefCellsOptions> = {},
+): Promise<CellStore> {
   const workFolder = await mkdtemp(join(root, 'machine-'));
-  return createRefCells({ url: remote.url, access: { kind: 'token', token }, workFolder, env: { PATH: process.env['PATH'], HOME: root }, now: () => 1_790_000_000_000, retryAfterMs: 1, ...change });
+  return createRefCells({
+    url: remote.url,
+    access: { kind: 'token', token },
+    workFolder,
+    env: { PATH: process.env['PATH'], HOME: root },
+    now: () => 1_790_000_000_000,
+    retryAfterMs: 1,
+    ...change,
+  });
 }
 
 /** What becomes of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or done with its answer lost. */
 export type Passage = 'open' | number | 'cut' | 'silent' | 'answer lost';
 
 /** A way to a git server on which `guard` decides about each request. */
-export async function startWay(server: { readonly url: string }, guard: (path: string) => Promise<Passage>): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
+export async function startWay(
+  server: { readonly url: string },
+  guard: (path: string) => Promise<Passage>,
+): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
   const target = new URL(server.url);
   const way = createServer((question, answer) => void pass(question, answer));
   async function pass(question: IncomingMessage, answer: ServerResponse): Promise<void> {
     const passage = await guard(question.url ?? '');
     if (passage === 'silent') return;
-    if (typeof passage === 'number') return void answer.writeHead(passage, { location: new URL(question.url ?? '', target).href }).end();
+    if (typeof passage === 'number')
+      return void answer.writeHead(passage, { location: new URL(question.url ?? '', target).href }).end();
     if (passage === 'cut') return void question.socket.destroy();
-    question.pipe(request({ host: target.hostname, port: target.port, path: question.url, method: question.method, headers: question.headers }, (reply) => {
-      if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
-      answer.writeHead(reply.statusCode ?? 500, reply.headers);
-      reply.pipe(answer);
-    }));
+    question.pipe(
+      request(
+        {
+          host: target.hostname,
+          port: target.port,
+          path: question.url,
+          method: question.method,
+          headers: question.headers,
+        },
+        (reply) => {
+          if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
+          answer.writeHead(reply.statusCode ?? 500, reply.headers);
+          reply.pipe(answer);
+        },
+      ),
+    );
   }
   await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
   return {
@@ -148,4 +197,9 @@ export async function startWay(server: { readonly url: string }, guard: (path: s
   };
 }
 
-const silent: Log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_, body) => body() };
+const silent: Log = {
+  info: () => undefined,
+  warning: () => undefined,
+  error: () => undefined,
+  group: (_, body) => body(),
+};

@@ -71,18 +71,28 @@ describe('a text is kept under its name', () => {
   test('people find it as state.json of a commit on refs/ralph/state/<name>; branches and tags are not touched', async () => {
     await using scene = await setScene();
     const head = await headAfter((await scene.machine()).write('issue-7', null, 'text'));
-    expect(await scene.serverGit('for-each-ref', '--format=%(refname) %(objectname) %(contents:subject) %(committername) %(committerdate:unix)')).toBe(`refs/ralph/state/issue-7 ${head} ralph state issue-7 ralph 1790000000`);
+    expect(
+      await scene.serverGit(
+        'for-each-ref',
+        '--format=%(refname) %(objectname) %(contents:subject) %(committername) %(committerdate:unix)',
+      ),
+    ).toBe(`refs/ralph/state/issue-7 ${head} ralph state issue-7 ralph 1790000000`);
     expect(await scene.serverGit('ls-tree', '-r', '--name-only', head)).toBe('state.json');
     await scene.serverGit('fsck', '--strict');
   });
 
-  test('several names are read at once, in their order, and no other lane\'s', async () => {
+  test("several names are read at once, in their order, and no other lane's", async () => {
     await using scene = await setScene();
     const cells = await scene.machine();
     for (const name of ['queue', 'queue-2', 'issue-1', 'issue-11']) await cells.write(name, null, name);
     const before = scene.server.requests.length;
     const read = await (await scene.machine()).read(['issue-1', 'absent', 'queue', 'issue-1']);
-    expect(read.map((cell) => (cell.kind === 'found' ? cell.text : cell.kind))).toEqual(['issue-1', 'absent', 'queue', 'issue-1']);
+    expect(read.map((cell) => (cell.kind === 'found' ? cell.text : cell.kind))).toEqual([
+      'issue-1',
+      'absent',
+      'queue',
+      'issue-1',
+    ]);
     expect(scene.server.requests.length - before).toBe(3);
     expect(await cells.read([])).toEqual([]);
   });
@@ -94,7 +104,7 @@ describe('a text is kept under its name', () => {
     ['NUL', 'a\0b\0'],
     ['emoji and combining characters', '👩‍👩‍👧‍👦 é 𝄞 \u{10FFFF}'],
     ['quotes, backslashes and line ends', '"\'`$(x)\\\r\n\r\n\t'],
-    ['what looks like more of git\'s input', 'x\ndata 3\nabc\ndeleteall\ncommit refs/heads/main\ndone\n'],
+    ["what looks like more of git's input", 'x\ndata 3\nabc\ndeleteall\ncommit refs/heads/main\ndone\n'],
   ])('%s comes back as it was', async (_, text) => {
     await using scene = await setScene();
     const head = await headAfter((await scene.machine()).write('queue', null, text));
@@ -104,18 +114,23 @@ describe('a text is kept under its name', () => {
 
   test('one byte more than 256 KiB is not sent', async () => {
     await using scene = await setScene();
-    expect(await (await scene.machine()).write('queue', null, `${'x'.repeat(256 * 1024 - 1)}é`)).toEqual(unavailable('262145 bytes is too long'));
+    expect(await (await scene.machine()).write('queue', null, `${'x'.repeat(256 * 1024 - 1)}é`)).toEqual(
+      unavailable('262145 bytes is too long'),
+    );
     expect(scene.server.requests).toEqual([]);
   });
 
-  test.each(['', 'Queue', '-queue', 'a/b', '..', 'queue*', 'a b', 'queue:main', 'a\nb', 'é', 'a'.repeat(101)])('the name %j is refused, the others are read', async (name) => {
-    await using scene = await setScene();
-    const cells = await scene.machine();
-    expect(await cells.write(name, null, 'x')).toEqual(unavailable('cannot be the name'));
-    expect(await cells.readHead(name)).toEqual(unavailable('cannot be the name'));
-    expect(scene.server.requests).toEqual([]);
-    expect(await cells.read([name, 'queue'])).toEqual([unavailable('cannot be the name'), { kind: 'absent' }]);
-  });
+  test.each(['', 'Queue', '-queue', 'a/b', '..', 'queue*', 'a b', 'queue:main', 'a\nb', 'é', 'a'.repeat(101)])(
+    'the name %j is refused, the others are read',
+    async (name) => {
+      await using scene = await setScene();
+      const cells = await scene.machine();
+      expect(await cells.write(name, null, 'x')).toEqual(unavailable('cannot be the name'));
+      expect(await cells.readHead(name)).toEqual(unavailable('cannot be the name'));
+      expect(scene.server.requests).toEqual([]);
+      expect(await cells.read([name, 'queue'])).toEqual([unavailable('cannot be the name'), { kind: 'absent' }]);
+    },
+  );
 
   test('nothing of an operation is left behind but objects', async () => {
     await using scene = await setScene();
@@ -166,16 +181,18 @@ describe('only who has read the newest may replace it', () => {
   test('writers that read and try again all get their line in, in generations without a gap', async () => {
     await using scene = await setScene();
     const names = ['a', 'b', 'c', 'd'];
-    await Promise.all(names.map(async (name) => {
-      const cells = await scene.machine({ timeoutMs: 60_000 });
-      for (let lines = 0; lines < 3; ) {
-        const read = await readOne(cells);
-        const [head, text] = read.kind === 'found' ? [read.head, read.text] : [null, ''];
-        const { kind } = await cells.write('queue', head, `${text}${name}${lines}\n`);
-        expect(kind).not.toBe('unavailable');
-        if (kind === 'written') lines += 1;
-      }
-    }));
+    await Promise.all(
+      names.map(async (name) => {
+        const cells = await scene.machine({ timeoutMs: 60_000 });
+        for (let lines = 0; lines < 3;) {
+          const read = await readOne(cells);
+          const [head, text] = read.kind === 'found' ? [read.head, read.text] : [null, ''];
+          const { kind } = await cells.write('queue', head, `${text}${name}${lines}\n`);
+          expect(kind).not.toBe('unavailable');
+          if (kind === 'written') lines += 1;
+        }
+      }),
+    );
     const text = await scene.serverGit('cat-file', 'blob', 'refs/ralph/state/queue:state.json');
     expect(text.split('\n').sort()).toEqual(names.flatMap((name) => [0, 1, 2].map((line) => `${name}${line}`)));
     expect(await scene.serverGit('rev-list', '--count', 'refs/ralph/state/queue')).toBe('12');
@@ -206,7 +223,9 @@ describe('history', () => {
     for (const text of ['1', '2', '3']) head = await headAfter(cells.write('queue', head, text));
     const workFolder = join(scene.root, 'own');
     await readOne(await scene.machine({ workFolder }));
-    const objects = (await readdir(join(workFolder, 'objects'), { recursive: true })).filter((path) => /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path));
+    const objects = (await readdir(join(workFolder, 'objects'), { recursive: true })).filter((path) =>
+      /^[0-9a-f]{2}\/[0-9a-f]{38}$/.test(path),
+    );
     expect(objects).toHaveLength(3);
   });
 
@@ -253,15 +272,28 @@ describe('what people do with the ref', () => {
     await writeFile(file, text);
     return scene.serverGit('hash-object', '-w', file);
   };
-  const commitOf: (making: (scene: Scene) => Promise<string>) => Making = (making) => async (scene) => scene.serverGit('commit-tree', '-m', 'by hand\n\nRalph-Depth: 3', await making(scene));
+  const commitOf: (making: (scene: Scene) => Promise<string>) => Making = (making) => async (scene) =>
+    scene.serverGit('commit-tree', '-m', 'by hand\n\nRalph-Depth: 3', await making(scene));
 
   test.each<[string, Making]>([
     ['a blob', (scene) => blob(scene, '{"version":1}')],
     ['a tree', async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)],
-    ['a commit without state.json', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`))],
-    ['a commit whose state.json is a folder', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},state.json/x`))],
-    ['a commit whose state.json is a submodule', commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},state.json`))],
-    ['a commit whose state.json is too long', commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x'.repeat(256 * 1024 + 1))},state.json`))],
+    [
+      'a commit without state.json',
+      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},other.txt`)),
+    ],
+    [
+      'a commit whose state.json is a folder',
+      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x')},state.json/x`)),
+    ],
+    [
+      'a commit whose state.json is a submodule',
+      commitOf((scene) => tree(scene, `160000,${'1'.repeat(40)},state.json`)),
+    ],
+    [
+      'a commit whose state.json is too long',
+      commitOf(async (scene) => tree(scene, `100644,${await blob(scene, 'x'.repeat(256 * 1024 + 1))},state.json`)),
+    ],
   ])('%s has no readable text, but a head, so that it can be replaced', async (_, make) => {
     await using scene = await setScene();
     const made = await make(scene);
@@ -281,13 +313,16 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     const cells = await scene.machine({ access: { kind: 'token', token: readOnlyToken } });
     const read = await readOne(cells);
     expect(read).toMatchObject({ kind: 'found', text: '1' });
-    expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(refused(/the token may not do this.*contents: write/));
+    expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(
+      refused(/the token may not do this.*contents: write/),
+    );
   });
 
   test.each(['', 'ghs_wrongwrongwrongwrong'])('the token %j', async (wrong) => {
     await using scene = await setScene();
     const cells = await scene.machine({ access: { kind: 'token', token: wrong } });
-    for (const answer of [await readOne(cells), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('the token was not accepted'));
+    for (const answer of [await readOne(cells), await cells.readHead('queue')])
+      expect(answer).toEqual(unavailable('the token was not accepted'));
     expect(await cells.write('queue', null, '1')).toEqual(refused('the token was not accepted'));
   });
 
@@ -301,7 +336,8 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     await using scene = await setScene();
     await using way = await startWay(scene.server, () => Promise.resolve(status));
     const cells = await scene.machine({ url: way.url });
-    for (const answer of [await readOne(cells), await cells.readHead('queue')]) expect(answer).toEqual(unavailable(why));
+    for (const answer of [await readOne(cells), await cells.readHead('queue')])
+      expect(answer).toEqual(unavailable(why));
     expect(await cells.write('queue', null, '1')).toEqual({ ...unavailable(why), kind });
   });
 
@@ -319,26 +355,63 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   ])('%s', async (_, url, why) => {
     await using scene = await setScene();
     const cells = await scene.machine({ url });
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable(why));
+    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+      expect(answer).toEqual(unavailable(why));
   });
 
   // Words of GitHub that only GitHub says, and words of a bad network that look like them.
   test.each([
-    ['[remote rejected] (push declined due to repository rule violations)\nremote: error: GH013: Repository rule violations found', 'refused', 'a rule or hook of the repository'],
+    [
+      '[remote rejected] (push declined due to repository rule violations)\nremote: error: GH013: Repository rule violations found',
+      'refused',
+      'a rule or hook of the repository',
+    ],
     ['[remote rejected] (pre-receive hook declined)', 'refused', 'a rule or hook of the repository'],
-    ['remote: Write access to repository not granted.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'refused', 'the token may not do this'],
-    ['remote: This repository was archived so it is read-only.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'refused', 'the token may not do this'],
-    ['remote: Invalid username or token.\nfatal: Authentication failed for \'u\'', 'refused', 'the token was not accepted'],
-    ['remote: Repository not found.\nfatal: repository \'u\' not found', 'unavailable', 'there is no repository'],
-    ['fatal: unable to access \'u\': The requested URL returned error: 429', 'unavailable', 'limits the rate'],
-    ['remote: You have exceeded a secondary rate limit.\nfatal: unable to access \'u\': The requested URL returned error: 403', 'unavailable', 'limits the rate'],
-    ['error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403', 'refused', 'the token may not do this'],
+    [
+      "remote: Write access to repository not granted.\nfatal: unable to access 'u': The requested URL returned error: 403",
+      'refused',
+      'the token may not do this',
+    ],
+    [
+      "remote: This repository was archived so it is read-only.\nfatal: unable to access 'u': The requested URL returned error: 403",
+      'refused',
+      'the token may not do this',
+    ],
+    [
+      "remote: Invalid username or token.\nfatal: Authentication failed for 'u'",
+      'refused',
+      'the token was not accepted',
+    ],
+    ["remote: Repository not found.\nfatal: repository 'u' not found", 'unavailable', 'there is no repository'],
+    ["fatal: unable to access 'u': The requested URL returned error: 429", 'unavailable', 'limits the rate'],
+    [
+      "remote: You have exceeded a secondary rate limit.\nfatal: unable to access 'u': The requested URL returned error: 403",
+      'unavailable',
+      'limits the rate',
+    ],
+    [
+      'error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403',
+      'refused',
+      'the token may not do this',
+    ],
     ['remote: Permission to octo/sample.git denied to github-actions[bot].', 'refused', 'the token may not do this'],
     ['[remote rejected] (deny updating a hidden ref)', 'refused', 'a rule or hook of the repository'],
-    ['fatal: unable to access \'u\': Failed to connect to github.com port 443 after 403 ms: Could not connect to server', 'unavailable', 'cannot be reached'],
-    ['fatal: unable to access \'https://github.com/octo/read-only.git/\': Failed to connect to github.com port 443', 'unavailable', 'cannot be reached'],
-    ['fatal: unable to access \'u\': Recv failure: Connection reset by peer', 'unavailable', 'cannot be reached'],
-    ['[remote rejected] refs/ralph/state/issue-429 (pre-receive hook declined)', 'refused', 'a rule or hook of the repository'],
+    [
+      "fatal: unable to access 'u': Failed to connect to github.com port 443 after 403 ms: Could not connect to server",
+      'unavailable',
+      'cannot be reached',
+    ],
+    [
+      "fatal: unable to access 'https://github.com/octo/read-only.git/': Failed to connect to github.com port 443",
+      'unavailable',
+      'cannot be reached',
+    ],
+    ["fatal: unable to access 'u': Recv failure: Connection reset by peer", 'unavailable', 'cannot be reached'],
+    [
+      '[remote rejected] refs/ralph/state/issue-429 (pre-receive hook declined)',
+      'refused',
+      'a rule or hook of the repository',
+    ],
     ['[remote rejected] (Internal Server Error)', 'unavailable', 'git could not do it'],
   ])('%j: %s, %s', (words, kind, why) => {
     const told = explainStateRefusal(words, { url: 'https://github.com/octo/sample.git', isOwn: false });
@@ -350,7 +423,9 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     await using scene = await setScene();
     await writeFile(join(scene.root, 'file'), '');
     expect(await readOne(await scene.machine({ workFolder: join(scene.root, 'file') }))).toEqual(unavailable('file'));
-    expect(await (await scene.machine({ env: { PATH: scene.root } })).write('queue', null, '1')).toEqual(unavailable('git was not found'));
+    expect(await (await scene.machine({ env: { PATH: scene.root } })).write('queue', null, '1')).toEqual(
+      unavailable('git was not found'),
+    );
   });
 });
 
@@ -363,7 +438,9 @@ describe('a server in trouble', () => {
   ])('%s answers once with %s: tried once more', async (service, fault) => {
     await using scene = await setScene();
     let faults = 0;
-    await using way = await startWay(scene.server, (path) => Promise.resolve(path.includes(service) && faults++ === 0 ? fault : 'open'));
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.includes(service) && faults++ === 0 ? fault : 'open'),
+    );
     const cells = await scene.machine({ url: way.url });
     expect(await readOne(cells)).toEqual({ kind: 'absent' });
     const head = await headAfter(cells.write('queue', null, '1'));
@@ -375,7 +452,9 @@ describe('a server in trouble', () => {
     await using scene = await setScene();
     const first = await headAfter((await scene.machine()).write('queue', null, '1'));
     let lost = 0;
-    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'));
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'),
+    );
     const cells = await scene.machine({ url: way.url });
     await readOne(cells);
     const head = await headAfter(cells.write('queue', first, '2'));
@@ -420,11 +499,13 @@ describe('a server in trouble', () => {
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 500 });
     const startedAt = performance.now();
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('gives no answer'));
+    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+      expect(answer).toEqual(unavailable('gives no answer'));
     // fetch, push and ls-remote wait once each; half a second more for two cores that are busy with other tests.
     expect(performance.now() - startedAt).toBeLessThan(3 * 500 + 3_000);
     const asked = requests;
-    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')]) expect(answer).toEqual(unavailable('is not tried again yet'));
+    for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
+      expect(answer).toEqual(unavailable('is not tried again yet'));
     expect(requests).toBe(asked);
   });
 
@@ -445,7 +526,7 @@ describe('a server in trouble', () => {
 });
 
 describe('access', () => {
-  test('restore, save and read back need 6 requests, each with the token, and no text of git\'s holds it', async () => {
+  test("restore, save and read back need 6 requests, each with the token, and no text of git's holds it", async () => {
     await using scene = await setScene();
     await (await scene.machine()).write('queue', null, '1');
     const before = scene.server.requests.length;
@@ -455,7 +536,9 @@ describe('access', () => {
     expect(await cells.readHead('queue')).toEqual({ kind: 'head', head });
     const sent = scene.server.requests.slice(before);
     expect(sent).toHaveLength(6);
-    expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(new Set([`basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`]));
+    expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
+      new Set([`basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`]),
+    );
   });
 
   test('a redirect is not followed with the token', async () => {
@@ -468,7 +551,10 @@ describe('access', () => {
   test('git configuration in the home folder, which an agent may write, has no say beside a token', async () => {
     await using scene = await setScene();
     await using other = await startGitRemote({ token: 'other', repository: 'evil/twin' });
-    await writeFile(join(scene.root, '.gitconfig'), `[url "${other.url}"]\n\tinsteadOf = ${scene.server.url}\n[http]\n\tproxy = ${other.url}\n`);
+    await writeFile(
+      join(scene.root, '.gitconfig'),
+      `[url "${other.url}"]\n\tinsteadOf = ${scene.server.url}\n[http]\n\tproxy = ${other.url}\n`,
+    );
     const cells = await scene.machine();
     const head = await headAfter(cells.write('queue', null, '1'));
     expect(await readOne(cells)).toEqual({ kind: 'found', head, text: '1' });
@@ -486,16 +572,24 @@ describe('access', () => {
     expect(JSON.stringify(written)).not.toContain(basic);
   });
 
-  describe('a person\'s own credentials', () => {
+  describe("a person's own credentials", () => {
     const own = { kind: 'own' } as const;
     const home = async (scene: Scene): Promise<string> => {
-      await writeFile(join(scene.root, '.gitconfig'), `[credential]\n\thelper = "!f() { echo username=me; echo password=${token}; }; f"\n[push]\n\tfollowTags = true\n[core]\n\thooksPath = ${scene.root}\n`);
+      await writeFile(
+        join(scene.root, '.gitconfig'),
+        `[credential]\n\thelper = "!f() { echo username=me; echo password=${token}; }; f"\n[push]\n\tfollowTags = true\n[core]\n\thooksPath = ${scene.root}\n`,
+      );
       return scene.root;
     };
 
     test('are used when they shall be, with an environment made for another repository', async () => {
       await using scene = await setScene();
-      const env = { PATH: process.env['PATH'], HOME: await home(scene), GIT_DIR: '/nowhere', GIT_INDEX_FILE: '/nowhere/index' };
+      const env = {
+        PATH: process.env['PATH'],
+        HOME: await home(scene),
+        GIT_DIR: '/nowhere',
+        GIT_INDEX_FILE: '/nowhere/index',
+      };
       const cells = await scene.machine({ access: own, env });
       expect(await readOne(cells)).toEqual({ kind: 'absent' });
       const head = await headAfter(cells.write('queue', null, '1'));
@@ -504,13 +598,19 @@ describe('access', () => {
 
     test('are not looked at beside a token', async () => {
       await using scene = await setScene();
-      const cells = await scene.machine({ access: { kind: 'token', token: '' }, env: { PATH: process.env['PATH'], HOME: await home(scene) } });
+      const cells = await scene.machine({
+        access: { kind: 'token', token: '' },
+        env: { PATH: process.env['PATH'], HOME: await home(scene) },
+      });
       expect(await readOne(cells)).toEqual(unavailable('not accepted'));
     });
 
     test('without any: the answer says whose they are', async () => {
       await using scene = await setScene();
-      const cells = await scene.machine({ access: own, env: { PATH: process.env['PATH'], HOME: scene.root, GIT_CONFIG_NOSYSTEM: '1' } });
+      const cells = await scene.machine({
+        access: own,
+        env: { PATH: process.env['PATH'], HOME: scene.root, GIT_CONFIG_NOSYSTEM: '1' },
+      });
       expect(await readOne(cells)).toEqual(unavailable('your git credentials were not accepted'));
     });
 

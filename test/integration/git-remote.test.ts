@@ -25,13 +25,16 @@ async function personPushes(scene: Scene): Promise<string> {
 describe('before the push', () => {
   test('lists the branches under the prefix; a token that may push is told so, and nothing is left behind', async () => {
     await using scene = await setScene();
-    for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature']) await scene.serverGit('branch', name, 'main');
+    for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature'])
+      await scene.serverGit('branch', name, 'main');
     const main = await tipOf(scene, 'main');
     const refs = await scene.serverGit('for-each-ref');
     expect(await scene.remote().branches('ralph/')).toEqual({ 'ralph/queue': main, 'ralph/issue-1': main });
     expect(await scene.remote().pushObstacle()).toBeNull();
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
-    expect(scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack'))).toEqual([]);
+    expect(
+      scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack')),
+    ).toEqual([]);
     expect(await readdir(scene.workFolder)).toEqual([]);
   });
 
@@ -40,12 +43,21 @@ describe('before the push', () => {
     expect(await scene.remote({ token: readOnlyToken }).pushObstacle()).toContain('contents: write');
   });
 
-  test.each(['wrong-token-0123', ''])('the token %j may not even read: an error names the permission and not the token', async (wrong) => {
-    await using scene = await setScene();
-    const failure = await scene.remote({ token: wrong }).branches('ralph/').catch((error: unknown) => error as Error);
-    expect(failure).toMatchObject({ name: 'UserError', message: expect.stringMatching(/cannot be read.*contents: read/s) });
-    expect(String((failure as Error).stack)).not.toContain('wrong-token');
-  });
+  test.each(['wrong-token-0123', ''])(
+    'the token %j may not even read: an error names the permission and not the token',
+    async (wrong) => {
+      await using scene = await setScene();
+      const failure = await scene
+        .remote({ token: wrong })
+        .branches('ralph/')
+        .catch((error: unknown) => error as Error);
+      expect(failure).toMatchObject({
+        name: 'UserError',
+        message: expect.stringMatching(/cannot be read.*contents: read/s),
+      });
+      expect(String((failure as Error).stack)).not.toContain('wrong-token');
+    },
+  );
 });
 
 describe('push()', () => {
@@ -70,7 +82,10 @@ describe('push()', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.serverGit('branch', branch, 'main');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining('Nothing was overwritten') });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('Nothing was overwritten'),
+    });
     expect(await tipOf(scene, branch)).toBe(await tipOf(scene, 'main'));
   });
 
@@ -79,7 +94,9 @@ describe('push()', () => {
     const first = await work(scene);
     await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    expect(await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'pushed' });
+    expect(
+      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'pushed' });
     expect(await tipOf(scene, branch)).toBe(second);
   });
 
@@ -88,7 +105,9 @@ describe('push()', () => {
     const first = await work(scene);
     await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
     const elsewhere = await scene.git('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
-    expect(await scene.remote().push({ branch, commit: elsewhere, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
+    expect(
+      await scene.remote().push({ branch, commit: elsewhere, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
     expect(await tipOf(scene, branch)).toBe(first);
   });
 
@@ -98,7 +117,9 @@ describe('push()', () => {
     await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
     await scene.serverGit('branch', '-D', branch);
-    expect(await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } })).toEqual({ kind: 'pushed' });
+    expect(
+      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'pushed' });
     expect(await tipOf(scene, branch)).toBe(second);
   });
 
@@ -114,7 +135,9 @@ describe('push()', () => {
     if (state !== 'gone') await scene.serverGit('branch', branch, state === 'merged' ? merged : moved);
     await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'restart', mergedHead: merged } });
     const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
-    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'restart', mergedHead: merged } })).toMatchObject({ kind });
+    expect(
+      await scene.remote().push({ branch, commit: committed.head, start: { kind: 'restart', mergedHead: merged } }),
+    ).toMatchObject({ kind });
     expect(await tipOf(scene, branch)).toBe(kind === 'pushed' ? committed.head : moved);
   });
 
@@ -131,14 +154,20 @@ describe('push()', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     const refs = await scene.serverGit('for-each-ref');
-    expect(await scene.remote({ branchPrefix }).push({ branch: name, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining(why) });
+    expect(await scene.remote({ branchPrefix }).push({ branch: name, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining(why),
+    });
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 
   test('a token that may only read', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringContaining('contents: write') });
+    expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('contents: write'),
+    });
   });
 
   test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
@@ -149,13 +178,15 @@ describe('push()', () => {
     expect(await scene.remote().pushObstacle()).toBeNull();
   });
 
-  test('workflow files: GitHub\'s words, and what to do about it', async () => {
+  test("workflow files: GitHub's words, and what to do about it", async () => {
     await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
     const commit = await work(scene, '.github/workflows/x.yml');
     await scene.server.setRule('no-workflow-files');
     expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
       kind: 'rejected',
-      why: expect.stringMatching(/GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s),
+      why: expect.stringMatching(
+        /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
+      ),
     });
     expect(await tipOf(scene, branch)).toBe('none');
   });
@@ -171,23 +202,38 @@ describe('push()', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.server.setRule('protected-branch');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringMatching(/protection rule.*GH006/s) });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(/protection rule.*GH006/s),
+    });
   });
 });
 
 describe('a branch that somebody else pushed to during the run', () => {
-  test.each(['fresh', 'continue', 'restart'] as const)('%s: nothing is overwritten, the commits are kept on a branch of their own, also when pushed again', async (kind) => {
-    await using scene = await setScene();
-    const main = await tipOf(scene, 'main');
-    const commit = await work(scene);
-    const theirs = await personPushes(scene);
-    const start = { fresh: { kind: 'fresh' }, continue: { kind: 'continue', remoteHead: main }, restart: { kind: 'restart', mergedHead: main } } as const;
-    const kept = `${branch}-run-${commit.slice(0, 7)}`;
-    for (let i = 0; i < 2; i++) {
-      expect(await scene.remote().push({ branch, commit, start: start[kind] })).toEqual({ kind: 'rejected', why: expect.stringMatching(`at ${theirs} now.*Nothing was overwritten.*commits are on ${kept}: merge or cherry-pick`) });
-    }
-    expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [kept]: commit });
-  });
+  test.each(['fresh', 'continue', 'restart'] as const)(
+    '%s: nothing is overwritten, the commits are kept on a branch of their own, also when pushed again',
+    async (kind) => {
+      await using scene = await setScene();
+      const main = await tipOf(scene, 'main');
+      const commit = await work(scene);
+      const theirs = await personPushes(scene);
+      const start = {
+        fresh: { kind: 'fresh' },
+        continue: { kind: 'continue', remoteHead: main },
+        restart: { kind: 'restart', mergedHead: main },
+      } as const;
+      const kept = `${branch}-run-${commit.slice(0, 7)}`;
+      for (let i = 0; i < 2; i++) {
+        expect(await scene.remote().push({ branch, commit, start: start[kind] })).toEqual({
+          kind: 'rejected',
+          why: expect.stringMatching(
+            `at ${theirs} now.*Nothing was overwritten.*commits are on ${kept}: merge or cherry-pick`,
+          ),
+        });
+      }
+      expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [kept]: commit });
+    },
+  );
 
   test('while the push was under way: kept as well', async () => {
     await using scene = await setScene();
@@ -198,12 +244,21 @@ describe('a branch that somebody else pushed to during the run', () => {
       if (theirs === '' && path.endsWith('service=git-receive-pack')) theirs = await personPushes(scene);
       return 'open';
     });
-    expect(await scene.remote({ url: way.url }).push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({ kind: 'rejected', why: expect.stringContaining('commits are on') });
-    expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [`${branch}-run-${commit.slice(0, 7)}`]: commit });
+    expect(
+      await scene.remote({ url: way.url }).push({ branch, commit, start: { kind: 'continue', remoteHead: main } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('commits are on') });
+    expect(await scene.remote().branches('ralph/')).toEqual({
+      [branch]: theirs,
+      [`${branch}-run-${commit.slice(0, 7)}`]: commit,
+    });
   });
 
   test.each([
-    ['the server refuses that branch, too', (scene: Scene) => scene.server.setRule('protected-branch'), 'protection rule'],
+    [
+      'the server refuses that branch, too',
+      (scene: Scene) => scene.server.setRule('protected-branch'),
+      'protection rule',
+    ],
     ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
   ])('%s: told that the commits are lost', async (_, prevent, why) => {
     await using scene = await setScene();
@@ -211,7 +266,10 @@ describe('a branch that somebody else pushed to during the run', () => {
     await personPushes(scene);
     await prevent(scene, `${branch}-run-${commit.slice(0, 7)}`);
     const refs = await scene.serverGit('for-each-ref');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'rejected', why: expect.stringMatching(new RegExp(`are lost: .*${why}`)) });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(new RegExp(`are lost: .*${why}`)),
+    });
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 });
@@ -229,14 +287,18 @@ describe('a server that does not answer', () => {
       unanswered += isSilent ? 1 : 0;
       return Promise.resolve(isSilent ? 'silent' : 'open');
     });
-    const pushed = scene.remote({ url: way.url, commandTimeoutMs: 1_000 }).push({ branch, commit, start: { kind: 'fresh' } }).catch((error: unknown) => ({ why: String(error) }));
+    const pushed = scene
+      .remote({ url: way.url, commandTimeoutMs: 1_000 })
+      .push({ branch, commit, start: { kind: 'fresh' } })
+      .catch((error: unknown) => ({ why: String(error) }));
     expect(await pushed).toMatchObject({ why: expect.stringContaining(why) as string });
     expect(unanswered).toBe(1);
   });
 });
 
 describe('a server that cannot be reached is tried once more', () => {
-  const push = (scene: Scene, url: string, commit: string) => scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
+  const push = (scene: Scene, url: string, commit: string) =>
+    scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
 
   test.each([
     ['reading', 'git-upload-pack', 503],
@@ -247,7 +309,9 @@ describe('a server that cannot be reached is tried once more', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     let faults = 0;
-    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'));
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'),
+    );
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
     expect(await tipOf(scene, branch)).toBe(commit);
   });
@@ -256,7 +320,9 @@ describe('a server that cannot be reached is tried once more', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     let lost = 0;
-    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'));
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'),
+    );
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
     expect(lost).toBeGreaterThan(0);
     expect(await tipOf(scene, branch)).toBe(commit);
@@ -266,15 +332,22 @@ describe('a server that cannot be reached is tried once more', () => {
     await using scene = await setScene();
     let requests = 0;
     await using way = await startWay(scene.server, () => Promise.resolve(requests++ < 2 ? 503 : 'open'));
-    await expect(scene.remote({ url: way.url }).branches('ralph/')).rejects.toThrow(/cannot be read.*Check that the server can be reached/s);
+    await expect(scene.remote({ url: way.url }).branches('ralph/')).rejects.toThrow(
+      /cannot be read.*Check that the server can be reached/s,
+    );
     expect(requests).toBe(2);
   });
 
   test('pushes are broken off each time: the server could not be reached', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    await using way = await startWay(scene.server, (path) => Promise.resolve(path.endsWith('git-receive-pack') ? 503 : 'open'));
-    expect(await push(scene, way.url, commit)).toEqual({ kind: 'rejected', why: expect.stringContaining('could not be reached') });
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith('git-receive-pack') ? 503 : 'open'),
+    );
+    expect(await push(scene, way.url, commit)).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('could not be reached'),
+    });
     expect(await scene.remote({ url: way.url }).pushObstacle()).toContain('could not be reached');
   });
 
@@ -290,21 +363,30 @@ describe('a server that cannot be reached is tried once more', () => {
 describe('commits that the agent took away are not blamed on the server', () => {
   test.each([
     ['removed', (scene: Scene) => rm(join(scene.folder, '.git'), { recursive: true })],
-    ['replaced', async (scene: Scene) => {
-      await rm(join(scene.folder, '.git'), { recursive: true });
-      await scene.git('init', '--quiet');
-    }],
-    ['robbed of a file', async (scene: Scene, commit: string) => {
-      const id = await scene.git('rev-parse', `${commit}:a.txt`);
-      await rm(join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2)), { force: true });
-    }],
+    [
+      'replaced',
+      async (scene: Scene) => {
+        await rm(join(scene.folder, '.git'), { recursive: true });
+        await scene.git('init', '--quiet');
+      },
+    ],
+    [
+      'robbed of a file',
+      async (scene: Scene, commit: string) => {
+        const id = await scene.git('rev-parse', `${commit}:a.txt`);
+        await rm(join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2)), { force: true });
+      },
+    ],
   ])('the git directory was %s', async (_, damage) => {
     await using scene = await setScene();
     const main = await tipOf(scene, 'main');
     const commit = await work(scene);
     await scene.serverGit('branch', branch, main);
     await damage(scene, commit);
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({ kind: 'rejected', why: expect.stringContaining('the agent removed or replaced the git directory') });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('the agent removed or replaced the git directory'),
+    });
     expect(await tipOf(scene, branch)).toBe(main);
   });
 });
@@ -312,16 +394,28 @@ describe('commits that the agent took away are not blamed on the server', () => 
 describe('a hostile checkout cannot send the push or the token elsewhere', () => {
   test.each([
     ['url.insteadOf', (scene: Scene, other: string) => scene.git('config', `url.${other}.insteadOf`, scene.server.url)],
-    ['url.pushInsteadOf', (scene: Scene, other: string) => scene.git('config', `url.${other}.pushInsteadOf`, scene.server.url)],
+    [
+      'url.pushInsteadOf',
+      (scene: Scene, other: string) => scene.git('config', `url.${other}.pushInsteadOf`, scene.server.url),
+    ],
     ['remote.origin.pushurl', (scene: Scene, other: string) => scene.git('config', 'remote.origin.pushurl', other)],
     ['http.proxy', (scene: Scene, other: string) => scene.git('config', 'http.proxy', other)],
-    ['an include', async (scene: Scene, other: string) => {
-      await scene.write('.git/evil', `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
-      await scene.git('config', 'include.path', 'evil');
-    }],
-    ['global config of the agent\'s home', async (scene: Scene, other: string) => {
-      await writeFile(join(scene.folder, '..', '.gitconfig'), `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
-    }],
+    [
+      'an include',
+      async (scene: Scene, other: string) => {
+        await scene.write('.git/evil', `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
+        await scene.git('config', 'include.path', 'evil');
+      },
+    ],
+    [
+      "global config of the agent's home",
+      async (scene: Scene, other: string) => {
+        await writeFile(
+          join(scene.folder, '..', '.gitconfig'),
+          `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`,
+        );
+      },
+    ],
   ])('%s', async (_, set) => {
     await using scene = await setScene();
     await using other = await startGitRemote({ token: 'other', repository: 'evil/twin' });
@@ -338,7 +432,10 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
   ])('%s', async (_, alternates) => {
     await using scene = await setScene();
     const commit = await work(scene);
-    await writeFile(join(scene.folder, '.git', 'objects', 'info', 'alternates'), alternates || `${scene.server.repositoryFolder}/objects\n`);
+    await writeFile(
+      join(scene.folder, '.git', 'objects', 'info', 'alternates'),
+      alternates || `${scene.server.repositoryFolder}/objects\n`,
+    );
     const later = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
     expect(await scene.remote().push({ branch, commit: later, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
     await scene.serverGit('merge-base', '--is-ancestor', commit, branch);
@@ -372,31 +469,45 @@ describe('deleteMerged()', () => {
     expect(await tipOf(scene, branch)).toBe(theirs);
   });
 
-  test.each([['main'], ['feature'], ['ralph/'], ['']])('never deletes %j, which has not our prefix and a name', async (name) => {
-    await using scene = await setScene();
-    const head = await merged(scene);
-    await scene.serverGit('branch', 'feature', head);
-    expect(await scene.remote().deleteMerged({ branch: name, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('nothing else is ever deleted') });
-    expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [branch]: head });
-  });
+  test.each([['main'], ['feature'], ['ralph/'], ['']])(
+    'never deletes %j, which has not our prefix and a name',
+    async (name) => {
+      await using scene = await setScene();
+      const head = await merged(scene);
+      await scene.serverGit('branch', 'feature', head);
+      expect(await scene.remote().deleteMerged({ branch: name, head })).toMatchObject({
+        kind: 'rejected',
+        why: expect.stringContaining('nothing else is ever deleted'),
+      });
+      expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [branch]: head });
+    },
+  );
 
   test('never deletes the default branch, though it has our prefix', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
     await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${branch}`);
-    expect(await scene.remote().deleteMerged({ branch, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('default branch') });
+    expect(await scene.remote().deleteMerged({ branch, head })).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('default branch'),
+    });
     expect(await tipOf(scene, branch)).toBe(head);
   });
 
   test('a name that can be no branch is none', async () => {
     await using scene = await setScene();
-    expect(await scene.remote().deleteMerged({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({ kind: 'gone' });
+    expect(await scene.remote().deleteMerged({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({
+      kind: 'gone',
+    });
   });
 
   test('a token that may only read is told which permission is missing', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
-    expect(await scene.remote({ token: readOnlyToken }).deleteMerged({ branch, head })).toMatchObject({ kind: 'rejected', why: expect.stringContaining('contents: write') });
+    expect(await scene.remote({ token: readOnlyToken }).deleteMerged({ branch, head })).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('contents: write'),
+    });
     expect(await tipOf(scene, branch)).toBe(head);
   });
 });

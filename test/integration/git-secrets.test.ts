@@ -8,7 +8,10 @@ function random(length: number): string {
   return Array.from({ length }, (_, i) => 'aB3dE5fG7hJ9kL1mN'[(i * 7) % 17]).join('');
 }
 
-const pkcs8 = { privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' } } as const;
+const pkcs8 = {
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+} as const;
 const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048, ...pkcs8 }).privateKey.toString();
 const edKey = generateKeyPairSync('ed25519', pkcs8).privateKey.toString();
 
@@ -43,11 +46,22 @@ describe('the scanner knows keys by their pattern', () => {
 
 describe('known values are found', () => {
   const value = 'correct-horse?battery>staple';
-  const search = createSecretSearch([value, 'short', `-----BEGIN KEY-----\nfirst-line-of-the-key-body\nsecond-line-of-the-key-body\n-----END KEY-----`]);
+  const search = createSecretSearch([
+    value,
+    'short',
+    `-----BEGIN KEY-----\nfirst-line-of-the-key-body\nsecond-line-of-the-key-body\n-----END KEY-----`,
+  ]);
 
   test.each([
     ['as they are', `x${value}y`, true],
-    ...[0, 1, 2, 3].map((before) => [`in base64 after ${before} bytes`, Buffer.from(`${'u'.repeat(before)}${value}tail`).toString('base64'), true] as const),
+    ...[0, 1, 2, 3].map(
+      (before) =>
+        [
+          `in base64 after ${before} bytes`,
+          Buffer.from(`${'u'.repeat(before)}${value}tail`).toString('base64'),
+          true,
+        ] as const,
+    ),
     ['in base64url', Buffer.from(value).toString('base64url'), true],
     ['one line of many', 'x first-line-of-the-key-body', true],
     ['not when too short to tell', 'short', false],

@@ -11,7 +11,12 @@ describe('readTexts()', () => {
     await commitFiles(scene, { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' });
     await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main');
     await scene.write(plan, '- [x] one\n');
-    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({ base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' }, lane: null, fork: null, unread: {} });
+    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({
+      base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' },
+      lane: null,
+      fork: null,
+      unread: {},
+    });
     await scene.git('checkout', '--quiet', '--', '.');
     await openFresh(scene);
     await iterate(scene, () => scene.write(plan, '- [x] one\n'));
@@ -27,7 +32,11 @@ describe('readTexts()', () => {
     expect(await scene.git('rev-parse', 'HEAD')).toBe(before);
     expect(await scene.git('status', '--porcelain')).toBe('');
     expect(await scene.git('branch', '--list', branch)).toBe('');
-    const opened = await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'continue', remoteHead: head } });
+    const opened = await scene.repository.openLane({
+      branch,
+      baseBranch: 'main',
+      start: { kind: 'continue', remoteHead: head },
+    });
     expect(opened.head).toBe(head);
   });
 
@@ -37,7 +46,12 @@ describe('readTexts()', () => {
     await scene.serverGit('fetch', '--quiet', `${scene.folder}-other`, 'main:main');
     await scene.git('pull', '--quiet', scene.server.repositoryFolder, 'main');
     await commitFiles(scene, { [plan]: '- [ ] three\n' });
-    expect(await scene.repository.readTexts([plan], { branch, head })).toEqual({ base: { [plan]: '- [ ] three\n' }, lane: { [plan]: '- [x] two\n' }, fork: { [plan]: '- [ ] two\n' }, unread: {} });
+    expect(await scene.repository.readTexts([plan], { branch, head })).toEqual({
+      base: { [plan]: '- [ ] three\n' },
+      lane: { [plan]: '- [x] two\n' },
+      fork: { [plan]: '- [ ] two\n' },
+      unread: {},
+    });
   });
 
   test('without such a file on the disk nothing is asked of git, and there need be no checkout', async () => {
@@ -54,7 +68,9 @@ describe('readTexts()', () => {
   test('a branch that was replaced meanwhile stops the run', async () => {
     await using scene = await setScene();
     await pushLane(scene, { [plan]: '- [ ] two\n' });
-    await expect(scene.repository.readTexts([plan], { branch, head: '1'.repeat(40) })).rejects.toThrow(/moved from 1{40}.*concurrency/);
+    await expect(scene.repository.readTexts([plan], { branch, head: '1'.repeat(40) })).rejects.toThrow(
+      /moved from 1{40}.*concurrency/,
+    );
   });
 
   test('asks the remote nothing where no lane is wanted, nor where its tip is here', async () => {
@@ -68,16 +84,45 @@ describe('readTexts()', () => {
 
   test('a pattern takes the files of its folder, and none below', async () => {
     await using scene = await setScene();
-    await commitFiles(scene, { '.beads/issues.jsonl': '{}', '.beads/other.jsonl': '[]', '.beads/config.yaml': 'x', '.beads/old/issues.jsonl': 'old' });
-    expect((await scene.repository.readTexts(['.beads/*.jsonl'], null)).base).toEqual({ '.beads/issues.jsonl': '{}', '.beads/other.jsonl': '[]' });
+    await commitFiles(scene, {
+      '.beads/issues.jsonl': '{}',
+      '.beads/other.jsonl': '[]',
+      '.beads/config.yaml': 'x',
+      '.beads/old/issues.jsonl': 'old',
+    });
+    expect((await scene.repository.readTexts(['.beads/*.jsonl'], null)).base).toEqual({
+      '.beads/issues.jsonl': '{}',
+      '.beads/other.jsonl': '[]',
+    });
   });
 
   test.each<[string, (scene: Scene) => Promise<void>, Readonly<Record<string, string>>?]>([
-    ['a link', async ({ folder, write }) => { await write('secret.md', '- [ ] x\n'); await write('.ralph/a.md', 'a'); await symlink('../secret.md', join(folder, plan)); }],
-    ['a file behind a link', async ({ folder, write }) => { await write('elsewhere/fix_plan.md', '- [ ] x\n'); await symlink('elsewhere', join(folder, '.ralph')); }],
+    [
+      'a link',
+      async ({ folder, write }) => {
+        await write('secret.md', '- [ ] x\n');
+        await write('.ralph/a.md', 'a');
+        await symlink('../secret.md', join(folder, plan));
+      },
+    ],
+    [
+      'a file behind a link',
+      async ({ folder, write }) => {
+        await write('elsewhere/fix_plan.md', '- [ ] x\n');
+        await symlink('elsewhere', join(folder, '.ralph'));
+      },
+    ],
     ['a folder', ({ write }) => write(`${plan}/a.md`, 'a')],
-    ['a file with a NUL', ({ write }) => write(plan, '- [ ] x\0\n'), { [plan]: 'holds NUL bytes, so it is no UTF-8 text' }],
-    ['a file of more than 1 MiB', ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1)), { [plan]: 'is longer than 1 MiB' }],
+    [
+      'a file with a NUL',
+      ({ write }) => write(plan, '- [ ] x\0\n'),
+      { [plan]: 'holds NUL bytes, so it is no UTF-8 text' },
+    ],
+    [
+      'a file of more than 1 MiB',
+      ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1)),
+      { [plan]: 'is longer than 1 MiB' },
+    ],
   ])('%s is left out', async (_, lay, unread = {}) => {
     await using scene = await setScene();
     await lay(scene);
@@ -113,7 +158,11 @@ async function commitFiles(scene: Scene, files: Readonly<Record<string, string>>
 }
 
 /** Pushes a lane from another clone, so that its commits are not here. */
-async function pushLane(scene: Scene, files: Readonly<Record<string, string>>, ofMain: Readonly<Record<string, string>> = {}): Promise<string> {
+async function pushLane(
+  scene: Scene,
+  files: Readonly<Record<string, string>>,
+  ofMain: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const other = `${scene.folder}-other`;
   await scene.serverGit('clone', '--quiet', scene.server.repositoryFolder, other);
   const git = (...args: string[]): Promise<string> => scene.git('-C', other, ...args);

@@ -46,7 +46,11 @@ describe('permission of a person', () => {
 
   test('is asked again after a failure', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /permission$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: 'No.' } } });
+    at.github.faults.inject({
+      match: { path: /permission$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 403, body: { message: 'No.' } },
+    });
     await refusedWith(at.forge.permissionOf('octo'));
     expect(await at.forge.permissionOf('octo')).toBe('admin');
   });
@@ -71,7 +75,11 @@ describe('the account of a login', () => {
 
   test('is the same in GraphQL and in REST, although GraphQL leaves [bot] out', async () => {
     await using at = await openForge();
-    addIssue(at.github.state, { title: 'Update', body: '', labels: ['ralph'], author: 'renovate[bot]', labelledBy: 'renovate[bot]' }, now);
+    addIssue(
+      at.github.state,
+      { title: 'Update', body: '', labels: ['ralph'], author: 'renovate[bot]', labelledBy: 'renovate[bot]' },
+      now,
+    );
     const history = (await at.forge.issueHistories([1], 'ralph')).get(1);
     expect(history?.labelings[0]?.by).toEqual(await at.forge.account('renovate[bot]'));
   });

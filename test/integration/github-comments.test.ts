@@ -32,7 +32,11 @@ describe('the one comment of a marker', () => {
     await at.forge.upsertComment(1, marker, 'Working.');
     await at.forge.upsertComment(1, marker, 'Done.');
     expect(at.bodies()).toEqual([`${marker}\nDone.`]);
-    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments', 'PATCH /issues/comments/2']);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/comments?per_page=100',
+      'POST /issues/1/comments',
+      'PATCH /issues/comments/2',
+    ]);
   });
 
   test('costs no request when the run wrote the same text already', async () => {
@@ -52,7 +56,12 @@ describe('the one comment of a marker', () => {
 
   test('is found behind 130 comments of others', async () => {
     await using at = await openThread();
-    for (let count = 0; count < 130; count += 1) addComment(at.github.state, { issue: 1, body: `Talk ${String(count)}`, author: { login: 'stranger', type: 'User' } }, now);
+    for (let count = 0; count < 130; count += 1)
+      addComment(
+        at.github.state,
+        { issue: 1, body: `Talk ${String(count)}`, author: { login: 'stranger', type: 'User' } },
+        now,
+      );
     const { id } = addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: bot }, now);
     await at.forge.upsertComment(1, marker, 'New.');
     expect(at.sent().at(-1)).toBe(`PATCH /issues/comments/${String(id)}`);
@@ -65,7 +74,11 @@ describe('the one comment of a marker', () => {
     await at.forge.upsertComment(1, marker, 'Working.');
     await at.forge.upsertComment(2, marker, 'Working.');
     await at.forge.upsertComment(1, '<!-- ralph-action:refusal:queue -->', 'Not done.');
-    expect(at.github.state.comments.map(({ issue, body }) => [issue, body.split('\n')[1]])).toEqual([[1, 'Working.'], [2, 'Working.'], [1, 'Not done.']]);
+    expect(at.github.state.comments.map(({ issue, body }) => [issue, body.split('\n')[1]])).toEqual([
+      [1, 'Working.'],
+      [2, 'Working.'],
+      [1, 'Not done.'],
+    ]);
   });
 
   test.each<[string, string, Person]>([
@@ -84,7 +97,11 @@ describe('the one comment of a marker', () => {
   test('of a personal token is found by its owner being a collaborator', async () => {
     await using at = await openThread();
     at.github.state.collaborators.set('ralph-machine', { permission: 'write', roleName: 'write' });
-    addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: { login: 'ralph-machine', type: 'User' } }, now);
+    addComment(
+      at.github.state,
+      { issue: 1, body: `${marker}\nOld.`, author: { login: 'ralph-machine', type: 'User' } },
+      now,
+    );
     await at.forge.upsertComment(1, marker, 'New.');
     expect(at.bodies()).toEqual([`${marker}\nNew.`]);
   });
@@ -93,10 +110,16 @@ describe('the one comment of a marker', () => {
     await using at = await openForge();
     addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
     transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
-    const list = { match: { method: 'GET', path: /comments$/ }, times: 1, effect: { kind: 'answer', status: 200, body: [] } } as const;
+    const list = {
+      match: { method: 'GET', path: /comments$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 200, body: [] },
+    } as const;
     at.github.faults.inject(list);
     const { message } = await refusedWith(at.forge.upsertComment(1, '<!-- m -->', 'text'));
-    expect(message).toBe('GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository renamed.).');
+    expect(message).toBe(
+      'GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository renamed.).',
+    );
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
 
@@ -140,7 +163,11 @@ describe('an older comment of another marker', () => {
   test('is rewritten without looking for it, and once', async () => {
     await using at = await amended(now - 60_000, ['Settled.', 'Settled.']);
     expect(at.bodies()).toEqual([`${other}\nSettled.`, `${marker}\nWorking.`]);
-    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments', `PATCH /issues/comments/${String(at.id)}`]);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/comments?per_page=100',
+      'POST /issues/1/comments',
+      `PATCH /issues/comments/${String(at.id)}`,
+    ]);
   });
 
   test('stays when it is newer than that', async () => {
@@ -150,7 +177,11 @@ describe('an older comment of another marker', () => {
 
   test('is not made where there is none of our own', async () => {
     await using at = await openThread();
-    addComment(at.github.state, { issue: 1, body: `${other}\nMine.`, author: { login: 'stranger', type: 'User' } }, now);
+    addComment(
+      at.github.state,
+      { issue: 1, body: `${other}\nMine.`, author: { login: 'stranger', type: 'User' } },
+      now,
+    );
     await at.forge.upsertComment(1, marker, 'Working.');
     await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000 });
     expect(at.bodies()).toEqual([`${other}\nMine.`, `${marker}\nWorking.`]);
@@ -160,7 +191,11 @@ describe('an older comment of another marker', () => {
 describe('a reaction', () => {
   test.each(['eyes', '-1', 'confused', '+1'] as const)('%s is put on a comment', async (reaction) => {
     await using at = await openThread();
-    const { id } = addComment(at.github.state, { issue: 1, body: '/ralph run', author: { login: 'octo', type: 'User' } }, now);
+    const { id } = addComment(
+      at.github.state,
+      { issue: 1, body: '/ralph run', author: { login: 'octo', type: 'User' } },
+      now,
+    );
     await at.forge.react({ kind: 'comment', id }, reaction);
     expect(at.github.state.reactions).toMatchObject([{ on: { kind: 'comment', id }, content: reaction }]);
   });

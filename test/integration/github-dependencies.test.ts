@@ -29,7 +29,11 @@ describe('what an issue waits for', () => {
     await using at = await openIssues(102);
     for (let number = 2; number <= 102; number += 1) blockIssue(at.github.state, 1, { number });
     expect(await at.forge.dependenciesOf(1)).toHaveLength(101);
-    expect(at.sent()).toEqual(['GET /issues/1/dependencies/blocked_by?per_page=100', 'GET /issues/1/dependencies/blocked_by?per_page=100&page=2', 'GET /issues/1/sub_issues?per_page=100']);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/dependencies/blocked_by?per_page=100',
+      'GET /issues/1/dependencies/blocked_by?per_page=100&page=2',
+      'GET /issues/1/sub_issues?per_page=100',
+    ]);
   });
 
   test('is nothing on a server that does not know dependencies, which is said once', async () => {
@@ -37,8 +41,13 @@ describe('what an issue waits for', () => {
     at.github.state.settings.dependenciesKnown = false;
     expect(await at.forge.dependenciesOf(1)).toEqual([]);
     expect(await at.forge.dependenciesOf(2)).toEqual([]);
-    expect(at.logged).toEqual(['GitHub tells no dependencies or sub-issues of #1 (404): an older server does not know them. Such issues are taken to have none.']);
-    expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([{ blockedBy: 0, openSubIssues: 0 }, { blockedBy: 0, openSubIssues: 0 }]);
+    expect(at.logged).toEqual([
+      'GitHub tells no dependencies or sub-issues of #1 (404): an older server does not know them. Such issues are taken to have none.',
+    ]);
+    expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([
+      { blockedBy: 0, openSubIssues: 0 },
+      { blockedBy: 0, openSubIssues: 0 },
+    ]);
   });
 
   test('is nothing for an issue that was deleted', async () => {
@@ -54,10 +63,29 @@ describe('states', () => {
     await using at = await openIssues(3);
     closeIssue(at.github.state, 2, { by: 'octo', now });
     deleteIssue(at.github.state, 3);
-    const { number: merged } = await at.forge.openPullRequest({ title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false });
+    const { number: merged } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: false,
+    });
     closePull(at.github.state, merged, { kind: 'merged', at: now });
-    const { number: open } = await at.forge.openPullRequest({ title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false });
-    expect([...(await at.forge.statesOf([1, 2, 3, merged, open, 99]))]).toEqual([[1, 'open'], [2, 'closed'], [3, 'missing'], [merged, 'closed'], [open, 'open'], [99, 'missing']]);
+    const { number: open } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: false,
+    });
+    expect([...(await at.forge.statesOf([1, 2, 3, merged, open, 99]))]).toEqual([
+      [1, 'open'],
+      [2, 'closed'],
+      [3, 'missing'],
+      [merged, 'closed'],
+      [open, 'open'],
+      [99, 'missing'],
+    ]);
   });
 
   test('come 100 a request', async () => {
@@ -67,16 +95,24 @@ describe('states', () => {
     expect(at.forge.requests().sent).toBe(2);
   });
 
-  test.each([0, -3, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER])('of %s, which is no number of an issue: missing, and nothing is sent', async (number) => {
-    await using at = await openIssues(1);
-    expect(await at.forge.statesOf([number])).toEqual(new Map([[number, 'missing']]));
-    expect(at.sent()).toEqual([]);
-  });
+  test.each([0, -3, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER])(
+    'of %s, which is no number of an issue: missing, and nothing is sent',
+    async (number) => {
+      await using at = await openIssues(1);
+      expect(await at.forge.statesOf([number])).toEqual(new Map([[number, 'missing']]));
+      expect(at.sent()).toEqual([]);
+    },
+  );
 });
 
 /** A forge whose repository has `count` issues labelled ralph. */
 async function openIssues(count: number): Promise<ForgeFixture> {
   const at = await openForge();
-  for (let number = 1; number <= count; number += 1) addIssue(at.github.state, { title: `Task ${String(number)}`, body: '', labels: ['ralph'], author: 'stranger' }, now);
+  for (let number = 1; number <= count; number += 1)
+    addIssue(
+      at.github.state,
+      { title: `Task ${String(number)}`, body: '', labels: ['ralph'], author: 'stranger' },
+      now,
+    );
   return at;
 }

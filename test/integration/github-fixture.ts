@@ -10,7 +10,11 @@ import { UserError } from '../../src/user-error.ts';
 export const now = Date.parse('2026-11-21T12:00:00Z');
 export const token = 'ghs_theTokenOfThisJob';
 
-const githubToken: TokenIdentity = { login: 'github-actions[bot]', kind: 'app', permissions: { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write', actions: 'write' } };
+const githubToken: TokenIdentity = {
+  login: 'github-actions[bot]',
+  kind: 'app',
+  permissions: { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write', actions: 'write' },
+};
 
 export interface ForgeFixture extends AsyncDisposable {
   readonly github: GitHub;
@@ -27,9 +31,20 @@ export interface ForgeFixture extends AsyncDisposable {
 }
 
 /** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
-export async function openForge(options: { readonly permissions?: TokenIdentity['permissions']; readonly kind?: TokenIdentity['kind']; readonly sentToken?: string; readonly requestMs?: number; readonly retries?: number; readonly caches?: CacheShelf; readonly basePath?: '/api/v3' } = {}): Promise<ForgeFixture> {
+export async function openForge(
+  options: {
+    readonly permissions?: TokenIdentity['permissions'];
+    readonly kind?: TokenIdentity['kind'];
+    readonly sentToken?: string;
+    readonly requestMs?: number;
+    readonly retries?: number;
+    readonly caches?: CacheShelf;
+    readonly basePath?: '/api/v3';
+  } = {},
+): Promise<ForgeFixture> {
   const branches: Record<string, string> = { main: 'a'.repeat(40), 'ralph/queue': 'b'.repeat(40) };
-  const identity: TokenIdentity = options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
+  const identity: TokenIdentity =
+    options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
   const github = await startGitHub({
     repository: { owner: 'octo', name: 'demo', defaultBranch: 'main' },
     branches: () => branches,
@@ -42,7 +57,16 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
   const debugLines: string[] = [];
   const write = (text: string) => void logged.push(text);
   const log: Log = { info: write, warning: write, error: write, group: (_title, body) => body() };
-  const nextRun = () => createForge({ token: options.sentToken ?? token, apiUrl: github.url, repository: { owner: 'octo', repo: 'demo' }, log, debug: (text) => void debugLines.push(text), now: () => now, pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1, retries: options.retries ?? 2 } });
+  const nextRun = () =>
+    createForge({
+      token: options.sentToken ?? token,
+      apiUrl: github.url,
+      repository: { owner: 'octo', repo: 'demo' },
+      log,
+      debug: (text) => void debugLines.push(text),
+      now: () => now,
+      pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1, retries: options.retries ?? 2 },
+    });
   return {
     github,
     forge: nextRun(),
@@ -50,7 +74,11 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
     branches,
     logged,
     debugLines,
-    sent: () => github.requests.map(({ method, path, query }) => `${method} ${path.replace('/repos/octo/demo', '')}${query === '' ? '' : `?${query}`}`),
+    sent: () =>
+      github.requests.map(
+        ({ method, path, query }) =>
+          `${method} ${path.replace('/repos/octo/demo', '')}${query === '' ? '' : `?${query}`}`,
+      ),
     async [Symbol.asyncDispose]() {
       await github[Symbol.asyncDispose]();
       expect(github.violations).toEqual([]);
@@ -60,7 +88,10 @@ export async function openForge(options: { readonly permissions?: TokenIdentity[
 
 /** The UserError that `promise` ends with; fails when it ends with anything else. */
 export async function refusedWith(promise: Promise<unknown>): Promise<UserError> {
-  const error: unknown = await promise.then(() => 'no error', (reason: unknown) => reason);
+  const error: unknown = await promise.then(
+    () => 'no error',
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(UserError);
   return error as UserError;
 }

@@ -22,7 +22,8 @@ describe('the repository', () => {
 describe('open issues with a label', () => {
   test('all pages are read, oldest first, 100 at a time', async () => {
     await using at = await openForge();
-    for (let count = 0; count < 250; count += 1) addIssue(at.github.state, { ...issue, title: `Task ${String(count + 1)}` }, now);
+    for (let count = 0; count < 250; count += 1)
+      addIssue(at.github.state, { ...issue, title: `Task ${String(count + 1)}` }, now);
     const found = await at.forge.openIssuesWithLabel('ralph');
     expect(found.map(({ number }) => number)).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
     expect(at.forge.requests().sent).toBe(3);
@@ -38,14 +39,33 @@ describe('open issues with a label', () => {
     for (let count = 0; count < open; count += 1) addIssue(at.github.state, issue, now);
     expect(await at.forge.openIssuesWithLabel('ralph')).toHaveLength(seen);
     expect(at.forge.requests().sent).toBe(requests);
-    expect(at.logged).toEqual(Array(warnings).fill('More than 2,000 open issues and pull requests have the label "ralph": this run sees the oldest 2,000 only. Close some, or take the label off.'));
+    expect(at.logged).toEqual(
+      Array(warnings).fill(
+        'More than 2,000 open issues and pull requests have the label "ralph": this run sees the oldest 2,000 only. Close some, or take the label off.',
+      ),
+    );
   });
 
   test('one that GitHub lists by mistake, of another repository or without the label, is dropped', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
-    const entry = (number: number, repository: string, label: string) => ({ number, title: '', html_url: '', state: 'open', labels: [{ name: label }], repository_url: `${at.github.url}/repos/${repository}` });
-    at.github.faults.inject({ match: { path: /issues$/ }, times: 1, effect: { kind: 'answer', status: 200, body: [entry(1, 'octo/demo', 'Ralph'), entry(2, 'octo/demo2', 'ralph'), entry(3, 'octo/demo', 'bug')] } });
+    const entry = (number: number, repository: string, label: string) => ({
+      number,
+      title: '',
+      html_url: '',
+      state: 'open',
+      labels: [{ name: label }],
+      repository_url: `${at.github.url}/repos/${repository}`,
+    });
+    at.github.faults.inject({
+      match: { path: /issues$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 200,
+        body: [entry(1, 'octo/demo', 'Ralph'), entry(2, 'octo/demo2', 'ralph'), entry(3, 'octo/demo', 'bug')],
+      },
+    });
     expect((await at.forge.openIssuesWithLabel('ralph')).map(({ number }) => number)).toEqual([1]);
   });
 
@@ -57,7 +77,11 @@ describe('open issues with a label', () => {
 
   test('texts come as they are: NUL, right-to-left overrides, line breaks and comments in titles, bodies and labels', async () => {
     await using at = await openForge();
-    const strange = { title: 'Fix\u0000 \u202Eevil\u202C\r\n--> <!-- x', body: '\u0000\u2066שלום\u2069', labels: ['ralph', 'עדיפות: גבוהה\u202E', '🚀/ship it'] };
+    const strange = {
+      title: 'Fix\u0000 \u202Eevil\u202C\r\n--> <!-- x',
+      body: '\u0000\u2066שלום\u2069',
+      labels: ['ralph', 'עדיפות: גבוהה\u202E', '🚀/ship it'],
+    };
     addIssue(at.github.state, { ...strange, author: 'stranger' }, now);
     expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([strange]);
   });
@@ -76,7 +100,13 @@ describe('open issues with a label', () => {
     addIssue(at.github.state, issue, now);
     addIssue(at.github.state, { ...issue, labels: ['bug'] }, now);
     addIssue(at.github.state, issue, now).state = 'closed';
-    const { number } = await at.forge.openPullRequest({ title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: true });
+    const { number } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: true,
+    });
     at.github.state.issues.find((candidate) => candidate.number === number)?.labels.push('ralph');
     expect((await at.forge.openIssuesWithLabel('ralph')).map((found) => found.number)).toEqual([1]);
   });
@@ -85,7 +115,17 @@ describe('open issues with a label', () => {
     await using at = await openForge();
     addIssue(at.github.state, { ...issue, labels: ['ralph', 'priority: high'] }, now);
     expect(await at.forge.openIssuesWithLabel('ralph')).toEqual([
-      { number: 1, title: 'Add a greeting', body: 'Say hello.', url: `${at.github.url}/octo/demo/issues/1`, labels: ['ralph', 'priority: high'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0 },
+      {
+        number: 1,
+        title: 'Add a greeting',
+        body: 'Say hello.',
+        url: `${at.github.url}/octo/demo/issues/1`,
+        labels: ['ralph', 'priority: high'],
+        state: 'open',
+        isPullRequest: false,
+        blockedBy: 0,
+        openSubIssues: 0,
+      },
     ]);
   });
 
@@ -100,7 +140,9 @@ describe('open issues with a label', () => {
     at.github.state.settings.issuesEnabled = false;
     const { kind, message } = await refusedWith(at.forge.openIssuesWithLabel('ralph'));
     expect(kind).toBe('configuration');
-    expect(message).toBe('GitHub did not let us list the open issues labelled "ralph" in octo/demo (410 Issues has been disabled in this repository.). If issues are switched off, switch them on: Settings → General → Features → Issues.');
+    expect(message).toBe(
+      'GitHub did not let us list the open issues labelled "ralph" in octo/demo (410 Issues has been disabled in this repository.). If issues are switched off, switch them on: Settings → General → Features → Issues.',
+    );
   });
 });
 
@@ -113,7 +155,13 @@ describe('one issue', () => {
 
   test('a pull request says that it is one', async () => {
     await using at = await openForge();
-    const { number } = await at.forge.openPullRequest({ title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false });
+    const { number } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: false,
+    });
     expect(await at.forge.issue(number)).toMatchObject({ isPullRequest: true });
   });
 
@@ -142,7 +190,11 @@ describe('one issue', () => {
     ['Issues has been disabled in this repository.', 'UserError'],
   ])('410 "%s" is %s', async (message, expected) => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /issues\/7$/ }, times: 1, effect: { kind: 'answer', status: 410, body: { message } } });
+    at.github.faults.inject({
+      match: { path: /issues\/7$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 410, body: { message } },
+    });
     const answer: unknown = await at.forge.issue(7).catch((error: unknown) => (error as Error).name);
     expect(answer).toBe(expected);
   });

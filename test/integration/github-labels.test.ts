@@ -3,7 +3,11 @@ import { deleteIssue, transferIssue } from '../../sandbox/github/people.ts';
 import { addIssue } from '../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
-const working = { name: 'ralph:working', color: '1d76db', description: 'Ralph has begun this issue and goes on with it' };
+const working = {
+  name: 'ralph:working',
+  color: '1d76db',
+  description: 'Ralph has begun this issue and goes on with it',
+};
 const done = { name: 'ralph:done', color: '0e8a16', description: 'Ralph has finished this issue' };
 
 describe('labels of an issue', () => {
@@ -32,21 +36,40 @@ describe('labels of an issue', () => {
     expect(at.sent()).toEqual([]);
   });
 
-  test.each(['ralph: go & do?', 'a/b', '🚀 ship', 'x%2Fy', 'עדיפות', '..#'])('"%s" is taken off by its name', async (name) => {
-    await using at = await openTask(['ralph', name]);
-    await at.forge.changeLabels(1, { from: ['ralph', name], add: [], remove: [name] });
-    expect(labelsOf(at)).toEqual(['ralph']);
-  });
+  test.each(['ralph: go & do?', 'a/b', '🚀 ship', 'x%2Fy', 'עדיפות', '..#'])(
+    '"%s" is taken off by its name',
+    async (name) => {
+      await using at = await openTask(['ralph', name]);
+      await at.forge.changeLabels(1, { from: ['ralph', name], add: [], remove: [name] });
+      expect(labelsOf(at)).toEqual(['ralph']);
+    },
+  );
 
   test('one that a person took off meanwhile is no error', async () => {
     await using at = await openTask(['ralph']);
-    await at.forge.changeLabels(1, { from: ['ralph', 'ralph:working', 'ralph:done'], add: [], remove: ['ralph:working', 'ralph:done'] });
+    await at.forge.changeLabels(1, {
+      from: ['ralph', 'ralph:working', 'ralph:done'],
+      add: [],
+      remove: ['ralph:working', 'ralph:done'],
+    });
     expect(at.sent()).toEqual(['DELETE /issues/1/labels/ralph%3Aworking', 'DELETE /issues/1/labels/ralph%3Adone']);
   });
 
   test.each([
-    { what: 'deleted', take: (at: ForgeFixture) => { deleteIssue(at.github.state, 1); }, logged: ['Issue #1 is not there any more: its labels are not changed.'] },
-    { what: 'transferred', take: (at: ForgeFixture) => { transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 }); }, logged: ['Issue #1 is not there any more: its labels are not changed.'] },
+    {
+      what: 'deleted',
+      take: (at: ForgeFixture) => {
+        deleteIssue(at.github.state, 1);
+      },
+      logged: ['Issue #1 is not there any more: its labels are not changed.'],
+    },
+    {
+      what: 'transferred',
+      take: (at: ForgeFixture) => {
+        transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
+      },
+      logged: ['Issue #1 is not there any more: its labels are not changed.'],
+    },
   ])('an issue that was $what meanwhile is no error', async ({ take, logged }) => {
     await using at = await openTask(['ralph']);
     take(at);
@@ -73,7 +96,11 @@ describe('a label is created', () => {
 
   test('not when it was seen on an issue', async () => {
     await using at = await openTask(['ralph']);
-    addIssue(at.github.state, { title: 'Another', body: '', labels: ['ralph', 'Ralph:Working'], author: 'stranger' }, now);
+    addIssue(
+      at.github.state,
+      { title: 'Another', body: '', labels: ['ralph', 'Ralph:Working'], author: 'stranger' },
+      now,
+    );
     await at.forge.openIssuesWithLabel('ralph');
     await at.forge.changeLabels(1, { from: ['ralph'], add: [working], remove: [] });
     expect(at.sent().slice(1)).toEqual(['POST /issues/1/labels']);
@@ -90,8 +117,20 @@ describe('a label is created', () => {
 
   test('and a refusal of it for another reason is told', async () => {
     await using at = await openTask(['ralph']);
-    at.github.faults.inject({ match: { method: 'POST', path: /labels$/ }, times: 1, effect: { kind: 'answer', status: 422, body: { message: 'Validation Failed', errors: [{ resource: 'Label', code: 'invalid', field: 'color' }] } } });
-    expect((await refusedWith(at.forge.changeLabels(1, { from: ['ralph'], add: [working], remove: [] }))).message).toContain('GitHub did not let us change the labels of #1 in octo/demo (422 Validation Failed: [{"resource":"Label","code":"invalid","field":"color"}])');
+    at.github.faults.inject({
+      match: { method: 'POST', path: /labels$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 422,
+        body: { message: 'Validation Failed', errors: [{ resource: 'Label', code: 'invalid', field: 'color' }] },
+      },
+    });
+    expect(
+      (await refusedWith(at.forge.changeLabels(1, { from: ['ralph'], add: [working], remove: [] }))).message,
+    ).toContain(
+      'GitHub did not let us change the labels of #1 in octo/demo (422 Validation Failed: [{"resource":"Label","code":"invalid","field":"color"}])',
+    );
   });
 });
 

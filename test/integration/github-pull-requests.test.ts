@@ -7,7 +7,14 @@ const request = { title: 'Ralph: work', body: 'What was done.', head: 'ralph/que
 describe('opening', () => {
   test('makes a draft of the branch, in one request', async () => {
     await using at = await openForge();
-    expect(await at.forge.openPullRequest(request)).toEqual({ number: 1, url: `${at.github.url}/octo/demo/pull/1`, state: 'open', headSha: 'b'.repeat(40), draft: true, body: 'What was done.' });
+    expect(await at.forge.openPullRequest(request)).toEqual({
+      number: 1,
+      url: `${at.github.url}/octo/demo/pull/1`,
+      state: 'open',
+      headSha: 'b'.repeat(40),
+      draft: true,
+      body: 'What was done.',
+    });
     expect(at.sent()).toEqual(['POST /pulls']);
   });
 
@@ -22,7 +29,9 @@ describe('opening', () => {
     await using at = await openForge();
     at.github.state.settings.draftsSupported = false;
     expect(await at.forge.openPullRequest(request)).toMatchObject({ draft: false });
-    expect(at.logged).toEqual(['This repository has no draft pull requests (they need a paid plan in a private repository): opening a normal one.']);
+    expect(at.logged).toEqual([
+      'This repository has no draft pull requests (they need a paid plan in a private repository): opening a normal one.',
+    ]);
   });
 
   test('cuts title and body to what GitHub takes', async () => {
@@ -41,7 +50,9 @@ describe('opening', () => {
     await using at = await openForge();
     at.branches['same'] = at.branches['main'] ?? '';
     const { message } = await refusedWith(at.forge.openPullRequest({ ...request, ...change }));
-    expect(message).toMatch(/^GitHub did not let us open a pull request of .* into .* in octo\/demo \(422 Validation Failed: /);
+    expect(message).toMatch(
+      /^GitHub did not let us open a pull request of .* into .* in octo\/demo \(422 Validation Failed: /,
+    );
     expect(message).toContain(words);
     expect(at.github.state.pulls).toEqual([]);
   });
@@ -51,7 +62,9 @@ describe('the pull request of a branch', () => {
   test('is null when there is none', async () => {
     await using at = await openForge();
     expect(await at.forge.pullRequestOf('ralph/queue')).toBeNull();
-    expect(at.sent()).toEqual(['GET /pulls?head=octo%3Aralph%2Fqueue&state=all&sort=created&direction=desc&per_page=10']);
+    expect(at.sent()).toEqual([
+      'GET /pulls?head=octo%3Aralph%2Fqueue&state=all&sort=created&direction=desc&per_page=10',
+    ]);
   });
 
   test.each([
@@ -99,7 +112,15 @@ describe('the head of a pull request', () => {
 
   test('whose fork was deleted is a fork', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /pulls\/5$/ }, times: 1, effect: { kind: 'answer', status: 200, body: { number: 5, head: { ref: 'x', repo: null }, base: { repo: { id: 1 } } } } });
+    at.github.faults.inject({
+      match: { path: /pulls\/5$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 200,
+        body: { number: 5, head: { ref: 'x', repo: null }, base: { repo: { id: 1 } } },
+      },
+    });
     expect(await at.forge.pullRequestHead(5)).toEqual({ branch: 'x', fromFork: true });
   });
 
@@ -122,7 +143,9 @@ describe('whether this token may open pull requests', () => {
     at.github.state.settings.actionsMayOpenPullRequests = false;
     const { kind, message } = await refusedWith(at.forge.checkMayOpenPullRequests('main'));
     expect(kind).toBe('configuration');
-    expect(message).toBe('GitHub did not let us open pull requests in octo/demo (403 GitHub Actions is not permitted to create or approve pull requests.). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input `github-token` a token of an App or a person.');
+    expect(message).toBe(
+      'GitHub did not let us open pull requests in octo/demo (403 GitHub Actions is not permitted to create or approve pull requests.). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input `github-token` a token of an App or a person.',
+    );
   });
 
   test('the setting does not concern a personal token', async () => {
@@ -173,10 +196,23 @@ describe('changing', () => {
 
   test('a token that may not mark it ready: names the permissions', async () => {
     await using at = await openForge({ permissions: { metadata: 'read', pull_requests: 'read' } });
-    at.github.state.pulls.push({ id: 50, number: 1, head: 'ralph/queue', fork: null, maintainerCanModify: false, base: 'main', draft: true, headSha: 'b'.repeat(40), baseSha: 'a'.repeat(40), mergedAt: null });
+    at.github.state.pulls.push({
+      id: 50,
+      number: 1,
+      head: 'ralph/queue',
+      fork: null,
+      maintainerCanModify: false,
+      base: 'main',
+      draft: true,
+      headSha: 'b'.repeat(40),
+      baseSha: 'a'.repeat(40),
+      mergedAt: null,
+    });
     newIssue(at.github.state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
     const { message } = await refusedWith(at.forge.markReady(1));
-    expect(message).toBe('GitHub did not let us mark pull request #1 as ready for review in octo/demo (403 Resource not accessible by integration). Add `pull-requests: write` and `contents: write` under `permissions:` in the workflow, or to the token that the input `github-token` gets.');
+    expect(message).toBe(
+      'GitHub did not let us mark pull request #1 as ready for review in octo/demo (403 Resource not accessible by integration). Add `pull-requests: write` and `contents: write` under `permissions:` in the workflow, or to the token that the input `github-token` gets.',
+    );
   });
 });
 

@@ -10,30 +10,93 @@ import { now, openForge, refusedWith, token } from './github-fixture.ts';
 const request = { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false };
 
 describe('a permission that the workflow does not grant is named', () => {
-  test.each<{ what: string; granted: TokenIdentity['permissions']; call: (forge: Forge) => Promise<unknown>; needed: string }>([
+  test.each<{
+    what: string;
+    granted: TokenIdentity['permissions'];
+    call: (forge: Forge) => Promise<unknown>;
+    needed: string;
+  }>([
     { what: 'list issues', granted: {}, call: (forge) => forge.openIssuesWithLabel('ralph'), needed: 'issues: read' },
     { what: 'read an issue', granted: {}, call: (forge) => forge.issue(1), needed: 'issues: read' },
-    { what: 'read histories', granted: {}, call: (forge) => forge.issueHistories([1], 'ralph'), needed: 'issues: read' },
+    {
+      what: 'read histories',
+      granted: {},
+      call: (forge) => forge.issueHistories([1], 'ralph'),
+      needed: 'issues: read',
+    },
     { what: 'read comments', granted: {}, call: (forge) => forge.commentsOf([1]), needed: 'issues: read' },
     { what: 'read dependencies', granted: {}, call: (forge) => forge.dependenciesOf(1), needed: 'issues: read' },
     { what: 'read states', granted: {}, call: (forge) => forge.statesOf([1]), needed: 'issues: read' },
-    { what: 'change labels', granted: { issues: 'read' }, call: (forge) => forge.changeLabels(1, { from: ['a'], add: [], remove: ['a'] }), needed: 'issues: write' },
-    { what: 'make a label', granted: { issues: 'read' }, call: (forge) => forge.changeLabels(1, { from: [], add: [{ name: 'a', color: 'ededed', description: '' }], remove: [] }), needed: 'issues: write' },
-    { what: 'comment', granted: { issues: 'read' }, call: (forge) => forge.upsertComment(1, '<!-- m -->', 'text'), needed: 'issues: write' },
-    { what: 'react', granted: { issues: 'read' }, call: (forge) => forge.react({ kind: 'issue', number: 1 }, 'eyes'), needed: 'issues: write' },
-    { what: 'look for a pull request', granted: {}, call: (forge) => forge.pullRequestOf('ralph/queue'), needed: 'pull-requests: read' },
-    { what: 'read a pull request', granted: {}, call: (forge) => forge.pullRequestHead(1), needed: 'pull-requests: read' },
-    { what: 'check an open pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.checkMayUpdatePullRequest(1), needed: 'pull-requests: write' },
-    { what: 'check pull requests', granted: { pull_requests: 'read' }, call: (forge) => forge.checkMayOpenPullRequests('main'), needed: 'pull-requests: write' },
-    { what: 'open a pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.openPullRequest(request), needed: 'pull-requests: write' },
-    { what: 'update a pull request', granted: { pull_requests: 'read' }, call: (forge) => forge.updatePullRequest(1, request), needed: 'pull-requests: write' },
+    {
+      what: 'change labels',
+      granted: { issues: 'read' },
+      call: (forge) => forge.changeLabels(1, { from: ['a'], add: [], remove: ['a'] }),
+      needed: 'issues: write',
+    },
+    {
+      what: 'make a label',
+      granted: { issues: 'read' },
+      call: (forge) =>
+        forge.changeLabels(1, { from: [], add: [{ name: 'a', color: 'ededed', description: '' }], remove: [] }),
+      needed: 'issues: write',
+    },
+    {
+      what: 'comment',
+      granted: { issues: 'read' },
+      call: (forge) => forge.upsertComment(1, '<!-- m -->', 'text'),
+      needed: 'issues: write',
+    },
+    {
+      what: 'react',
+      granted: { issues: 'read' },
+      call: (forge) => forge.react({ kind: 'issue', number: 1 }, 'eyes'),
+      needed: 'issues: write',
+    },
+    {
+      what: 'look for a pull request',
+      granted: {},
+      call: (forge) => forge.pullRequestOf('ralph/queue'),
+      needed: 'pull-requests: read',
+    },
+    {
+      what: 'read a pull request',
+      granted: {},
+      call: (forge) => forge.pullRequestHead(1),
+      needed: 'pull-requests: read',
+    },
+    {
+      what: 'check an open pull request',
+      granted: { pull_requests: 'read' },
+      call: (forge) => forge.checkMayUpdatePullRequest(1),
+      needed: 'pull-requests: write',
+    },
+    {
+      what: 'check pull requests',
+      granted: { pull_requests: 'read' },
+      call: (forge) => forge.checkMayOpenPullRequests('main'),
+      needed: 'pull-requests: write',
+    },
+    {
+      what: 'open a pull request',
+      granted: { pull_requests: 'read' },
+      call: (forge) => forge.openPullRequest(request),
+      needed: 'pull-requests: write',
+    },
+    {
+      what: 'update a pull request',
+      granted: { pull_requests: 'read' },
+      call: (forge) => forge.updatePullRequest(1, request),
+      needed: 'pull-requests: write',
+    },
   ])('to $what', async ({ granted, call, needed }) => {
     await using at = await openForge({ permissions: { metadata: 'read', ...granted } });
     addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
     const { kind, message } = await refusedWith(call(at.forge));
     expect(kind).toBe('configuration');
     expect(message).toContain('(403 Resource not accessible by integration)');
-    expect(message).toMatch(new RegExp(`Add \`${needed}\`( and \`[a-z: -]+\`)? under \`permissions:\` in the workflow`));
+    expect(message).toMatch(
+      new RegExp(`Add \`${needed}\`( and \`[a-z: -]+\`)? under \`permissions:\` in the workflow`),
+    );
   });
 });
 
@@ -42,7 +105,9 @@ describe('a token that is no good', () => {
     await using at = await openForge({ sentToken: 'ghs_anOldOne' });
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('configuration');
-    expect(message).toBe('GitHub does not accept the token (401 Bad credentials). Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.');
+    expect(message).toBe(
+      'GitHub does not accept the token (401 Bad credentials). Set the input `github-token` to a valid one: `${{ github.token }}` ends with its job, a personal token may have expired.',
+    );
     expect(at.forge.requests().sent).toBe(1);
   });
 
@@ -61,7 +126,9 @@ describe('a token that is no good', () => {
   test('the repository is not visible to it: 404 names repository and permission', async () => {
     await using at = await openForge({ permissions: {} });
     const { message } = await refusedWith(at.forge.defaultBranch());
-    expect(message).toBe('GitHub did not let us read the repository in octo/demo: it finds no such thing there for this token (404 Not Found). Check that the repository is octo/demo, and that the token may see it and has `contents: read`.');
+    expect(message).toBe(
+      'GitHub did not let us read the repository in octo/demo: it finds no such thing there for this token (404 Not Found). Check that the repository is octo/demo, and that the token may see it and has `contents: read`.',
+    );
   });
 });
 
@@ -71,7 +138,9 @@ describe('a rate limit', () => {
     Object.assign(at.github.state.rate, { remaining: 0, resetAt: now + 25 * 60_000 });
     const { kind, message } = await refusedWith(at.forge.openIssuesWithLabel('ralph'));
     expect(kind).toBe('infrastructure');
-    expect(message).toBe('GitHub did not let us list the open issues labelled "ralph" in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.');
+    expect(message).toBe(
+      'GitHub did not let us list the open issues labelled "ralph" in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.',
+    );
     expect(at.forge.requests().sent).toBe(1);
   });
 
@@ -80,7 +149,9 @@ describe('a rate limit', () => {
     Object.assign(at.github.state.graphqlRate, { remaining: 0, resetAt: now + 25 * 60_000 });
     const { kind, message } = await refusedWith(at.forge.issueHistories([1], 'ralph'));
     expect(kind).toBe('infrastructure');
-    expect(message).toBe('GitHub did not let us read who labelled and changed issues in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.');
+    expect(message).toBe(
+      'GitHub did not let us read who labelled and changed issues in octo/demo: the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:25:00.000Z, in 25 min. Run again then, or give the input `github-token` a token with a limit of its own.',
+    );
     expect(at.forge.requests().sent).toBe(1);
     expect(await at.forge.defaultBranch()).toBe('main');
   });
@@ -88,24 +159,69 @@ describe('a rate limit', () => {
   test('of GraphQL, which says so with status 200: the same', async () => {
     await using at = await openForge();
     await at.forge.openPullRequest({ ...request, draft: true });
-    const headers = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now / 1000 + 90) };
-    at.github.faults.inject({ match: { path: /graphql$/ }, times: 9, effect: { kind: 'answer', status: 200, body: { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded' }] }, headers } });
+    const headers = {
+      'x-ratelimit-limit': '1000',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(now / 1000 + 90),
+    };
+    at.github.faults.inject({
+      match: { path: /graphql$/ },
+      times: 9,
+      effect: {
+        kind: 'answer',
+        status: 200,
+        body: { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded' }] },
+        headers,
+      },
+    });
     const { message } = await refusedWith(at.forge.markReady(1));
-    expect(message).toContain('the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:01:30.000Z, in 2 min.');
+    expect(message).toContain(
+      'the rate limit of this token (1000 requests an hour) is used up until 2026-11-21T12:01:30.000Z, in 2 min.',
+    );
     expect(at.sent()).toEqual(['POST /pulls', 'POST /graphql']);
   });
 
   test.each([
-    { what: 'a short pause: waits it out once, and says so', retryAfter: '2', times: 1, requests: 2, logged: ['GitHub asks for a pause of 2 s (secondary rate limit).'] },
-    { what: 'no pause named: waits one minute once', retryAfter: null, times: 1, requests: 2, logged: ['GitHub asks for a pause of 60 s (secondary rate limit).'] },
-    { what: 'a short pause twice: gives up after the first', retryAfter: '2', times: 2, requests: 2, logged: ['GitHub asks for a pause of 2 s (secondary rate limit).'] },
+    {
+      what: 'a short pause: waits it out once, and says so',
+      retryAfter: '2',
+      times: 1,
+      requests: 2,
+      logged: ['GitHub asks for a pause of 2 s (secondary rate limit).'],
+    },
+    {
+      what: 'no pause named: waits one minute once',
+      retryAfter: null,
+      times: 1,
+      requests: 2,
+      logged: ['GitHub asks for a pause of 60 s (secondary rate limit).'],
+    },
+    {
+      what: 'a short pause twice: gives up after the first',
+      retryAfter: '2',
+      times: 2,
+      requests: 2,
+      logged: ['GitHub asks for a pause of 2 s (secondary rate limit).'],
+    },
     { what: 'a long pause: gives up at once', retryAfter: '600', times: 1, requests: 1, logged: [] },
   ])('$what', async ({ retryAfter, times, requests, logged }) => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /demo$/ }, times, effect: { kind: 'answer', status: 403, body: { message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.' }, headers: retryAfter === null ? {} : { 'retry-after': retryAfter } } });
+    at.github.faults.inject({
+      match: { path: /demo$/ },
+      times,
+      effect: {
+        kind: 'answer',
+        status: 403,
+        body: { message: 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.' },
+        headers: retryAfter === null ? {} : { 'retry-after': retryAfter },
+      },
+    });
     const answer = at.forge.defaultBranch();
     if (requests > times) expect(await answer).toBe('main');
-    else expect((await refusedWith(answer)).message).toBe(`GitHub did not let us read the repository in octo/demo: it was asked too much in a short time (secondary rate limit). Run again in ${String(retryAfter)} s, and let fewer workflows use this token at the same time.`);
+    else
+      expect((await refusedWith(answer)).message).toBe(
+        `GitHub did not let us read the repository in octo/demo: it was asked too much in a short time (secondary rate limit). Run again in ${String(retryAfter)} s, and let fewer workflows use this token at the same time.`,
+      );
     expect(at.forge.requests().sent).toBe(requests);
     expect(at.logged).toEqual(logged);
   });
@@ -117,17 +233,27 @@ describe('the secondary limit of GraphQL', () => {
   test('with status 403: a short pause is waited out once', async () => {
     await using at = await openForge();
     addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
-    at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message }, headers: { 'retry-after': '2' } } });
+    at.github.faults.inject({
+      match: { path: /graphql$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 403, body: { message }, headers: { 'retry-after': '2' } },
+    });
     expect(await at.forge.statesOf([1])).toEqual(new Map([[1, 'open']]));
     expect(at.logged).toEqual(['GitHub asks for a pause of 2 s (secondary rate limit).']);
   });
 
   test('with status 200: ends with how long to wait', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /graphql$/ }, times: 1, effect: { kind: 'answer', status: 200, body: { errors: [{ message }] }, headers: { 'retry-after': '90' } } });
+    at.github.faults.inject({
+      match: { path: /graphql$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 200, body: { errors: [{ message }] }, headers: { 'retry-after': '90' } },
+    });
     const refused = await refusedWith(at.forge.statesOf([1]));
     expect(refused.kind).toBe('infrastructure');
-    expect(refused.message).toContain('it was asked too much in a short time (secondary rate limit). Run again in 90 s');
+    expect(refused.message).toContain(
+      'it was asked too much in a short time (secondary rate limit). Run again in 90 s',
+    );
   });
 });
 
@@ -148,7 +274,11 @@ describe('what a run has cost', () => {
 
   test('a server without limits says nothing of them', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 200, body: { default_branch: 'main' } } });
+    at.github.faults.inject({
+      match: { path: /demo$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 200, body: { default_branch: 'main' } },
+    });
     await at.forge.defaultBranch();
     expect(at.forge.requests()).toEqual({ sent: 1, limit: null, remaining: null, resetAt: null });
   });
@@ -192,7 +322,9 @@ describe('a failure of GitHub or of the network', () => {
     at.github.faults.inject({ match: { path: /demo$/ }, times: 9, effect });
     const { kind, message } = await refusedWith(at.forge.defaultBranch());
     expect(kind).toBe('infrastructure');
-    expect(message).toMatch(/^GitHub (did not let us read the repository in octo\/demo: its API failed \(50[23].*Run again later|could not be reached to read the repository, at http:.*Check the runner's network and proxy, and run again\.$)/);
+    expect(message).toMatch(
+      /^GitHub (did not let us read the repository in octo\/demo: its API failed \(50[23].*Run again later|could not be reached to read the repository, at http:.*Check the runner's network and proxy, and run again\.$)/,
+    );
     expect(at.forge.requests().sent).toBe(3);
   });
 
@@ -205,7 +337,16 @@ describe('a failure of GitHub or of the network', () => {
 
   test('a short pause that GitHub asks for is none that post can make', async () => {
     await using at = await openForge({ retries: 0 });
-    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: 'You have exceeded a secondary rate limit.' }, headers: { 'retry-after': '2' } } });
+    at.github.faults.inject({
+      match: { path: /demo$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 403,
+        body: { message: 'You have exceeded a secondary rate limit.' },
+        headers: { 'retry-after': '2' },
+      },
+    });
     expect((await refusedWith(at.forge.defaultBranch())).message).toContain('secondary rate limit');
     expect(at.forge.requests().sent).toBe(1);
   });
@@ -223,30 +364,66 @@ describe('a failure of GitHub or of the network', () => {
 describe('what GitHub says', () => {
   test('is quoted on one line and cut, so that it cannot command the log', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: `No.\r\n::error::${'x'.repeat(1000)}` } } });
+    at.github.faults.inject({
+      match: { path: /demo$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 403, body: { message: `No.\r\n::error::${'x'.repeat(1000)}` } },
+    });
     const { message } = await refusedWith(at.forge.defaultBranch());
     expect(message).not.toMatch(/[\r\n]/);
     expect(message).toContain('(403 No. ::error::xxx');
     expect(message.length).toBeLessThan(600);
   });
 
-  test.each([401, 403, 404, 422, 500])('never shows the token, not even when a %i quotes it, nor in what an inspection prints', async (status) => {
-    await using at = await openForge();
-    at.github.faults.inject({ match: { path: /demo$/ }, times: 9, effect: { kind: 'answer', status, body: { message: `token ${token} refused`, errors: [{ code: token }] } } });
-    const error = await refusedWith(at.forge.defaultBranch());
-    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(token);
-    expect(error.message).toContain('token *** refused');
-  });
+  test.each([401, 403, 404, 422, 500])(
+    'never shows the token, not even when a %i quotes it, nor in what an inspection prints',
+    async (status) => {
+      await using at = await openForge();
+      at.github.faults.inject({
+        match: { path: /demo$/ },
+        times: 9,
+        effect: { kind: 'answer', status, body: { message: `token ${token} refused`, errors: [{ code: token }] } },
+      });
+      const error = await refusedWith(at.forge.defaultBranch());
+      expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(token);
+      expect(error.message).toContain('token *** refused');
+    },
+  );
 
   test('names single sign-on when that is what is missing', async () => {
     await using at = await openForge();
-    at.github.faults.inject({ match: { path: /demo$/ }, times: 1, effect: { kind: 'answer', status: 403, body: { message: 'Resource protected by organization SAML enforcement.' }, headers: { 'x-github-sso': 'required' } } });
-    expect((await refusedWith(at.forge.defaultBranch())).message).toContain('Authorise the token for the organisation (SAML single sign-on).');
+    at.github.faults.inject({
+      match: { path: /demo$/ },
+      times: 1,
+      effect: {
+        kind: 'answer',
+        status: 403,
+        body: { message: 'Resource protected by organization SAML enforcement.' },
+        headers: { 'x-github-sso': 'required' },
+      },
+    });
+    expect((await refusedWith(at.forge.defaultBranch())).message).toContain(
+      'Authorise the token for the organisation (SAML single sign-on).',
+    );
   });
 });
 
 test('an API address that is none ends with an explanation', async () => {
-  const log = { info: () => undefined, warning: () => undefined, error: () => undefined, group: <T>(_title: string, body: () => Promise<T>) => body() };
-  const forge = createForge({ token, apiUrl: 'nonsense', repository: { owner: 'octo', repo: 'demo' }, log, now: () => now, pace: { requestMs: 1000, secondMs: 1, retries: 2 } });
-  expect((await refusedWith(forge.defaultBranch())).message).toContain('GitHub could not be reached to read the repository, at nonsense: ');
+  const log = {
+    info: () => undefined,
+    warning: () => undefined,
+    error: () => undefined,
+    group: <T>(_title: string, body: () => Promise<T>) => body(),
+  };
+  const forge = createForge({
+    token,
+    apiUrl: 'nonsense',
+    repository: { owner: 'octo', repo: 'demo' },
+    log,
+    now: () => now,
+    pace: { requestMs: 1000, secondMs: 1, retries: 2 },
+  });
+  expect((await refusedWith(forge.defaultBranch())).message).toContain(
+    'GitHub could not be reached to read the repository, at nonsense: ',
+  );
 });

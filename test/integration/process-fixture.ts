@@ -3,7 +3,10 @@ import { parseStat } from '../../src/agents/process-tree.ts';
 
 /** Ids of the running processes that carry `mark`. */
 export function processesWith(mark: string): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(mark));
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(mark));
 }
 
 /** Zombies do not run. */

@@ -74,7 +74,10 @@ export async function cacheFixture(options: Parameters<typeof startCacheService>
   };
 }
 
-export function runEnvironment(service: CacheService, change: Record<string, string | undefined> = {}): Record<string, string | undefined> {
+export function runEnvironment(
+  service: CacheService,
+  change: Record<string, string | undefined> = {},
+): Record<string, string | undefined> {
   return { PATH: process.env['PATH'], ...service.env, ...change };
 }
 

@@ -14,11 +14,21 @@ const source = new URL('../../src/state/directory-cells.ts', import.meta.url).hr
 async function fixture(change: Partial<DirectoryCellsOptions> = {}) {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, '.ralph', 'state');
-  const open = (more: Partial<DirectoryCellsOptions> = {}): CellStore => createDirectoryCells({ folder, now: Date.now, ...change, ...more });
+  const open = (more: Partial<DirectoryCellsOptions> = {}): CellStore =>
+    createDirectoryCells({ folder, now: Date.now, ...change, ...more });
   const file = (name: string): string => join(folder, name);
   /** The cells' files, without what git is told. */
-  const files = async (): Promise<readonly string[]> => (await readdir(folder)).filter((name) => name !== '.gitignore').sort();
-  return { parent, folder, open, file, files, cells: open(), [Symbol.asyncDispose]: () => rm(parent, { recursive: true, force: true }) };
+  const files = async (): Promise<readonly string[]> =>
+    (await readdir(folder)).filter((name) => name !== '.gitignore').sort();
+  return {
+    parent,
+    folder,
+    open,
+    file,
+    files,
+    cells: open(),
+    [Symbol.asyncDispose]: () => rm(parent, { recursive: true, force: true }),
+  };
 }
 
 /** The names of the files of `queue`, as they are sorted. */
@@ -50,16 +60,30 @@ describe('compare-and-swap', () => {
     expect(await place.cells.write('queue', null, 'two')).toEqual({ kind: 'conflict' });
     const second = await place.open().write('queue', first.head, 'two');
     expect(await place.cells.write('queue', first.head, 'three')).toEqual({ kind: 'conflict' });
-    expect(await read(place.cells)).toEqual({ kind: 'found', head: second.kind === 'written' ? second.head : '', text: 'two' });
-    expect(await place.cells.readHead('queue')).toEqual({ kind: 'head', head: second.kind === 'written' ? second.head : '' });
+    expect(await read(place.cells)).toEqual({
+      kind: 'found',
+      head: second.kind === 'written' ? second.head : '',
+      text: 'two',
+    });
+    expect(await place.cells.readHead('queue')).toEqual({
+      kind: 'head',
+      head: second.kind === 'written' ? second.head : '',
+    });
   });
 
   test('one of many that write in the same moment wins', async () => {
     await using place = await fixture();
     const head = await replace(place.cells, 'start');
-    const written = await Promise.all(Array.from({ length: 20 }, (_, index) => place.open().write('queue', head, `writer ${index}`)));
-    expect(written.map(({ kind }) => kind).sort()).toEqual([...Array.from({ length: 19 }, () => 'conflict'), 'written']);
-    expect(await read(place.cells)).toMatchObject({ text: `writer ${written.findIndex(({ kind }) => kind === 'written')}` });
+    const written = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => place.open().write('queue', head, `writer ${index}`)),
+    );
+    expect(written.map(({ kind }) => kind).sort()).toEqual([
+      ...Array.from({ length: 19 }, () => 'conflict'),
+      'written',
+    ]);
+    expect(await read(place.cells)).toMatchObject({
+      text: `writer ${written.findIndex(({ kind }) => kind === 'written')}`,
+    });
   });
 
   test('a writer that slept until its generation was written, replaced and removed by others has not won', async () => {
@@ -105,7 +129,9 @@ describe('compare-and-swap', () => {
       }`;
     for (let killed = 0; killed < 5; killed += 1) {
       await rm(place.folder, { recursive: true, force: true });
-      const child = spawn(process.execPath, ['--input-type=module', '-e', writer], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(process.execPath, ['--input-type=module', '-e', writer], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
       let dots = 0;
       child.stdout.on('data', (data: Buffer) => {
         dots += data.length;
@@ -121,7 +147,12 @@ describe('compare-and-swap', () => {
 });
 
 describe('what is kept', () => {
-  test.each([['64 KiB', 'x'.repeat(64 * 1024)], ['the most', 'x'.repeat(256 * 1024)], ['zero bytes, quotes, emoji and line ends', 'a\0"\'\\\r\n\u2028👩‍👩‍👧🏽\uFEFF'], ['a byte order mark at the start', '\uFEFF{}']])('%s is read back as it was', async (_, text) => {
+  test.each([
+    ['64 KiB', 'x'.repeat(64 * 1024)],
+    ['the most', 'x'.repeat(256 * 1024)],
+    ['zero bytes, quotes, emoji and line ends', 'a\0"\'\\\r\n\u2028👩‍👩‍👧🏽\uFEFF'],
+    ['a byte order mark at the start', '\uFEFF{}'],
+  ])('%s is read back as it was', async (_, text) => {
     await using place = await fixture();
     await replace(place.cells, text);
     expect(await read(place.open())).toMatchObject({ kind: 'found', text });
@@ -129,7 +160,10 @@ describe('what is kept', () => {
 
   test('more than 256 KiB are not', async () => {
     await using place = await fixture();
-    expect(await place.cells.write('queue', null, '€'.repeat(100_000))).toEqual({ kind: 'unavailable', why: 'the text is larger than 256 KiB' });
+    expect(await place.cells.write('queue', null, '€'.repeat(100_000))).toEqual({
+      kind: 'unavailable',
+      why: 'the text is larger than 256 KiB',
+    });
     expect(await read(place.cells)).toEqual({ kind: 'absent' });
   });
 
@@ -138,7 +172,11 @@ describe('what is kept', () => {
     for (let written = 1; written <= 9; written += 1) await replace(place.cells, String(written));
     await replace(place.cells, 'another', 'issue-7');
     expect(await place.files()).toEqual(['issue-7.1.json', ...generations(2, 9)]);
-    expect(await place.cells.read(['budget', 'issue-7', 'queue'])).toMatchObject([{ kind: 'absent' }, { text: 'another' }, { text: '9' }]);
+    expect(await place.cells.read(['budget', 'issue-7', 'queue'])).toMatchObject([
+      { kind: 'absent' },
+      { text: 'another' },
+      { text: '9' },
+    ]);
   });
 
   test('the tenth generation is newer than the ninth', async () => {
@@ -171,9 +209,16 @@ describe('what is kept', () => {
     await using place = await fixture();
     await replace(place.cells, 'one');
     const [old, fresh] = ['.0b6f2c1e-8f0a-4b52-9d43-6f0c9b7d2a11.tmp', '.1b6f2c1e-8f0a-4b52-9d43-6f0c9b7d2a11.tmp'];
-    await Promise.all([writeFile(place.file(old), 'x'), writeFile(place.file(fresh), 'x'), writeFile(place.file('notes.tmp'), 'x')]);
+    await Promise.all([
+      writeFile(place.file(old), 'x'),
+      writeFile(place.file(fresh), 'x'),
+      writeFile(place.file('notes.tmp'), 'x'),
+    ]);
     const anHourAgo = new Date(Date.now() - 3_600_000);
-    await Promise.all([utimes(place.file(old), anHourAgo, anHourAgo), utimes(place.file('notes.tmp'), anHourAgo, anHourAgo)]);
+    await Promise.all([
+      utimes(place.file(old), anHourAgo, anHourAgo),
+      utimes(place.file('notes.tmp'), anHourAgo, anHourAgo),
+    ]);
     await replace(place.cells, 'two');
     expect(await place.files()).toEqual([fresh, 'notes.tmp', 'queue.1.json', 'queue.2.json']);
   });

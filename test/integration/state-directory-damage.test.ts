@@ -14,12 +14,21 @@ const source = new URL('../../src/state/directory-cells.ts', import.meta.url).hr
 async function fixture() {
   const parent = await mkdtemp(join(tmpdir(), 'ralph-directory-'));
   const folder = join(parent, 'state');
-  const open = (change: Partial<DirectoryCellsOptions> = {}): CellStore => createDirectoryCells({ folder, now: Date.now, ...change });
+  const open = (change: Partial<DirectoryCellsOptions> = {}): CellStore =>
+    createDirectoryCells({ folder, now: Date.now, ...change });
   const cells = open();
   const first = await cells.write('queue', null, 'one');
   const second = first.kind === 'written' ? await cells.write('queue', first.head, 'two') : first;
   if (second.kind !== 'written') throw new Error(JSON.stringify(second));
-  return { parent, folder, open, cells, head: second.head, file: (name: string) => join(folder, name), [Symbol.asyncDispose]: () => rm(parent, { recursive: true, force: true }) };
+  return {
+    parent,
+    folder,
+    open,
+    cells,
+    head: second.head,
+    file: (name: string) => join(folder, name),
+    [Symbol.asyncDispose]: () => rm(parent, { recursive: true, force: true }),
+  };
 }
 
 async function read(cells: CellStore) {
@@ -43,7 +52,12 @@ describe('a damaged newest file', () => {
     expect(found.head).not.toBe(place.head);
     expect(await place.cells.write('queue', place.head, 'of before the damage')).toEqual({ kind: 'conflict' });
     expect(await place.cells.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
-    expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json', 'queue.3.json']);
+    expect((await readdir(place.folder)).sort()).toEqual([
+      '.gitignore',
+      'queue.1.json',
+      'queue.2.json',
+      'queue.3.json',
+    ]);
     expect((await read(place.cells)).text).toBe('three');
   });
 
@@ -113,11 +127,28 @@ describe('links are refused, never followed', () => {
     await using place = await fixture();
     await run('mkfifo', [place.file('issue-1.1.json')]);
     await mkdir(place.file('issue-2.1.json'));
-    expect(await place.cells.read(['issue-1', 'issue-2', 'queue'])).toMatchObject([{ kind: 'unavailable' }, { kind: 'unavailable' }, { text: 'two' }]);
+    expect(await place.cells.read(['issue-1', 'issue-2', 'queue'])).toMatchObject([
+      { kind: 'unavailable' },
+      { kind: 'unavailable' },
+      { text: 'two' },
+    ]);
   });
 });
 
-test.each(['', '.', '..', '../queue', 'queue/1', 'Queue', '-queue', 'queue.1', 'qu eue', 'a'.repeat(101), 'queue\n', 'queue\0'])('%j is no name', async (name) => {
+test.each([
+  '',
+  '.',
+  '..',
+  '../queue',
+  'queue/1',
+  'Queue',
+  '-queue',
+  'queue.1',
+  'qu eue',
+  'a'.repeat(101),
+  'queue\n',
+  'queue\0',
+])('%j is no name', async (name) => {
   await using place = await fixture();
   const refused = { kind: 'unavailable', why: expect.stringContaining('cannot be the name') };
   expect(await place.cells.read([name, 'queue'])).toMatchObject([refused, { text: 'two' }]);
@@ -135,18 +166,29 @@ describe('a disk that does not do what it should', () => {
     expect(await place.cells.write('queue', null, 'x')).toEqual(refused);
   });
 
-  test.skipIf(process.platform === 'win32')('a file that cannot be written to its end: the text before stays, and nothing is left', async () => {
-    await using place = await fixture();
-    const writer = `
+  test.skipIf(process.platform === 'win32')(
+    'a file that cannot be written to its end: the text before stays, and nothing is left',
+    async () => {
+      await using place = await fixture();
+      const writer = `
       import { createDirectoryCells } from ${JSON.stringify(source)};
       const cells = createDirectoryCells({ folder: ${JSON.stringify(place.folder)}, now: Date.now });
       console.log(JSON.stringify(await cells.write('queue', ${JSON.stringify(place.head)}, 'x'.repeat(200_000))));`;
-    // A limit on the size of files stands for a full disk.
-    const { stdout } = await run('sh', ['-c', 'trap "" XFSZ; ulimit -f 64; exec "$0" --input-type=module -e "$1"', process.execPath, writer]);
-    expect(JSON.parse(stdout)).toEqual({ kind: 'unavailable', why: expect.stringContaining('larger than this process may write') });
-    expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
-    expect(await read(place.cells)).toEqual({ kind: 'found', head: place.head, text: 'two' });
-  });
+      // A limit on the size of files stands for a full disk.
+      const { stdout } = await run('sh', [
+        '-c',
+        'trap "" XFSZ; ulimit -f 64; exec "$0" --input-type=module -e "$1"',
+        process.execPath,
+        writer,
+      ]);
+      expect(JSON.parse(stdout)).toEqual({
+        kind: 'unavailable',
+        why: expect.stringContaining('larger than this process may write'),
+      });
+      expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
+      expect(await read(place.cells)).toEqual({ kind: 'found', head: place.head, text: 'two' });
+    },
+  );
 
   test.each([
     ['ENOSPC', 'unavailable', /: the disk is full$/],
@@ -156,7 +198,9 @@ describe('a disk that does not do what it should', () => {
     ['EROFS', 'refused', /: it is on a read-only file system$/],
   ])('%s: %s, told as a sentence', async (code, kind, why) => {
     await using place = await fixture();
-    const cells = place.open({ link: () => Promise.reject(Object.assign(new Error(`${code}: the system says`), { code })) });
+    const cells = place.open({
+      link: () => Promise.reject(Object.assign(new Error(`${code}: the system says`), { code })),
+    });
     const written = await cells.write('queue', place.head, 'three');
     expect(written).toEqual({ kind, why: expect.stringMatching(why) });
     expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
@@ -167,7 +211,9 @@ describe('a disk that does not do what it should', () => {
 
     test('a cell is written, replaced and contested all the same', async () => {
       await using place = await fixture();
-      const written = await Promise.all(Array.from({ length: 10 }, (_, index) => place.open({ link }).write('queue', place.head, `writer ${index}`)));
+      const written = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => place.open({ link }).write('queue', place.head, `writer ${index}`)),
+      );
       expect(written.filter(({ kind }) => kind === 'written')).toHaveLength(1);
       expect((await read(place.cells)).text).toBe(`writer ${written.findIndex(({ kind }) => kind === 'written')}`);
       expect(await readFile(place.file('queue.3.json'), 'utf8')).toMatch(/^writer \d$/);

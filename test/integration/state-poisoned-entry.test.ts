@@ -23,28 +23,90 @@ describe.concurrent('an entry that someone else wrote', () => {
 
   test.each<[string, readonly Member[], RegExp]>([
     ['without a manifest', [state], /manifest is missing/],
-    ['with a manifest that is no JSON', [state, { name: 'ralph-state/manifest.json', content: 'x' }], /manifest is missing or unreadable/],
-    ['with another content than the manifest says', [state, manifest({ 'state.json': 'other' })], /state\.json differs/],
-    ['with a file that the manifest lacks', [state, manifest({ 'state.json': document }), { name: 'ralph-state/session/x', content: '' }], /session\/x differs/],
-    ['without a file that the manifest has', [state, manifest({ 'state.json': document, 'session/x': '' })], /file of its manifest is missing/],
+    [
+      'with a manifest that is no JSON',
+      [state, { name: 'ralph-state/manifest.json', content: 'x' }],
+      /manifest is missing or unreadable/,
+    ],
+    [
+      'with another content than the manifest says',
+      [state, manifest({ 'state.json': 'other' })],
+      /state\.json differs/,
+    ],
+    [
+      'with a file that the manifest lacks',
+      [state, manifest({ 'state.json': document }), { name: 'ralph-state/session/x', content: '' }],
+      /session\/x differs/,
+    ],
+    [
+      'without a file that the manifest has',
+      [state, manifest({ 'state.json': document, 'session/x': '' })],
+      /file of its manifest is missing/,
+    ],
     ['without a document', [manifest({})], /document is missing/],
     ['with an oversize document', oversize('state.json', 64 * 1024 + 1), /document is missing or oversize/],
     ['with an oversize session', [...oversize('session/big', 11 * 1024 * 1024), state], /larger than/],
-    ['of another lane', [state, manifest({ 'state.json': document }, { lane: 'issue-9' })], /it is lane "issue-9", number 1/],
-    ['with another sequence number than its key', [state, manifest({ 'state.json': document }, { sequence: 99 })], /number 99/],
-    ['with a symbolic link', [manifest({ 'state.json': document }), { name: 'ralph-state/state.json', link: '/etc/hostname' }], /link or a special file/],
-    ['with a hard link', [state, { name: 'ralph-state/session/h', hard: true, link: 'ralph-state/state.json' }, manifest({ 'state.json': document })], /cannot be unpacked/],
-    ['with a file beside its folder', [state, manifest({ 'state.json': document }), { name: 'other', content: '' }], /outside its folder/],
-    ['with hundreds of files', [state, ...Array.from({ length: 300 }, (_, i) => ({ name: `ralph-state/session/${String(i)}`, content: '' }))], /more than 200 files/],
+    [
+      'of another lane',
+      [state, manifest({ 'state.json': document }, { lane: 'issue-9' })],
+      /it is lane "issue-9", number 1/,
+    ],
+    [
+      'with another sequence number than its key',
+      [state, manifest({ 'state.json': document }, { sequence: 99 })],
+      /number 99/,
+    ],
+    [
+      'with a symbolic link',
+      [manifest({ 'state.json': document }), { name: 'ralph-state/state.json', link: '/etc/hostname' }],
+      /link or a special file/,
+    ],
+    [
+      'with a hard link',
+      [
+        state,
+        { name: 'ralph-state/session/h', hard: true, link: 'ralph-state/state.json' },
+        manifest({ 'state.json': document }),
+      ],
+      /cannot be unpacked/,
+    ],
+    [
+      'with a file beside its folder',
+      [state, manifest({ 'state.json': document }), { name: 'other', content: '' }],
+      /outside its folder/,
+    ],
+    [
+      'with hundreds of files',
+      [state, ...Array.from({ length: 300 }, (_, i) => ({ name: `ralph-state/session/${String(i)}`, content: '' }))],
+      /more than 200 files/,
+    ],
   ])('%s is refused', async (_title, members, why) => {
     expect(await restoreOf(members)).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
   });
 
   test.each<[string, (outside: string) => readonly Member[]]>([
     ['an absolute name', (outside) => [{ name: join(outside, 'escaped'), content: 'x' }]],
-    ['a name with ..', () => [{ name: '../../../outside/escaped', content: 'x' }, { name: 'ralph-state/../../../../outside/escaped', content: 'x' }]],
-    ['a link and a file behind it', (outside) => [{ name: 'ralph-state/link', link: outside }, { name: 'ralph-state/link/escaped', content: 'x' }]],
-    ['a relative link and a file behind it', () => [{ name: 'ralph-state/link', link: '../../../../outside' }, { name: 'ralph-state/link/escaped', content: 'x' }]],
+    [
+      'a name with ..',
+      () => [
+        { name: '../../../outside/escaped', content: 'x' },
+        { name: 'ralph-state/../../../../outside/escaped', content: 'x' },
+      ],
+    ],
+    [
+      'a link and a file behind it',
+      (outside) => [
+        { name: 'ralph-state/link', link: outside },
+        { name: 'ralph-state/link/escaped', content: 'x' },
+      ],
+    ],
+    [
+      'a relative link and a file behind it',
+      () => [
+        { name: 'ralph-state/link', link: '../../../../outside' },
+        { name: 'ralph-state/link/escaped', content: 'x' },
+      ],
+    ],
   ])('%s writes nothing outside and is refused', async (_title, members) => {
     await using cache = await cacheFixture();
     const outside = join(cache.folder, 'outside');
@@ -61,7 +123,10 @@ describe.concurrent('an entry that someone else wrote', () => {
     await cache.store().save(copyOf('queue', 1, '{}', null));
     const [entry] = cache.service.entries;
     if (entry) entry.content = entry.content.subarray(0, entry.content.length - 20);
-    expect(await cache.store().restore('queue')).toEqual({ kind: 'unavailable', why: 'the downloaded archive cannot be unpacked' });
+    expect(await cache.store().restore('queue')).toEqual({
+      kind: 'unavailable',
+      why: 'the downloaded archive cannot be unpacked',
+    });
   });
 });
 
@@ -80,9 +145,17 @@ function poison(entry: { content: Buffer } | undefined, members: readonly Member
   entry.content = isZstd ? zstdCompressSync(archive) : gzipSync(archive);
 }
 
-function manifest(files: Readonly<Record<string, string>>, change: { readonly lane?: string; readonly sequence?: number } = {}): Member {
-  const hashes = Object.fromEntries(Object.entries(files).map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]));
-  return { name: 'ralph-state/manifest.json', content: JSON.stringify({ version: 1, lane: 'queue', sequence: 1, files: hashes, ...change }) };
+function manifest(
+  files: Readonly<Record<string, string>>,
+  change: { readonly lane?: string; readonly sequence?: number } = {},
+): Member {
+  const hashes = Object.fromEntries(
+    Object.entries(files).map(([path, content]) => [path, createHash('sha256').update(content).digest('hex')]),
+  );
+  return {
+    name: 'ralph-state/manifest.json',
+    content: JSON.stringify({ version: 1, lane: 'queue', sequence: 1, files: hashes, ...change }),
+  };
 }
 
 function oversize(path: string, bytes: number): readonly Member[] {

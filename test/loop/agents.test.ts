@@ -1,31 +1,116 @@
 import { describe, expect, test } from 'vitest';
-import { asker, boaster, crashing, denied, endless, finisher, forgetful, liar, saysBlocked, silent, steadyWorker, stuck, usageLimited, type Behaviour } from './behaviours.ts';
+import {
+  asker,
+  boaster,
+  crashing,
+  denied,
+  endless,
+  finisher,
+  forgetful,
+  liar,
+  saysBlocked,
+  silent,
+  steadyWorker,
+  stuck,
+  usageLimited,
+  type Behaviour,
+} from './behaviours.ts';
 import { hour, minute, noon } from '../unit/core-fixtures.ts';
 import { createProject, labeled, red, runOnce, savedState } from './river.ts';
 
-const row = (name: string, agent: readonly Behaviour[], expected: { readonly end: string; readonly calls: number; readonly task: string; readonly pushed: boolean; readonly inputs?: Readonly<Record<string, string>> }) => ({ name, agent, inputs: {}, ...expected });
+const row = (
+  name: string,
+  agent: readonly Behaviour[],
+  expected: {
+    readonly end: string;
+    readonly calls: number;
+    readonly task: string;
+    readonly pushed: boolean;
+    readonly inputs?: Readonly<Record<string, string>>;
+  },
+) => ({ name, agent, inputs: {}, ...expected });
 
 describe('one run over one issue, by what the agent is like', () => {
   test.each([
     row('finishes in one call', [finisher], { end: 'complete (plan_complete)', calls: 1, task: 'done', pushed: true }),
-    row('works on and on', [steadyWorker], { end: 'limit (iterations)', calls: 8, task: 'in-progress', pushed: true, inputs: { 'max-iterations': '8', 'max-iterations-per-task': '0' } }),
-    row('finishes on the last allowed iteration', [steadyWorker, steadyWorker, finisher], { end: 'complete (plan_complete)', calls: 3, task: 'done', pushed: true, inputs: { 'max-iterations': '3' } }),
-    row('claims everything without a change', [liar], { end: 'halted (circuit_open)', calls: 3, task: 'in-progress', pushed: false }),
+    row('works on and on', [steadyWorker], {
+      end: 'limit (iterations)',
+      calls: 8,
+      task: 'in-progress',
+      pushed: true,
+      inputs: { 'max-iterations': '8', 'max-iterations-per-task': '0' },
+    }),
+    row('finishes on the last allowed iteration', [steadyWorker, steadyWorker, finisher], {
+      end: 'complete (plan_complete)',
+      calls: 3,
+      task: 'done',
+      pushed: true,
+      inputs: { 'max-iterations': '3' },
+    }),
+    row('claims everything without a change', [liar], {
+      end: 'halted (circuit_open)',
+      calls: 3,
+      task: 'in-progress',
+      pushed: false,
+    }),
     row('is stuck', [stuck], { end: 'halted (circuit_open)', calls: 3, task: 'in-progress', pushed: false }),
-    row('asks a person: the first question is forgiven', [asker], { end: 'halted (circuit_open)', calls: 4, task: 'in-progress', pushed: false }),
-    row('is refused a tool twice', [denied], { end: 'halted (circuit_open)', calls: 2, task: 'in-progress', pushed: false }),
-    row('is refused a tool, with on-permission-denied: halt', [denied], { end: 'halted (permission_denied)', calls: 1, task: 'in-progress', pushed: false, inputs: { 'on-permission-denied': 'halt' } }),
-    row('is refused tools, with on-permission-denied: continue', [denied], { end: 'halted (circuit_open)', calls: 3, task: 'in-progress', pushed: false, inputs: { 'on-permission-denied': 'continue' } }),
-    row('meets the limit of its provider', [steadyWorker, usageLimited(noon + 3 * hour)], { end: 'parked (usage_limit)', calls: 2, task: 'in-progress', pushed: true }),
+    row('asks a person: the first question is forgiven', [asker], {
+      end: 'halted (circuit_open)',
+      calls: 4,
+      task: 'in-progress',
+      pushed: false,
+    }),
+    row('is refused a tool twice', [denied], {
+      end: 'halted (circuit_open)',
+      calls: 2,
+      task: 'in-progress',
+      pushed: false,
+    }),
+    row('is refused a tool, with on-permission-denied: halt', [denied], {
+      end: 'halted (permission_denied)',
+      calls: 1,
+      task: 'in-progress',
+      pushed: false,
+      inputs: { 'on-permission-denied': 'halt' },
+    }),
+    row('is refused tools, with on-permission-denied: continue', [denied], {
+      end: 'halted (circuit_open)',
+      calls: 3,
+      task: 'in-progress',
+      pushed: false,
+      inputs: { 'on-permission-denied': 'continue' },
+    }),
+    row('meets the limit of its provider', [steadyWorker, usageLimited(noon + 3 * hour)], {
+      end: 'parked (usage_limit)',
+      calls: 2,
+      task: 'in-progress',
+      pushed: true,
+    }),
     row('crashes', [crashing], { end: 'halted (circuit_open)', calls: 3, task: 'in-progress', pushed: false }),
     row('works but never says so', [silent], { end: 'blocked (needs_human)', calls: 8, task: 'failed', pushed: true }),
-    row('never comes to an end: each call is cut off', [endless], { end: 'halted (circuit_open)', calls: 3, task: 'in-progress', pushed: false }),
-    row("never comes to an end: the run's own deadline is no fault of the agent", [endless], { end: 'limit (minutes)', calls: 1, task: 'in-progress', pushed: false, inputs: { 'max-minutes': '10' } }),
+    row('never comes to an end: each call is cut off', [endless], {
+      end: 'halted (circuit_open)',
+      calls: 3,
+      task: 'in-progress',
+      pushed: false,
+    }),
+    row("never comes to an end: the run's own deadline is no fault of the agent", [endless], {
+      end: 'limit (minutes)',
+      calls: 1,
+      task: 'in-progress',
+      pushed: false,
+      inputs: { 'max-minutes': '10' },
+    }),
     row('says BLOCKED', [saysBlocked], { end: 'blocked (needs_human)', calls: 2, task: 'blocked', pushed: false }),
   ])('$name', async ({ agent, inputs, end, calls, task, pushed }) => {
     const project = createProject({ agent, inputs });
     const run = await runOnce(project);
-    expect({ end: run.end, calls: run.calls, task: savedState(project).tasks['issue-1']?.state, pushed: project.origin.branches.has('ralph/queue') }).toEqual({ end, calls, task, pushed });
+    expect({
+      end: run.end,
+      calls: run.calls,
+      task: savedState(project).tasks['issue-1']?.state,
+      pushed: project.origin.branches.has('ralph/queue'),
+    }).toEqual({ end, calls, task, pushed });
     expect(run.work?.journal.length).toBe(calls);
     expect(project.script.calls.every(({ credentials }) => credentials === 'hidden')).toBe(true);
   });
@@ -53,7 +138,9 @@ describe('completion', () => {
   });
 
   test('of work that an earlier run left on the branch is seen without any memory of it', async () => {
-    const confirms: Behaviour = () => ({ says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } });
+    const confirms: Behaviour = () => ({
+      says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+    });
     const project = createProject({ agent: [steadyWorker], inputs: { 'state-store': 'none', 'max-iterations': '1' } });
     await runOnce(project);
     project.script.behaviours = [confirms];
@@ -64,7 +151,11 @@ describe('completion', () => {
     const project = createProject({ issues: [1, 2, 3], agent: [boaster] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
-    expect(run.work?.journal.map(({ taskId, verdict }) => [taskId, verdict.vetoes.length])).toEqual([['issue-1', 1], ['issue-2', 1], ['issue-3', 0]]);
+    expect(run.work?.journal.map(({ taskId, verdict }) => [taskId, verdict.vetoes.length])).toEqual([
+      ['issue-1', 1],
+      ['issue-2', 1],
+      ['issue-3', 0],
+    ]);
     expect(project.script.calls[1]?.prompt).toContain('Your claim that everything is done was overruled');
   });
 
@@ -86,11 +177,23 @@ describe('one task after another', () => {
   });
 
   test('beyond max-iterations-per-task a task is failed, the next one begins, and in the end a person is needed', async () => {
-    const project = createProject({ issues: [1, 2, 3], agent: [steadyWorker, steadyWorker, finisher, steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
+    const project = createProject({
+      issues: [1, 2, 3],
+      agent: [steadyWorker, steadyWorker, finisher, steadyWorker],
+      inputs: { 'max-iterations-per-task': '2' },
+    });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 5 });
-    expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-1', 'issue-1', 'issue-2', 'issue-3', 'issue-3']);
-    expect(Object.fromEntries(Object.entries(savedState(project).tasks).map(([id, { state }]) => [id, state]))).toEqual({ 'issue-1': 'failed', 'issue-2': 'done', 'issue-3': 'failed' });
+    expect(run.work?.journal.map(({ taskId }) => taskId)).toEqual([
+      'issue-1',
+      'issue-1',
+      'issue-2',
+      'issue-3',
+      'issue-3',
+    ]);
+    expect(Object.fromEntries(Object.entries(savedState(project).tasks).map(([id, { state }]) => [id, state]))).toEqual(
+      { 'issue-1': 'failed', 'issue-2': 'done', 'issue-3': 'failed' },
+    );
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
@@ -98,7 +201,11 @@ describe('one task after another', () => {
     const project = createProject({ issues: [1, 2], agent: [saysBlocked] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     project.script.behaviours = [finisher];
-    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 1, work: { journal: [{ taskId: 'issue-2', verdict: { taskDone: true } }] } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'blocked (needs_human)',
+      calls: 1,
+      work: { journal: [{ taskId: 'issue-2', verdict: { taskDone: true } }] },
+    });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     // Labelled once more, by name: the person has looked at it.
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -120,7 +227,9 @@ describe('sessions', () => {
     await runOnce(project);
     expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, null]);
     expect(savedState(project).session?.id).toBe('session-2');
-    expect(savedState(project).transitions).toContainEqual(expect.objectContaining({ subject: 'session', reason: 'unknown_session' }));
+    expect(savedState(project).transitions).toContainEqual(
+      expect.objectContaining({ subject: 'session', reason: 'unknown_session' }),
+    );
   });
 
   test('that the CLI does not know are dropped, and the call is made once more without: one charge, one iteration', async () => {

@@ -21,42 +21,67 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     const project = createProject({ issues: [1, 2], inputs: { 'max-calls-per-hour': '1' } });
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
-    expect(told(project, 2)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/);
+    expect(told(project, 2)).toMatch(
+      /^<!-- ralph-action:status -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
+    );
   });
 
   test('what is missing is told whole', async () => {
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
-    expect(told(project)).toMatch(/^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Mend what is named above/);
+    expect(told(project)).toMatch(
+      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Mend what is named above/,
+    );
   });
 });
 
 describe('an order is answered with what became of it', () => {
   test.each<[readonly string[], string]>([
-    [['pause'], '**Paused** by @ann: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.'],
-    [['pause', 'pause'], '**Paused already**: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.'],
-    [['pause', 'resume'], '**Resumed**: the pause of this lane (`queue`: all tasks without a branch of their own) is over.'],
+    [
+      ['pause'],
+      '**Paused** by @ann: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.',
+    ],
+    [
+      ['pause', 'pause'],
+      '**Paused already**: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.',
+    ],
+    [
+      ['pause', 'resume'],
+      '**Resumed**: the pause of this lane (`queue`: all tasks without a branch of their own) is over.',
+    ],
     [['resume'], '**Nothing to resume**: the lane is not paused.'],
     [['reset circuit'], '**The circuit was closed already.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
-    expect(await ask(createProject(), ...words)).toContain(`<!-- ralph-action:status -->\n\n${receipt}\n\n**Status of lane`);
+    expect(await ask(createProject(), ...words)).toContain(
+      `<!-- ralph-action:status -->\n\n${receipt}\n\n**Status of lane`,
+    );
   });
 });
 
 test('/ralph help greets', async () => {
-  expect(await ask(createProject(), 'help')).toMatch(/^<!-- ralph-action:status -->\n\nRalph works on open issues with the label `ralph`\./);
+  expect(await ask(createProject(), 'help')).toMatch(
+    /^<!-- ralph-action:status -->\n\nRalph works on open issues with the label `ralph`\./,
+  );
 });
 
 test('a dispatched help lists the commands in the log, where whoever dispatched it looks', async () => {
-  const run = await runOnce(createProject(), { event: { name: 'repository_dispatch', payload: { client_payload: { command: 'help' }, sender: senderOf('ann') } } });
+  const run = await runOnce(createProject(), {
+    event: { name: 'repository_dispatch', payload: { client_payload: { command: 'help' }, sender: senderOf('ann') } },
+  });
   expect(run.end).toBe('idle (answered)');
   expect(run.log).toContainEqual(expect.stringContaining('reset circuit: close the circuit'));
 });
 
 test('the status names what does not go on by itself, and why', async () => {
-  const project = createProject({ issues: [1, 2], agent: [stuck], inputs: { 'max-iterations-per-task': '1', 'max-iterations': '1' } });
+  const project = createProject({
+    issues: [1, 2],
+    agent: [stuck],
+    inputs: { 'max-iterations-per-task': '1', 'max-iterations': '1' },
+  });
   await runOnce(project, { event: schedule });
   addIssue(project.forge, 2, { labels: ['ralph', 'ralph:needs-approval'] });
-  expect(await ask(project, 'status')).toMatch(/- Waits: .*1 \(Title 1\): it failed after 1 iteration\n- Waits: .*2 \(Title 2\): its text was changed after it was approved/);
+  expect(await ask(project, 'status')).toMatch(
+    /- Waits: .*1 \(Title 1\): it failed after 1 iteration\n- Waits: .*2 \(Title 2\): its text was changed after it was approved/,
+  );
 });

@@ -24,29 +24,54 @@ const working = { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } 
 const finished = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } as const;
 
 /** Changes something in each call, and never finishes. */
-export const steadyWorker: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `step ${String(turn)}` }, says: { signal: working } });
+export const steadyWorker: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `step ${String(turn)}` },
+  says: { signal: working },
+});
 /** Finishes its task in one call. */
-export const finisher: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `done ${String(turn)}` }, says: { signal: finished } });
+export const finisher: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
+  says: { signal: finished },
+});
 /** Finishes its task, and says each time that everything is done. */
-export const boaster: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `done ${String(turn)}` }, says: { signal: { ...finished, exitSignal: true } } });
+export const boaster: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
+  says: { signal: { ...finished, exitSignal: true } },
+});
 /** Claims everything and changes nothing. */
 export const liar: Behaviour = () => ({ says: { signal: { ...finished, exitSignal: true } } });
 export const stuck: Behaviour = () => ({ says: { signal: working } });
 export const asker: Behaviour = () => ({ says: { question: true } });
-export const denied: Behaviour = () => ({ says: { signal: working, denials: [{ tool: 'Bash', command: 'docker ps' }] } });
-export const crashing: Behaviour = () => ({ exitCode: 1, chars: 0, says: { sessionId: null, tokens: null, costUsd: null } });
+export const denied: Behaviour = () => ({
+  says: { signal: working, denials: [{ tool: 'Bash', command: 'docker ps' }] },
+});
+export const crashing: Behaviour = () => ({
+  exitCode: 1,
+  chars: 0,
+  says: { sessionId: null, tokens: null, costUsd: null },
+});
 /** Works, but never says so. */
 export const silent: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `step ${String(turn)}` } });
 /** Never comes to an end by itself. */
 export const endless: Behaviour = () => ({ minutes: Infinity, chars: 0 });
 export const saysBlocked: Behaviour = () => ({ says: { signal: { status: 'BLOCKED', exitSignal: false } } });
 /** Its CLI does not know the session any more; without one it works steadily. */
-export const forgetful: Behaviour = (call) => (call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, says: unknownSession });
+export const forgetful: Behaviour = (call) =>
+  call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, says: unknownSession };
 export function usageLimited(resumeAt: number): Behaviour {
-  return () => ({ exitCode: 1, says: { agentError: { kind: 'rate-limit', text: 'You have hit your limit' }, usageLimit: { window: 'five-hour', resumeAt: new Date(resumeAt).toISOString() } } });
+  return () => ({
+    exitCode: 1,
+    says: {
+      agentError: { kind: 'rate-limit', text: 'You have hit your limit' },
+      usageLimit: { window: 'five-hour', resumeAt: new Date(resumeAt).toISOString() },
+    },
+  });
 }
 
-const unknownSession: Act['says'] = { agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' }, sessionId: null };
+const unknownSession: Act['says'] = {
+  agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' },
+  sessionId: null,
+};
 
 /** What every machine's agent of one project shares: the script, and what was asked of it. */
 export interface AgentScript {
@@ -64,7 +89,10 @@ export function createScript(behaviours: readonly Behaviour[]): AgentScript {
 }
 
 /** The agent on one new machine, which knows only the sessions that it began here or that were brought to it. */
-export function createAgent(script: AgentScript, { checkout, clock }: { readonly checkout: Checkout; readonly clock: FakeClock }): Agent {
+export function createAgent(
+  script: AgentScript,
+  { checkout, clock }: { readonly checkout: Checkout; readonly clock: FakeClock },
+): Agent {
   const transcripts = new Set<string>();
   let made = 0;
   return {
@@ -75,7 +103,13 @@ export function createAgent(script: AgentScript, { checkout, clock }: { readonly
       const behaviour = script.behaviours[Math.min(made, script.behaviours.length - 1)];
       made += 1;
       const known = call.resume === null || transcripts.has(call.resume);
-      const act = known ? (behaviour?.({ task: /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '', turn: script.calls.length, resume: call.resume }) ?? {}) : { minutes: 0, exitCode: 1, says: unknownSession };
+      const act = known
+        ? (behaviour?.({
+            task: /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '',
+            turn: script.calls.length,
+            resume: call.resume,
+          }) ?? {})
+        : { minutes: 0, exitCode: 1, says: unknownSession };
       return Promise.resolve(perform(act, call));
     },
     exportSession: (id, folder) => {
@@ -98,7 +132,13 @@ export function createAgent(script: AgentScript, { checkout, clock }: { readonly
     const sessionId = call.resume ?? `session-${String(script.calls.length)}`;
     const said: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.says) });
     if (said.sessionId !== null) transcripts.add(said.sessionId);
-    return { analysis: said, end: endOf(), outputChars: act.chars ?? 500, fencedBlock: act.fencedBlock ?? false, durationMs };
+    return {
+      analysis: said,
+      end: endOf(),
+      outputChars: act.chars ?? 500,
+      fencedBlock: act.fencedBlock ?? false,
+      durationMs,
+    };
 
     function endOf(): AgentEnd {
       if (call.signal.aborted) return { kind: 'cancelled' };

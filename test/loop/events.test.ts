@@ -2,17 +2,52 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/user-error.ts';
 import { finisher, steadyWorker } from './behaviours.ts';
 import type { Project } from './project.ts';
-import { addIssue, changeState, createProject, labeled, runOnce, savedState, schedule, senderOf, type Event } from './river.ts';
+import {
+  addIssue,
+  changeState,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  senderOf,
+  type Event,
+} from './river.ts';
 
-const issueEvent = (action: string, number: number, labels: readonly string[] = ['ralph'], change: object = {}): Event => ({
-  name: 'issues', payload: { action, label: { name: 'ralph' }, issue: { number, state: 'open', labels: labels.map((name) => ({ name })) }, sender: senderOf('eve'), ...change },
+const issueEvent = (
+  action: string,
+  number: number,
+  labels: readonly string[] = ['ralph'],
+  change: object = {},
+): Event => ({
+  name: 'issues',
+  payload: {
+    action,
+    label: { name: 'ralph' },
+    issue: { number, state: 'open', labels: labels.map((name) => ({ name })) },
+    sender: senderOf('eve'),
+    ...change,
+  },
 });
 const pullClosed = (project: Project, merged: boolean): Event => {
   const pull = project.forge.pulls.at(-1);
   const repo = { full_name: 'acme/shop' };
-  return { name: 'pull_request', payload: { action: 'closed', pull_request: { number: pull?.number, merged, head: { ref: pull?.branch, sha: pull?.headSha, repo }, base: { repo } }, sender: senderOf('ann') } };
+  return {
+    name: 'pull_request',
+    payload: {
+      action: 'closed',
+      pull_request: {
+        number: pull?.number,
+        merged,
+        head: { ref: pull?.branch, sha: pull?.headSha, repo },
+        base: { repo },
+      },
+      sender: senderOf('ann'),
+    },
+  };
 };
-const messageOf = (run: Awaited<ReturnType<typeof runOnce>>): string => (run.outcome.reason === 'noted' ? run.outcome.message : '');
+const messageOf = (run: Awaited<ReturnType<typeof runOnce>>): string =>
+  run.outcome.reason === 'noted' ? run.outcome.message : '';
 const noted = { end: 'idle (noted)', calls: 0 } as const;
 
 describe('an issue stops being a task', () => {
@@ -27,8 +62,20 @@ describe('an issue stops being a task', () => {
     ['unlabeled', 'that it was done is not said any more', ['ralph:done'], 'open', []],
     ['closed', 'our labels come off', ['ralph', 'ralph:working', 'Ralph:Failed'], 'closed', ['ralph']],
     ['closed', 'that it is done is still said', ['ralph', 'ralph:done'], 'closed', ['ralph', 'ralph:done']],
-    ['unlabeled', 'it is labelled again meanwhile: nothing changes', ['ralph', 'ralph:working'], 'open', ['ralph', 'ralph:working']],
-    ['closed', 'it is open again meanwhile: nothing changes', ['ralph', 'ralph:working'], 'open', ['ralph', 'ralph:working']],
+    [
+      'unlabeled',
+      'it is labelled again meanwhile: nothing changes',
+      ['ralph', 'ralph:working'],
+      'open',
+      ['ralph', 'ralph:working'],
+    ],
+    [
+      'closed',
+      'it is open again meanwhile: nothing changes',
+      ['ralph', 'ralph:working'],
+      'open',
+      ['ralph', 'ralph:working'],
+    ],
   ])('%s: %s', async (action, _, labels, state, left) => {
     const project = withLabels(labels, state);
     const run = await runOnce(project, { event: issueEvent(action, 1, [...labels, 'ralph']) });
@@ -41,8 +88,13 @@ describe('an issue stops being a task', () => {
   test.each(['deleted', 'transferred'])('%s: nothing is asked, nothing is written', async (action) => {
     const project = withLabels(['ralph', 'ralph:working'], 'open');
     project.forge.issues.delete(1);
-    expect(messageOf(await runOnce(project, { event: issueEvent(action, 1) }))).toMatch(new RegExp(`^#1 was ${action}, so it is out of the queue`));
-    expect({ writes: project.forge.writes, requests: project.forge.requests().sent }).toEqual({ writes: [], requests: 0 });
+    expect(messageOf(await runOnce(project, { event: issueEvent(action, 1) }))).toMatch(
+      new RegExp(`^#1 was ${action}, so it is out of the queue`),
+    );
+    expect({ writes: project.forge.writes, requests: project.forge.requests().sent }).toEqual({
+      writes: [],
+      requests: 0,
+    });
   });
 
   test('a label that cannot be taken off is a warning', async () => {
@@ -59,7 +111,9 @@ describe('an issue stops being a task', () => {
     addIssue(project.forge, 1, { labels: [] });
     await runOnce(project, { event: issueEvent('unlabeled', 1) });
     project.script.behaviours = [finisher];
-    expect((await runOnce(project, { event: schedule })).work?.journal.map(({ taskId }) => taskId)).toEqual(['issue-2']);
+    expect((await runOnce(project, { event: schedule })).work?.journal.map(({ taskId }) => taskId)).toEqual([
+      'issue-2',
+    ]);
   });
 });
 
@@ -68,19 +122,25 @@ describe('an issue is opened again', () => {
     const project = createProject({ issues: [1] });
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
     expect(run).toMatchObject(noted);
-    expect(messageOf(run)).toBe('#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.');
+    expect(messageOf(run)).toBe(
+      '#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.',
+    );
   });
 
   test('with a lane of its own it waits for a person there', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
-    expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain('It has a lane of its own (ralph/issue-1)');
+    expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
+      'It has a lane of its own (ralph/issue-1)',
+    );
   });
 
   test('and closed again meanwhile: it is no task', async () => {
     const project = createProject({ issues: [] });
     addIssue(project.forge, 1, { state: 'closed' });
-    expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain('not open with the label "ralph" any more');
+    expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
+      'not open with the label "ralph" any more',
+    );
   });
 });
 
@@ -104,18 +164,40 @@ describe('a pull request of ours is closed', () => {
     expect(savedState(project).session).not.toBeNull();
     const run = await runOnce(project, { event: pullClosed(project, true) });
     expect(run).toMatchObject(noted);
-    expect(messageOf(run)).toBe('Pull request #101 was merged. Done on its lane: #1. The branch ralph/queue was deleted.');
+    expect(messageOf(run)).toBe(
+      'Pull request #101 was merged. Done on its lane: #1. The branch ralph/queue was deleted.',
+    );
     expect(project.origin.branches.has('ralph/queue')).toBe(false);
     addIssue(project.forge, 1, { state: 'closed' });
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(project.script.calls.at(-1)?.resume).toBeNull();
-    expect(savedState(project).transitions).toContainEqual(expect.objectContaining({ subject: 'session', reason: 'by ann (event)' }));
+    expect(savedState(project).transitions).toContainEqual(
+      expect.objectContaining({ subject: 'session', reason: 'by ann (event)' }),
+    );
   });
 
   test.each<[string, (project: Project) => void, RegExp]>([
-    ['GitHub deleted the branch itself', ({ origin }) => { origin.branches.delete('ralph/queue'); }, /ralph\/queue was deleted already\.$/],
-    ['the branch has gone on', ({ origin }) => { origin.branches.set('ralph/queue', 'other'); }, /stays: it holds commits that were not merged\.$/],
-    ['the branch may not be deleted', ({ remote }) => { remote.refusal = 'a ruleset forbids it'; }, /ralph\/queue stays\.$/],
+    [
+      'GitHub deleted the branch itself',
+      ({ origin }) => {
+        origin.branches.delete('ralph/queue');
+      },
+      /ralph\/queue was deleted already\.$/,
+    ],
+    [
+      'the branch has gone on',
+      ({ origin }) => {
+        origin.branches.set('ralph/queue', 'other');
+      },
+      /stays: it holds commits that were not merged\.$/,
+    ],
+    [
+      'the branch may not be deleted',
+      ({ remote }) => {
+        remote.refusal = 'a ruleset forbids it';
+      },
+      /ralph\/queue stays\.$/,
+    ],
   ])('merged, and %s', async (_, happens, message) => {
     const project = await worked();
     merge(project);
@@ -127,17 +209,23 @@ describe('a pull request of ours is closed', () => {
   test('merged, and its issue is open still: the branch stays, or the queue would begin the issue anew', async () => {
     const project = await worked(labeled(2));
     merge(project);
-    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain('stays while its issue is open');
+    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
+      'stays while its issue is open',
+    );
     expect(project.origin.branches.has('ralph/issue-2')).toBe(true);
     addIssue(project.forge, 2, { state: 'closed' });
-    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain('ralph/issue-2 was deleted.');
+    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
+      'ralph/issue-2 was deleted.',
+    );
   });
 
   test("merged before its issue's own lane was done: the branch goes, and the queue goes on from what was merged", async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
     merge(project);
-    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toBe('Pull request #101 was merged. No task of its lane is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.');
+    expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toBe(
+      'Pull request #101 was merged. No task of its lane is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.',
+    );
     addIssue(project.forge, 1, { state: 'closed' });
     project.script.behaviours = [finisher];
     const run = await runOnce(project, { event: schedule });
@@ -151,7 +239,9 @@ describe('a pull request of ours is closed', () => {
     merge(project);
     const event = pullClosed(project, true);
     project.origin.branches.set('ralph/issue-2', 'other');
-    expect(messageOf(await runOnce(project, { event }))).toMatch(/stays: it holds commits that were not merged\. #2 is not done: comment `\/ralph run` on it to go on\.$/);
+    expect(messageOf(await runOnce(project, { event }))).toMatch(
+      /stays: it holds commits that were not merged\. #2 is not done: comment `\/ralph run` on it to go on\.$/,
+    );
   });
 
   test('not merged: the lane rests', async () => {
@@ -159,7 +249,9 @@ describe('a pull request of ours is closed', () => {
     const pull = project.forge.pulls[0];
     if (pull !== undefined) project.forge.pulls[0] = { ...pull, state: 'closed' };
     const run = await runOnce(project, { event: pullClosed(project, false) });
-    expect(messageOf(run)).toMatch(/^Pull request #101 was closed without merging, so lane queue rests\. Open it again to go on/);
+    expect(messageOf(run)).toMatch(
+      /^Pull request #101 was closed without merging, so lane queue rests\. Open it again to go on/,
+    );
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
@@ -167,8 +259,22 @@ describe('a pull request of ours is closed', () => {
     const project = await worked();
     const event = pullClosed(project, true);
     const payload = event.payload as { readonly pull_request: { readonly head: object } };
-    const run = await runOnce(project, { event: { ...event, payload: { ...payload, pull_request: { ...payload.pull_request, head: { ...payload.pull_request.head, repo: { full_name: 'eve/shop' } } } } } });
-    expect(run).toMatchObject({ end: 'refused (not_allowed)', outcome: { message: expect.stringContaining('comes from a fork') } });
+    const run = await runOnce(project, {
+      event: {
+        ...event,
+        payload: {
+          ...payload,
+          pull_request: {
+            ...payload.pull_request,
+            head: { ...payload.pull_request.head, repo: { full_name: 'eve/shop' } },
+          },
+        },
+      },
+    });
+    expect(run).toMatchObject({
+      end: 'refused (not_allowed)',
+      outcome: { message: expect.stringContaining('comes from a fork') },
+    });
     expect(project.origin.branches.has('ralph/queue')).toBe(true);
   });
 });
@@ -179,10 +285,17 @@ describe('who puts the label on', () => {
     ['a person who may only read', 'eve', {}, 'refused (not_allowed)'],
     ['a bot that nobody named', 'helper[bot]', {}, 'refused (not_allowed)'],
     ['a bot that is allowed', 'helper[bot]', { 'allowed-bots': 'helper[bot]' }, 'complete (plan_complete)'],
-    ['a bot that is allowed, with the id of another account', 'imposter[bot]', { 'allowed-bots': 'imposter[bot]' }, 'refused (not_allowed)'],
+    [
+      'a bot that is allowed, with the id of another account',
+      'imposter[bot]',
+      { 'allowed-bots': 'imposter[bot]' },
+      'refused (not_allowed)',
+    ],
   ])('%s', async (_, login, inputs, end) => {
     const project = createProject({ issues: [1], agent: [finisher], inputs });
-    project.forge.accounts.set('helper[bot]', { login: 'helper[bot]', id: 1, kind: 'bot' }).set('imposter[bot]', { login: 'imposter[bot]', id: 9, kind: 'bot' });
+    project.forge.accounts
+      .set('helper[bot]', { login: 'helper[bot]', id: 1, kind: 'bot' })
+      .set('imposter[bot]', { login: 'imposter[bot]', id: 9, kind: 'bot' });
     expect(await runOnce(project, { event: labeled(1, login) })).toMatchObject({ end });
   });
 });
@@ -191,5 +304,7 @@ test('a state of another shape than the tasks of the queue does not keep a merge
   const project = createProject({ issues: [1], agent: [finisher] });
   await runOnce(project);
   changeState(project, (state) => ({ ...state, tasks: {} }));
-  expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain('No task of its lane is done.');
+  expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
+    'No task of its lane is done.',
+  );
 });

@@ -14,11 +14,19 @@ describe('what is on disk', () => {
       // Right before a call one more is charged than was made; never fewer.
       expect(charged === callsSoFar || charged === callsSoFar + 1).toBe(true);
     }
-    const beforeCall = (call: number) => run.records.find(({ work, callsSoFar }) => callsSoFar === call - 1 && work.state.windows.hour?.calls === call);
+    const beforeCall = (call: number) =>
+      run.records.find(({ work, callsSoFar }) => callsSoFar === call - 1 && work.state.windows.hour?.calls === call);
     for (const call of [1, 2, 3]) expect(beforeCall(call)).toBeDefined();
-    expect(beforeCall(1)?.work).toMatchObject({ hasNewCommits: false, state: { tasks: { 'issue-1': { state: 'in-progress', attempts: 1 } } }, outcome: { kind: 'cancelled', reason: 'killed' } });
+    expect(beforeCall(1)?.work).toMatchObject({
+      hasNewCommits: false,
+      state: { tasks: { 'issue-1': { state: 'in-progress', attempts: 1 } } },
+      outcome: { kind: 'cancelled', reason: 'killed' },
+    });
     expect(beforeCall(2)?.work).toMatchObject({ hasNewCommits: true, journal: [{ iteration: 1 }] });
-    expect(run.records.at(-1)?.work).toMatchObject({ outcome: { kind: 'complete' }, journal: [{ iteration: 1 }, { iteration: 2 }, { iteration: 3 }] });
+    expect(run.records.at(-1)?.work).toMatchObject({
+      outcome: { kind: 'complete' },
+      journal: [{ iteration: 1 }, { iteration: 2 }, { iteration: 3 }],
+    });
   });
 
   test('the commit of an iteration is there before it is judged', async () => {
@@ -29,8 +37,16 @@ describe('what is on disk', () => {
   });
 
   test('of what the agent said nothing is secret or endless there', async () => {
-    const chatty: Behaviour = (call) => ({ ...finisher(call), says: { signal: { status: 'COMPLETE', tasksCompleted: 1, recommendation: `hunter2 ${'x'.repeat(10_000)}` }, errors: Array.from({ length: 500 }, () => ({ text: 'hunter2', fingerprint: 'hunter2' })) } });
-    const run = await runOnce(createProject({ agent: [chatty] }), { redact: (text) => text.replaceAll('hunter2', '***') });
+    const chatty: Behaviour = (call) => ({
+      ...finisher(call),
+      says: {
+        signal: { status: 'COMPLETE', tasksCompleted: 1, recommendation: `hunter2 ${'x'.repeat(10_000)}` },
+        errors: Array.from({ length: 500 }, () => ({ text: 'hunter2', fingerprint: 'hunter2' })),
+      },
+    });
+    const run = await runOnce(createProject({ agent: [chatty] }), {
+      redact: (text) => text.replaceAll('hunter2', '***'),
+    });
     const kept = JSON.stringify(run.records.at(-1)?.work);
     expect(kept).toContain('*** xxx');
     expect(kept).not.toContain('hunter2');
@@ -40,7 +56,9 @@ describe('what is on disk', () => {
   test('commits carry run, iteration and task', async () => {
     const project = createProject({ agent: [finisher] });
     await runOnce(project);
-    expect(project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.message).toBe('Title 1\n\nPart of #1\n\nRalph-Run: 1\nRalph-Iteration: 1\nRalph-Task: issue-1');
+    expect(project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.message).toBe(
+      'Title 1\n\nPart of #1\n\nRalph-Run: 1\nRalph-Iteration: 1\nRalph-Task: issue-1',
+    );
   });
 });
 
@@ -55,29 +73,51 @@ describe('a failure in the middle of the loop', () => {
     };
   };
 
-  test.each(['snapshot', 'compare', 'commit'] as const)('a repository whose %s fails loses no finished iteration', async (method) => {
-    const project = createProject({ issues: [1, 2], agent: [finisher] });
-    const run = await runOnce(project, { onRecord: afterIteration(1, ({ faults }) => { faults.set(method, new Error('disk full')); }) });
-    expect(run).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'Something failed that should not: disk full' }, work: { journal: [{ taskId: 'issue-1' }] } });
-    expect(savedState(project).tasks['issue-1']?.state).toBe('done');
-    expect(project.forge.pulls[0]?.body).toContain('Closes #1');
-    expect(project.forge.pulls[0]?.body).not.toContain('Closes #2');
+  test.each(['snapshot', 'compare', 'commit'] as const)(
+    'a repository whose %s fails loses no finished iteration',
+    async (method) => {
+      const project = createProject({ issues: [1, 2], agent: [finisher] });
+      const run = await runOnce(project, {
+        onRecord: afterIteration(1, ({ faults }) => {
+          faults.set(method, new Error('disk full'));
+        }),
+      });
+      expect(run).toMatchObject({
+        end: 'failed (infrastructure)',
+        outcome: { message: 'Something failed that should not: disk full' },
+        work: { journal: [{ taskId: 'issue-1' }] },
+      });
+      expect(savedState(project).tasks['issue-1']?.state).toBe('done');
+      expect(project.forge.pulls[0]?.body).toContain('Closes #1');
+      expect(project.forge.pulls[0]?.body).not.toContain('Closes #2');
 
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-  });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    },
+  );
 
   test('a CLI that cannot be started any more loses no finished iteration, and its call stays charged', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
-    const run = await runOnce(project, { onRecord: afterIteration(1, () => { project.script.broken = new UserError('infrastructure', 'The CLI is gone. Install it.'); }) });
+    const run = await runOnce(project, {
+      onRecord: afterIteration(1, () => {
+        project.script.broken = new UserError('infrastructure', 'The CLI is gone. Install it.');
+      }),
+    });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 1 });
-    expect(savedState(project)).toMatchObject({ windows: { hour: { calls: 2 } }, tasks: { 'issue-1': { state: 'done' }, 'issue-2': { state: 'in-progress' } } });
+    expect(savedState(project)).toMatchObject({
+      windows: { hour: { calls: 2 } },
+      tasks: { 'issue-1': { state: 'done' }, 'issue-2': { state: 'in-progress' } },
+    });
   });
 
   test('credentials are put back, whatever happens', async () => {
     let checkout: Checkout | undefined;
     const project = createProject({ agent: [finisher] });
     project.script.broken = new Error('no such program');
-    await runOnce(project, { prepare: (made) => { checkout = made; } });
+    await runOnce(project, {
+      prepare: (made) => {
+        checkout = made;
+      },
+    });
     expect(checkout?.credentials()).toBe('in place');
   });
 });
@@ -86,7 +126,12 @@ describe('a cancel', () => {
   test('between iterations ends the run without another call and keeps what is finished', async () => {
     const controller = new AbortController();
     const project = createProject({ issues: [1, 2], agent: [finisher] });
-    const run = await runOnce(project, { signal: controller.signal, onRecord: (work) => { if (work.journal.length === 1) controller.abort(); } });
+    const run = await runOnce(project, {
+      signal: controller.signal,
+      onRecord: (work) => {
+        if (work.journal.length === 1) controller.abort();
+      },
+    });
     await finishOnce(project, run);
     expect(run).toMatchObject({ end: 'cancelled (signal)', calls: 1 });
     expect(savedState(project)).toMatchObject({ session: null, tasks: { 'issue-1': { state: 'done' } } });
@@ -95,7 +140,12 @@ describe('a cancel', () => {
 
   test('during a call keeps what the agent wrote, and is no fault of the agent', async () => {
     const controller = new AbortController();
-    const cancelledWorker: Behaviour = (call) => ({ ...steadyWorker(call), meanwhile: () => { controller.abort(); } });
+    const cancelledWorker: Behaviour = (call) => ({
+      ...steadyWorker(call),
+      meanwhile: () => {
+        controller.abort();
+      },
+    });
     const project = createProject({ agent: [cancelledWorker] });
     const run = await runOnce(project, { signal: controller.signal });
     await finishOnce(project, run);
@@ -106,6 +156,9 @@ describe('a cancel', () => {
 
   test('before the first call spends none', async () => {
     const project = createProject({ agent: [finisher] });
-    expect(await runOnce(project, { signal: AbortSignal.abort() })).toMatchObject({ end: 'cancelled (signal)', calls: 0 });
+    expect(await runOnce(project, { signal: AbortSignal.abort() })).toMatchObject({
+      end: 'cancelled (signal)',
+      calls: 0,
+    });
   });
 });

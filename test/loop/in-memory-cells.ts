@@ -60,15 +60,32 @@ export function withFaults(cells: CellStore): FaultyCells {
     place: cells.place,
     asked: [],
     outage: null,
-    fail: (method, fault) => { faults.set(method, fault); },
-    meanwhile: (method, action) => { actions.set(method, action); },
-    read: (names) => ask('read', names.join(' '), { call: () => cells.read(names), unavailable: (why) => names.map(() => ({ kind: 'unavailable', why })) }),
-    write: (name, expected, text) => ask<CellWritten>('write', name, { call: () => cells.write(name, expected, text), unavailable, conflict: { kind: 'conflict' } }),
+    fail: (method, fault) => {
+      faults.set(method, fault);
+    },
+    meanwhile: (method, action) => {
+      actions.set(method, action);
+    },
+    read: (names) =>
+      ask('read', names.join(' '), {
+        call: () => cells.read(names),
+        unavailable: (why) => names.map(() => ({ kind: 'unavailable', why })),
+      }),
+    write: (name, expected, text) =>
+      ask<CellWritten>('write', name, {
+        call: () => cells.write(name, expected, text),
+        unavailable,
+        conflict: { kind: 'conflict' },
+      }),
     readHead: (name) => ask('readHead', name, { call: () => cells.readHead(name), unavailable }),
   };
   return faulty;
 
-  async function ask<Answer>(method: CellMethod, names: string, { call, unavailable: saying, conflict }: Answers<Answer>): Promise<Answer> {
+  async function ask<Answer>(
+    method: CellMethod,
+    names: string,
+    { call, unavailable: saying, conflict }: Answers<Answer>,
+  ): Promise<Answer> {
     faulty.asked.push(`${method} ${names}`);
     const [action, fault] = [actions.get(method), faults.get(method)];
     actions.delete(method);

@@ -1,4 +1,13 @@
-import type { CellName, CellRead, CellStore, CellWritten, CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../../src/ports/state.ts';
+import type {
+  CellName,
+  CellRead,
+  CellStore,
+  CellWritten,
+  CopyStore,
+  RestoredCopy,
+  SavedCopy,
+  StateCopy,
+} from '../../src/ports/state.ts';
 import { createCellPlace, createCells } from './in-memory-cells.ts';
 
 /** What is kept of a project between its runs: its refs, and the entries of its cache. */
@@ -30,7 +39,11 @@ function createRefs(): FakeRefs {
   const shared = createCellPlace();
   const cells = createCells(shared);
   const outages: FakeRefs['outages'] = new Map();
-  const ask = async <Answer>(verb: 'read' | 'write' | 'readHead', unavailable: (why: string) => Answer, call: () => Promise<Answer>): Promise<Answer> => {
+  const ask = async <Answer>(
+    verb: 'read' | 'write' | 'readHead',
+    unavailable: (why: string) => Answer,
+    call: () => Promise<Answer>,
+  ): Promise<Answer> => {
     const why = outages.get(verb);
     return why === undefined ? call() : unavailable(why);
   };
@@ -43,9 +56,27 @@ function createRefs(): FakeRefs {
       shared.written += 1;
       shared.texts.set(name, { head: `by hand ${String(shared.written)}`, text });
     },
-    read: (names) => ask<readonly CellRead[]>('read', (why) => names.map(() => ({ kind: 'unavailable', why })), () => cells.read(names)),
-    write: (name, expected, text) => ask<CellWritten>('write', (why) => ({ kind: 'unavailable', why }), () => (refs.refusal === null ? cells.write(name, expected, text) : Promise.resolve<CellWritten>({ kind: 'refused', why: refs.refusal }))),
-    readHead: (name) => ask<Awaited<ReturnType<CellStore['readHead']>>>('readHead', (why) => ({ kind: 'unavailable', why }), () => cells.readHead(name)),
+    read: (names) =>
+      ask<readonly CellRead[]>(
+        'read',
+        (why) => names.map(() => ({ kind: 'unavailable', why })),
+        () => cells.read(names),
+      ),
+    write: (name, expected, text) =>
+      ask<CellWritten>(
+        'write',
+        (why) => ({ kind: 'unavailable', why }),
+        () =>
+          refs.refusal === null
+            ? cells.write(name, expected, text)
+            : Promise.resolve<CellWritten>({ kind: 'refused', why: refs.refusal }),
+      ),
+    readHead: (name) =>
+      ask<Awaited<ReturnType<CellStore['readHead']>>>(
+        'readHead',
+        (why) => ({ kind: 'unavailable', why }),
+        () => cells.readHead(name),
+      ),
   };
   return refs;
 }
@@ -60,7 +91,9 @@ function createCache(): FakeCache {
       const why = outages.get('restore');
       const copy = saved.get(lane);
       if (why !== undefined) return Promise.resolve({ kind: 'unavailable', why });
-      return copy === undefined ? { kind: 'absent' } : { kind: 'found', sequence: copy.sequence, document: copy.document, sessionFolder: copy.sessionFolder };
+      return copy === undefined
+        ? { kind: 'absent' }
+        : { kind: 'found', sequence: copy.sequence, document: copy.document, sessionFolder: copy.sessionFolder };
     },
     save: async (copy): Promise<SavedCopy> => {
       const why = outages.get('save');

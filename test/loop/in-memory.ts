@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../../src/core/evidence.ts';
-import type { Account, Dependency, Forge, Issue, IssueComment, IssueHistory, Permission, PullRequest } from '../../src/ports/forge.ts';
+import type {
+  Account,
+  Dependency,
+  Forge,
+  Issue,
+  IssueComment,
+  IssueHistory,
+  Permission,
+  PullRequest,
+} from '../../src/ports/forge.ts';
 import type { Clock, Log } from '../../src/ports/machine.ts';
 import type { OpenedLane, PushResult, Remote, Repository, WorkFiles } from '../../src/ports/repository.ts';
 
@@ -41,7 +50,12 @@ export interface FakeClock extends Clock {
 
 export function createClock(start: number): FakeClock {
   let now = start;
-  return { now: () => now, advance: (ms) => { now += ms; } };
+  return {
+    now: () => now,
+    advance: (ms) => {
+      now += ms;
+    },
+  };
 }
 
 /** What a method is to throw, until it is taken out again. */
@@ -69,10 +83,19 @@ export function createCheckout(origin: Origin): Checkout {
     problems: () => guarded(faults, 'problems', () => checkout.broken),
     readTexts: (paths, lane) =>
       guarded(faults, 'readTexts', () => {
-        const texts = (files: Files): Record<string, string> => Object.fromEntries(Object.entries(files).filter(([path]) => paths.some((pattern) => matches(path, pattern))));
+        const texts = (files: Files): Record<string, string> =>
+          Object.fromEntries(Object.entries(files).filter(([path]) => paths.some((pattern) => matches(path, pattern))));
         const main = branches.get('main') ?? '';
-        const fork = lane === null ? undefined : history(commits, lane.head).find((commit) => history(commits, main).includes(commit));
-        return { base: texts(treeOf(main)), lane: lane === null ? null : texts(treeOf(lane.head)), fork: fork === undefined ? null : texts(treeOf(fork)), unread: {} };
+        const fork =
+          lane === null
+            ? undefined
+            : history(commits, lane.head).find((commit) => history(commits, main).includes(commit));
+        return {
+          base: texts(treeOf(main)),
+          lane: lane === null ? null : texts(treeOf(lane.head)),
+          fork: fork === undefined ? null : texts(treeOf(fork)),
+          unread: {},
+        };
       }),
     openLane: ({ baseBranch, start }) =>
       guarded(faults, 'openLane', (): OpenedLane => {
@@ -81,7 +104,8 @@ export function createCheckout(origin: Origin): Checkout {
         checkout.files = { ...treeOf(head) };
         const ofBase = history(commits, base);
         const lane = history(commits, head);
-        const mergeBase = lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
+        const mergeBase =
+          lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
         return { head, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
       }),
     snapshot: () =>
@@ -93,7 +117,9 @@ export function createCheckout(origin: Origin): Checkout {
     compare: (before, after) =>
       guarded(faults, 'compare', () => {
         const [old, now] = [trees.get(before.tree) ?? {}, trees.get(after.tree) ?? {}];
-        const files = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter((path) => old[path] !== now[path] && !isNote(path)).sort();
+        const files = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+          .filter((path) => old[path] !== now[path] && !isNote(path))
+          .sort();
         return { files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 };
       }),
     commit: ({ before, after, message, trailers }) =>
@@ -103,12 +129,21 @@ export function createCheckout(origin: Origin): Checkout {
           const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
           head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
         }
-        return { head, commit: head === before.head ? null : head, withheld: [], withheldNow: [], published: { head, tree: after.tree } };
+        return {
+          head,
+          commit: head === before.head ? null : head,
+          withheld: [],
+          withheldNow: [],
+          published: { head, tree: after.tree },
+        };
       }),
     hideCredentials: () =>
       guarded(faults, 'hideCredentials', () => {
         credentials = 'hidden';
-        return () => guarded(faults, 'hideCredentials', () => { credentials = 'in place'; });
+        return () =>
+          guarded(faults, 'hideCredentials', () => {
+            credentials = 'in place';
+          });
       }),
   };
   return checkout;
@@ -131,7 +166,10 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
     refusal: null,
     obstacle: null,
     faults: new Map(),
-    branches: (prefix) => guarded(remote.faults, 'branches', () => Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix)))),
+    branches: (prefix) =>
+      guarded(remote.faults, 'branches', () =>
+        Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix))),
+      ),
     pushObstacle: () => guarded(remote.faults, 'pushObstacle', () => remote.obstacle),
     push: (push) =>
       guarded(remote.faults, 'push', () => {
@@ -154,9 +192,15 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
     const tip = branches.get(branch);
     if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
     if (tip === commit) return { kind: 'pushed' };
-    const expected = start.kind === 'continue' ? [start.remoteHead] : start.kind === 'restart' ? [start.mergedHead, undefined] : [undefined];
+    const expected =
+      start.kind === 'continue'
+        ? [start.remoteHead]
+        : start.kind === 'restart'
+          ? [start.mergedHead, undefined]
+          : [undefined];
     if (!expected.includes(tip)) return { kind: 'rejected', why: `Branch ${branch} moved meanwhile.` };
-    if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead)) return { kind: 'rejected', why: 'The commit does not build on the branch.' };
+    if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead))
+      return { kind: 'rejected', why: 'The commit does not build on the branch.' };
     branches.set(branch, commit);
     return { kind: 'pushed' };
   }
@@ -164,7 +208,12 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
 
 /** An issue that `login` labelled long ago, and that nobody changed since. */
 export function labelledBy(login: string, label: string): IssueHistory {
-  return { labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }], reopenings: [], edits: [], truncated: false };
+  return {
+    labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }],
+    reopenings: [],
+    edits: [],
+    truncated: false,
+  };
 }
 
 export interface FakeForge extends Forge {
@@ -176,7 +225,12 @@ export interface FakeForge extends Forge {
   readonly accounts: Map<string, Account>;
   readonly issues: Map<number, Issue>;
   readonly permissions: Map<string, Permission>;
-  readonly pulls: (PullRequest & { readonly title: string; readonly branch: string; readonly fromFork: boolean; readonly base: string })[];
+  readonly pulls: (PullRequest & {
+    readonly title: string;
+    readonly branch: string;
+    readonly fromFork: boolean;
+    readonly base: string;
+  })[];
   /** Our comments: by thread, then by marker. */
   readonly comments: Map<number, Map<string, string>>;
   /** Everything that changed something on GitHub, in order. */
@@ -186,8 +240,41 @@ export interface FakeForge extends Forge {
 
 export function createForge({ branches }: Origin): FakeForge {
   let requests = 0;
-  const { histories, said, dependencies, accounts, issues, permissions, pulls, comments, writes, faults }: Pick<FakeForge, 'histories' | 'said' | 'dependencies' | 'accounts' | 'issues' | 'permissions' | 'pulls' | 'comments' | 'writes' | 'faults'> =
-    { histories: new Map(), said: new Map(), dependencies: new Map(), accounts: new Map(), issues: new Map(), permissions: new Map([['owner', 'admin']]), pulls: [], comments: new Map(), writes: [], faults: new Map() };
+  const {
+    histories,
+    said,
+    dependencies,
+    accounts,
+    issues,
+    permissions,
+    pulls,
+    comments,
+    writes,
+    faults,
+  }: Pick<
+    FakeForge,
+    | 'histories'
+    | 'said'
+    | 'dependencies'
+    | 'accounts'
+    | 'issues'
+    | 'permissions'
+    | 'pulls'
+    | 'comments'
+    | 'writes'
+    | 'faults'
+  > = {
+    histories: new Map(),
+    said: new Map(),
+    dependencies: new Map(),
+    accounts: new Map(),
+    issues: new Map(),
+    permissions: new Map([['owner', 'admin']]),
+    pulls: [],
+    comments: new Map(),
+    writes: [],
+    faults: new Map(),
+  };
   const ask = <T>(method: keyof Forge, answer: () => T): Promise<T> => {
     requests += 1;
     return guarded(faults, method, answer);
@@ -196,28 +283,71 @@ export function createForge({ branches }: Origin): FakeForge {
     const at = pulls.findIndex((pull) => pull.number === number);
     pulls[at] = { ...(pulls[at] ?? fail(`There is no pull request ${String(number)}.`)), ...update };
   };
-  const current = (pull: FakeForge['pulls'][number]) => (pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull);
+  const current = (pull: FakeForge['pulls'][number]) =>
+    pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
-    histories, said, dependencies, accounts, issues, permissions, pulls, comments, writes, faults,
+    histories,
+    said,
+    dependencies,
+    accounts,
+    issues,
+    permissions,
+    pulls,
+    comments,
+    writes,
+    faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
-    openIssuesWithLabel: (label) => ask('openIssuesWithLabel', () => [...issues.values()].filter((issue) => issue.state === 'open' && !issue.isPullRequest && issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()))),
+    openIssuesWithLabel: (label) =>
+      ask('openIssuesWithLabel', () =>
+        [...issues.values()].filter(
+          (issue) =>
+            issue.state === 'open' &&
+            !issue.isPullRequest &&
+            issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
+        ),
+      ),
     issue: (number) => ask('issue', () => issues.get(number) ?? null),
-    account: (login) => ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
-    issueHistories: (numbers, label) => ask('issueHistories', () => new Map(numbers.filter((number) => issues.has(number)).map((number) => [number, histories.get(number) ?? labelledBy('owner', label)]))),
-    commentsOf: (numbers) => ask('commentsOf', () => new Map(numbers.map((number) => [number, said.get(number) ?? []]))),
+    account: (login) =>
+      ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
+    issueHistories: (numbers, label) =>
+      ask(
+        'issueHistories',
+        () =>
+          new Map(
+            numbers
+              .filter((number) => issues.has(number))
+              .map((number) => [number, histories.get(number) ?? labelledBy('owner', label)]),
+          ),
+      ),
+    commentsOf: (numbers) =>
+      ask('commentsOf', () => new Map(numbers.map((number) => [number, said.get(number) ?? []]))),
     dependenciesOf: (number) => ask('dependenciesOf', () => dependencies.get(number) ?? []),
-    statesOf: (numbers) => ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),
+    statesOf: (numbers) =>
+      ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),
     changeLabels: (number, { from, add, remove }) =>
       ask('changeLabels', () => {
         const issue = issues.get(number);
         const added = add.map(({ name }) => name).filter((name) => !from.includes(name));
         const removed = remove.filter((name) => from.includes(name));
         if (issue === undefined || added.length + removed.length === 0) return;
-        issues.set(number, { ...issue, labels: [...new Set([...issue.labels, ...added])].filter((name) => !removed.includes(name)) });
-        writes.push(`labels of #${String(number)}: ${[...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ')}`);
+        issues.set(number, {
+          ...issue,
+          labels: [...new Set([...issue.labels, ...added])].filter((name) => !removed.includes(name)),
+        });
+        writes.push(
+          `labels of #${String(number)}: ${[...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ')}`,
+        );
       }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
-    pullRequestOf: (branch) => ask('pullRequestOf', () => pulls.filter((pull) => pull.branch === branch && !pull.fromFork).map(current).at(-1) ?? null),
+    pullRequestOf: (branch) =>
+      ask(
+        'pullRequestOf',
+        () =>
+          pulls
+            .filter((pull) => pull.branch === branch && !pull.fromFork)
+            .map(current)
+            .at(-1) ?? null,
+      ),
     pullRequestHead: (number) =>
       ask('pullRequestHead', () => {
         const pull = pulls.find((candidate) => candidate.number === number);
@@ -228,15 +358,35 @@ export function createForge({ branches }: Origin): FakeForge {
     openPullRequest: ({ title, body, head, base, draft }) =>
       ask('openPullRequest', () => {
         const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);
-        if (pulls.some((pull) => pull.branch === head && pull.state === 'open')) fail(`There is an open pull request for ${head} already.`);
+        if (pulls.some((pull) => pull.branch === head && pull.state === 'open'))
+          fail(`There is an open pull request for ${head} already.`);
         const number = 100 + pulls.length + 1;
-        const pull = { number, url: `https://github.test/acme/shop/pull/${String(number)}`, state: 'open', headSha, draft, body, title, branch: head, fromFork: false, base } as const;
+        const pull = {
+          number,
+          url: `https://github.test/acme/shop/pull/${String(number)}`,
+          state: 'open',
+          headSha,
+          draft,
+          body,
+          title,
+          branch: head,
+          fromFork: false,
+          base,
+        } as const;
         pulls.push(pull);
         writes.push(`open #${String(number)}`);
         return pull;
       }),
-    updatePullRequest: (number, text) => ask('updatePullRequest', () => { change(number, text); writes.push(`update #${String(number)}`); }),
-    markReady: (number) => ask('markReady', () => { change(number, { draft: false }); writes.push(`ready #${String(number)}`); }),
+    updatePullRequest: (number, text) =>
+      ask('updatePullRequest', () => {
+        change(number, text);
+        writes.push(`update #${String(number)}`);
+      }),
+    markReady: (number) =>
+      ask('markReady', () => {
+        change(number, { draft: false });
+        writes.push(`ready #${String(number)}`);
+      }),
     upsertComment: (number, marker, body) =>
       ask('upsertComment', () => {
         const thread = comments.get(number) ?? new Map<string, string>();
@@ -252,7 +402,14 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`amended on #${String(number)}`);
       });
     },
-    react: (target, reaction) => ask('react', () => { writes.push(target.kind === 'issue' ? `${reaction} on #${String(target.number)}` : `${reaction} on comment ${String(target.id)}`); }),
+    react: (target, reaction) =>
+      ask('react', () => {
+        writes.push(
+          target.kind === 'issue'
+            ? `${reaction} on #${String(target.number)}`
+            : `${reaction} on comment ${String(target.id)}`,
+        );
+      }),
     deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
     requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
   };
@@ -261,8 +418,21 @@ export function createForge({ branches }: Origin): FakeForge {
 /** A log that keeps its lines, each with its level. */
 export function createLog(): Log & { readonly lines: string[] } {
   const lines: string[] = [];
-  const at = (level: string) => (text: string): void => { lines.push(`${level}: ${text}`); };
-  return { lines, info: at('info'), warning: at('warning'), error: at('error'), group: (title, body) => { at('group')(title); return body(); } };
+  const at =
+    (level: string) =>
+    (text: string): void => {
+      lines.push(`${level}: ${text}`);
+    };
+  return {
+    lines,
+    info: at('info'),
+    warning: at('warning'),
+    error: at('error'),
+    group: (title, body) => {
+      at('group')(title);
+      return body();
+    },
+  };
 }
 
 /** A commit and all that it builds on, newest first. */
@@ -275,7 +445,12 @@ export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] 
 /** The files of a checkout, as this program reads and writes them beside the agent. */
 export function workFilesOf(checkout: Checkout): WorkFiles {
   return {
-    read: (paths) => Promise.resolve(Object.fromEntries(Object.entries(checkout.files).filter(([path]) => paths.some((pattern) => matches(path, pattern))))),
+    read: (paths) =>
+      Promise.resolve(
+        Object.fromEntries(
+          Object.entries(checkout.files).filter(([path]) => paths.some((pattern) => matches(path, pattern))),
+        ),
+      ),
     replace: ({ path, old, text }) => {
       if ((checkout.files[path] ?? null) !== old) return Promise.reject(new Error(`${path} was changed meanwhile.`));
       checkout.files[path] = text;
@@ -287,7 +462,9 @@ export function workFilesOf(checkout: Checkout): WorkFiles {
 /** `*` stands for anything within the last segment. */
 function matches(path: string, pattern: string): boolean {
   const [before = '', after] = pattern.split('*');
-  return after === undefined ? path === pattern : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
+  return after === undefined
+    ? path === pattern
+    : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
 }
 
 /** Files of tasks and notes are committed like any other, and are no evidence. */
@@ -300,7 +477,10 @@ function evidenceOf(files: Files): ObjectId {
 }
 
 function idOf(content: unknown): ObjectId {
-  const sorted = (_key: string, value: unknown): unknown => (typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value);
+  const sorted = (_key: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
   return createHash('sha1').update(JSON.stringify(content, sorted)).digest('hex');
 }
 

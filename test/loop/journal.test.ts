@@ -15,7 +15,10 @@ test('a run leaves a start, a line for each iteration, and an end', async () => 
   const run = await runOnce(createProject({ issues: [1, 2], agent: [finisher] }));
   expect(journalOf(run)).toMatchObject({
     start: { lane: 'queue', tasks: [{ id: 'issue-1' }, { id: 'issue-2' }] },
-    entries: [{ iteration: 1, taskId: 'issue-1' }, { iteration: 2, taskId: 'issue-2' }],
+    entries: [
+      { iteration: 1, taskId: 'issue-1' },
+      { iteration: 2, taskId: 'issue-2' },
+    ],
     end: { cancelled: false, outcome: run.outcome },
   });
 });
@@ -25,8 +28,13 @@ test('a run that ends in the gate leaves none', async () => {
 });
 
 test('it holds neither the body of an issue nor a secret', async () => {
-  const says: Behaviour = () => ({ writes: { 'hunter2.ts': 'x' }, says: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] } });
-  const run = await runOnce(createProject({ agent: [says], inputs: { 'max-iterations': '1' } }), { redact: (text) => text.replaceAll('hunter2', '***') });
+  const says: Behaviour = () => ({
+    writes: { 'hunter2.ts': 'x' },
+    says: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] },
+  });
+  const run = await runOnce(createProject({ agent: [says], inputs: { 'max-iterations': '1' } }), {
+    redact: (text) => text.replaceAll('hunter2', '***'),
+  });
   expect(run.journal).toContain('*** is wrong');
   expect(run.journal).not.toContain('hunter2');
   expect(run.journal).not.toContain('Body 1');
@@ -50,17 +58,36 @@ test('a lane that lost its state is in it: the replay measures a task against th
 
 test('a cancelled run says so', async () => {
   const person = new AbortController();
-  const run = await runOnce(createProject({ agent: [() => ({ meanwhile: () => { person.abort(); } })] }), { signal: person.signal });
-  expect(journalOf(run)).toMatchObject({ entries: [{ evidence: { end: { kind: 'cancelled' } } }], end: { cancelled: true, outcome: { kind: 'cancelled' } } });
+  const run = await runOnce(
+    createProject({
+      agent: [
+        () => ({
+          meanwhile: () => {
+            person.abort();
+          },
+        }),
+      ],
+    }),
+    { signal: person.signal },
+  );
+  expect(journalOf(run)).toMatchObject({
+    entries: [{ evidence: { end: { kind: 'cancelled' } } }],
+    end: { cancelled: true, outcome: { kind: 'cancelled' } },
+  });
 });
 
 test('a run that failed leaves what was finished, without an end', async () => {
   const project = createProject({ agent: [steadyWorker] });
   const run = await runOnce(project, {
-    onRecord: (work) => { if (work.journal.length === 2) project.script.broken = new Error('gone'); },
+    onRecord: (work) => {
+      if (work.journal.length === 2) project.script.broken = new Error('gone');
+    },
   });
   expect(run.outcome.kind).toBe('failed');
-  expect(parseJournal(run.journal)).toMatchObject({ kind: 'journal', journal: { entries: [{ iteration: 1 }, { iteration: 2 }], end: null } });
+  expect(parseJournal(run.journal)).toMatchObject({
+    kind: 'journal',
+    journal: { entries: [{ iteration: 1 }, { iteration: 2 }], end: null },
+  });
 });
 
 describe('the prompt', () => {
@@ -68,11 +95,18 @@ describe('the prompt', () => {
     const fails: Behaviour = () => ({ says: { errors: [{ text: 'Error: no such module', fingerprint: 'f' }] } });
     const project = createProject({ agent: [fails] });
     await runOnce(project);
-    expect(project.script.calls.map(({ prompt }) => prompt.includes('Error: no such module'))).toEqual([false, false, true]);
+    expect(project.script.calls.map(({ prompt }) => prompt.includes('Error: no such module'))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 
   test('after a status block in a fence says so', async () => {
-    const project = createProject({ agent: [(call) => ({ ...steadyWorker(call), says: {}, fencedBlock: true })], inputs: { 'max-iterations': '2' } });
+    const project = createProject({
+      agent: [(call) => ({ ...steadyWorker(call), says: {}, fencedBlock: true })],
+      inputs: { 'max-iterations': '2' },
+    });
     const run = await runOnce(project);
     expect(journalOf(run).entries[0]?.evidence.fencedBlock).toBe(true);
     expect(project.script.calls[1]?.prompt).toContain('stood in a code fence');

@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { expiryOf } from '../../src/core/lease.ts';
 import { minute } from '../unit/core-fixtures.ts';
-import { callsOf, killMain, leaseOn, ordersOf, problemsAfterPost, problemsOfCharges, problemsOfGoingOn, problemsOfProject, scenarios, type Killed, type Scenario } from './killing.ts';
+import {
+  callsOf,
+  killMain,
+  leaseOn,
+  ordersOf,
+  problemsAfterPost,
+  problemsOfCharges,
+  problemsOfGoingOn,
+  problemsOfProject,
+  scenarios,
+  type Killed,
+  type Scenario,
+} from './killing.ts';
 import { finishOnce, recordOf, runOnce } from './river.ts';
 import { counting, killAt } from './tap.ts';
 
@@ -13,7 +25,11 @@ describe.each(scenarios)('$name', (scenario) => {
       for (let number = 1; number <= calls.length; number += 1) {
         const killed = await killMain(scenario, number, when);
         const tell = teller(problems, killed.where);
-        tell(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project), problemsOfIterations(killed));
+        tell(
+          problemsOfProject(scenario, killed.project),
+          problemsOfCharges(killed.project),
+          problemsOfIterations(killed),
+        );
         tell(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)));
         tell(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
       }
@@ -34,7 +50,11 @@ describe.each(scenarios)('$name', (scenario) => {
       tell(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project));
       const found = await problemsOfLease(scenario, killed);
       refused += found.refused;
-      tell(found.problems, await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
+      tell(
+        found.problems,
+        await problemsOfNextRun(scenario, killed),
+        await problemsOfGoingOn(scenario, killed.project),
+      );
     }
     const works = calls.includes('agent.call') && scenario.guarded;
     expect(refused > 10).toBe(works);
@@ -44,7 +64,12 @@ describe.each(scenarios)('$name', (scenario) => {
   test('killed in its last iteration and while it publishes, and post is killed at every call: the next runs go on', async () => {
     const calls = await callsOf(scenario);
     const problems: string[] = [];
-    for (const at of [calls.lastIndexOf('repository.compare'), calls.lastIndexOf('agent.sweep'), calls.lastIndexOf('refs.write'), calls.lastIndexOf('place.record gate')]) {
+    for (const at of [
+      calls.lastIndexOf('repository.compare'),
+      calls.lastIndexOf('agent.sweep'),
+      calls.lastIndexOf('refs.write'),
+      calls.lastIndexOf('place.record gate'),
+    ]) {
       if (at < 0) continue;
       for (let number = 1; number <= (await callsOfPost(scenario, at + 1)); number += 1) {
         const killed = await killMain(scenario, at + 1, 'before');
@@ -68,9 +93,18 @@ describe.each(scenarios)('$name', (scenario) => {
       const killed = await killMain(scenario, number, 'before');
       await finishOnce(killed.project, killed.main);
       const { forge, origin, script } = killed.project;
-      const seen = () => JSON.stringify([[...origin.branches], forge.pulls, [...forge.comments].map(([thread, texts]) => [thread, [...texts]]), script.calls.length]);
+      const seen = () =>
+        JSON.stringify([
+          [...origin.branches],
+          forge.pulls,
+          [...forge.comments].map(([thread, texts]) => [thread, [...texts]]),
+          script.calls.length,
+        ]);
       const before = seen();
-      teller(problems, killed.where)(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)), seen() === before ? [] : ['a second post changed what people see']);
+      teller(problems, killed.where)(
+        problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)),
+        seen() === before ? [] : ['a second post changed what people see'],
+      );
     }
     expect(problems).toEqual([]);
   });
@@ -87,7 +121,9 @@ async function callsOfPost(scenario: Scenario, number: number): Promise<number> 
 /** Each call that was made and ended is in the journal on disk, but the last. */
 function problemsOfIterations({ main }: Killed): readonly string[] {
   const finished = recordOf(main.machine).work?.journal.length ?? 0;
-  return finished < main.calls - 1 ? [`${String(main.calls)} calls were made, ${String(finished)} are in the journal`] : [];
+  return finished < main.calls - 1
+    ? [`${String(main.calls)} calls were made, ${String(finished)} are in the journal`]
+    : [];
 }
 
 /** Right after the kill, with the same agent. An order that is kept is obeyed. */
@@ -99,11 +135,15 @@ async function problemsOfNextRun(scenario: Scenario, { project }: Killed): Promi
 }
 
 /** Runs while a dead run holds the lane, and puts the clock to where it does not any more. */
-async function problemsOfLease(scenario: Scenario, { project, main }: Killed): Promise<{ readonly problems: readonly string[]; readonly refused: number }> {
+async function problemsOfLease(
+  scenario: Scenario,
+  { project, main }: Killed,
+): Promise<{ readonly problems: readonly string[]; readonly refused: number }> {
   const lease = leaseOn(scenario, project);
   if (lease === null) return { problems: [], refused: 0 };
   const { maxRunMs } = main.machine.config.policy;
-  const problems = expiryOf(lease) - project.clock.now() > maxRunMs + 10 * minute ? ['the lease is longer than a run'] : [];
+  const problems =
+    expiryOf(lease) - project.clock.now() > maxRunMs + 10 * minute ? ['the lease is longer than a run'] : [];
   let refused = 0;
   for (const left of [expiryOf(lease) - project.clock.now(), 1]) {
     project.clock.advance(expiryOf(lease) - left - project.clock.now());
@@ -116,5 +156,7 @@ async function problemsOfLease(scenario: Scenario, { project, main }: Killed): P
 }
 
 function teller(problems: string[], where: string): (...found: readonly (readonly string[])[]) => void {
-  return (...found) => { problems.push(...found.flat().map((problem) => `${where}: ${problem}`)); };
+  return (...found) => {
+    problems.push(...found.flat().map((problem) => `${where}: ${problem}`));
+  };
 }

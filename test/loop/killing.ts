@@ -6,7 +6,19 @@ import type { Work } from '../../src/loop/work.ts';
 import { hour, minute } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './behaviours.ts';
 import { history } from './in-memory.ts';
-import { addIssue, commented, createProject, labeled, recordOf, runOnce, savedDocument, savedState, schedule, type Event, type Run } from './river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  recordOf,
+  runOnce,
+  savedDocument,
+  savedState,
+  schedule,
+  type Event,
+  type Run,
+} from './river.ts';
 import type { Project } from './project.ts';
 import { counting, killAt, type When } from './tap.ts';
 
@@ -24,11 +36,21 @@ export interface Scenario {
   readonly remembers: (state: LaneState) => string | null;
 }
 
-const queue = { lane: 'queue', event: schedule, guarded: true, next: { event: schedule, end: 'idle (all_done)' }, remembers: () => null } as const;
+const queue = {
+  lane: 'queue',
+  event: schedule,
+  guarded: true,
+  next: { event: schedule, end: 'idle (all_done)' },
+  remembers: () => null,
+} as const;
 const barred = "this event's cache is read-only";
 
 export const scenarios: readonly Scenario[] = [
-  { ...queue, name: 'a first run with two issues', prepare: () => Promise.resolve(createProject({ issues: [1, 2], agent: [finisher] })) },
+  {
+    ...queue,
+    name: 'a first run with two issues',
+    prepare: () => Promise.resolve(createProject({ issues: [1, 2], agent: [finisher] })),
+  },
   {
     ...queue,
     name: 'a run that resumes a task and its session',
@@ -37,7 +59,8 @@ export const scenarios: readonly Scenario[] = [
       await runOnce(project);
       return withAgent(project, [steadyWorker, finisher]);
     },
-    remembers: ({ sequence, tasks }) => (sequence >= 1 && (tasks['issue-1']?.attempts ?? 0) >= 1 ? null : 'the first run is forgotten'),
+    remembers: ({ sequence, tasks }) =>
+      sequence >= 1 && (tasks['issue-1']?.attempts ?? 0) >= 1 ? null : 'the first run is forgotten',
   },
   {
     ...queue,
@@ -58,7 +81,8 @@ export const scenarios: readonly Scenario[] = [
       await runOnce(project);
       return withAgent(project, [stuck]);
     },
-    remembers: ({ circuit }) => (circuit.kind === 'open' || circuit.noProgress >= 2 ? null : 'the circuit forgot two iterations without progress'),
+    remembers: ({ circuit }) =>
+      circuit.kind === 'open' || circuit.noProgress >= 2 ? null : 'the circuit forgot two iterations without progress',
   },
   {
     ...queue,
@@ -75,7 +99,8 @@ export const scenarios: readonly Scenario[] = [
     ...queue,
     name: 'a run with the cache alone',
     guarded: false,
-    prepare: () => Promise.resolve(createProject({ issues: [1, 2], agent: [finisher], inputs: { 'state-store': 'cache' } })),
+    prepare: () =>
+      Promise.resolve(createProject({ issues: [1, 2], agent: [finisher], inputs: { 'state-store': 'cache' } })),
   },
   {
     name: 'a labelled issue, whose event may not write the cache',
@@ -135,16 +160,25 @@ export async function killMain(scenario: Scenario, number: number, when: When): 
 export function problemsAfterPost(scenario: Scenario, { project, main }: Killed, post: Run | null): readonly string[] {
   const { stage, work } = recordOf(main.machine);
   const problems = [...problemsOfProject(scenario, project), ...problemsOfCharges(project)];
-  if ((post === null) !== (stage === 'ended')) problems.push(`post says ${String(post?.end)} though main's record is at "${stage}"`);
-  if (post !== null && work === null && post.end !== 'cancelled (killed)') problems.push(`post hides that the run was killed: ${post.end}`);
-  if (post !== null && work !== null && post.end !== `${work.outcome.kind} (${work.outcome.reason})`) problems.push(`post says ${post.end}, the record ${work.outcome.kind} (${work.outcome.reason})`);
+  if ((post === null) !== (stage === 'ended'))
+    problems.push(`post says ${String(post?.end)} though main's record is at "${stage}"`);
+  if (post !== null && work === null && post.end !== 'cancelled (killed)')
+    problems.push(`post hides that the run was killed: ${post.end}`);
+  if (post !== null && work !== null && post.end !== `${work.outcome.kind} (${work.outcome.reason})`)
+    problems.push(`post says ${post.end}, the record ${work.outcome.kind} (${work.outcome.reason})`);
   if (leaseOn(scenario, project) !== null) problems.push('the lane is still held');
   if (work !== null) problems.push(...problemsOfWork(scenario, project, work));
   const made = project.script.calls.length;
-  const inLedgers = lanesOf(project).flatMap(({ ledger }) => ledger).reduce((sum, { calls }) => sum + calls, 0);
-  if (inLedgers < made || inLedgers > made + 1) problems.push(`${String(made)} calls were made, the ledgers say ${String(inLedgers)}`);
+  const inLedgers = lanesOf(project)
+    .flatMap(({ ledger }) => ledger)
+    .reduce((sum, { calls }) => sum + calls, 0);
+  if (inLedgers < made || inLedgers > made + 1)
+    problems.push(`${String(made)} calls were made, the ledgers say ${String(inLedgers)}`);
   const charged = chargedInHour(project);
-  if (charged !== null && charged > callsInHour(project) + 1) problems.push(`${String(charged)} calls are charged, ${String(callsInHour(project))} were made: what was reserved was not settled`);
+  if (charged !== null && charged > callsInHour(project) + 1)
+    problems.push(
+      `${String(charged)} calls are charged, ${String(callsInHour(project))} were made: what was reserved was not settled`,
+    );
   return problems;
 }
 
@@ -157,7 +191,8 @@ export function problemsOfProject(scenario: Scenario, project: Project): readonl
     if (open.length > 1) problems.push(`${String(open.length)} open pull requests of ${branch}`);
     if (!origin.branches.has(branch)) problems.push(`the branch ${branch} of a pull request is gone`);
   }
-  for (const [thread, texts] of forge.comments) if (texts.size > 1) problems.push(`${String(texts.size)} comments on #${String(thread)}`);
+  for (const [thread, texts] of forge.comments)
+    if (texts.size > 1) problems.push(`${String(texts.size)} comments on #${String(thread)}`);
   const document = savedDocument(project, scenario.lane);
   if (document !== null) {
     const parsed = parseState(document, scenario.lane);
@@ -170,17 +205,26 @@ export function problemsOfProject(scenario: Scenario, project: Project): readonl
 /** Within the project's first hour: a call that was made is charged, or reserved by whoever made it. */
 export function problemsOfCharges(project: Project): readonly string[] {
   const [charged, made] = [chargedInHour(project), callsInHour(project)];
-  return charged === null || charged >= made ? [] : [`${String(made)} calls were made in this hour, ${String(charged)} are charged or reserved`];
+  return charged === null || charged >= made
+    ? []
+    : [`${String(made)} calls were made in this hour, ${String(charged)} are charged or reserved`];
 }
 
 function problemsOfWork({ lane }: Scenario, project: Project, work: Work): readonly string[] {
   const { branches, commits } = project.origin;
   const tip = branches.get(work.lane.branch) ?? '';
   const problems: string[] = [];
-  if (work.hasNewCommits && !history(commits, tip).includes(work.head)) problems.push('commits of finished iterations are not on the remote');
+  if (work.hasNewCommits && !history(commits, tip).includes(work.head))
+    problems.push('commits of finished iterations are not on the remote');
   const state = savedState(project, lane);
-  for (const { taskId, verdict } of work.journal) if (verdict.taskDone && state.tasks[taskId]?.state !== 'done') problems.push(`${taskId} was done and is not any more`);
-  if (work.hasNewCommits && !project.forge.pulls.some((pull) => pull.branch === work.lane.branch && pull.state === 'open')) problems.push('the commits have no pull request');
+  for (const { taskId, verdict } of work.journal)
+    if (verdict.taskDone && state.tasks[taskId]?.state !== 'done')
+      problems.push(`${taskId} was done and is not any more`);
+  if (
+    work.hasNewCommits &&
+    !project.forge.pulls.some((pull) => pull.branch === work.lane.branch && pull.state === 'open')
+  )
+    problems.push('the commits have no pull request');
   return problems;
 }
 
@@ -192,7 +236,11 @@ export async function problemsOfGoingOn(scenario: Scenario, project: Project): P
   for (let run = 0; run < 6; run += 1) {
     const { end } = await runOnce(project, { event: scenario.next.event });
     ends.push(end);
-    if (end === scenario.next.end) return [...problemsOfProject({ ...scenario, remembers: () => null }, project), ...problemsOfEnd(scenario, project)];
+    if (end === scenario.next.end)
+      return [
+        ...problemsOfProject({ ...scenario, remembers: () => null }, project),
+        ...problemsOfEnd(scenario, project),
+      ];
     if (end === 'paused (by_person)') await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
     project.clock.advance(31 * minute);
   }
@@ -201,12 +249,18 @@ export async function problemsOfGoingOn(scenario: Scenario, project: Project): P
 
 function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] {
   const { tasks } = savedState(project, lane);
-  const open = Object.entries(tasks).filter(([, { state }]) => state !== 'done').map(([id]) => id);
-  const pull = project.forge.pulls.find((candidate) => candidate.branch === `ralph/${lane}` && candidate.state === 'open');
+  const open = Object.entries(tasks)
+    .filter(([, { state }]) => state !== 'done')
+    .map(([id]) => id);
+  const pull = project.forge.pulls.find(
+    (candidate) => candidate.branch === `ralph/${lane}` && candidate.state === 'open',
+  );
   const problems = open.map((id) => `${id} is not done`);
   if (pull === undefined) return [...problems, 'there is no open pull request'];
   if (pull.draft) problems.push('the pull request is still a draft');
-  for (const id of Object.keys(tasks)) if (!pull.body.includes(`Closes #${id.slice('issue-'.length)}`)) problems.push(`the pull request does not close ${id}`);
+  for (const id of Object.keys(tasks))
+    if (!pull.body.includes(`Closes #${id.slice('issue-'.length)}`))
+      problems.push(`the pull request does not close ${id}`);
   return problems;
 }
 
@@ -226,7 +280,10 @@ export function ordersOf({ lane }: Scenario, { kept }: Project): readonly string
 /** What a new run would see used and reserved of the repository's hour; null: nothing is counted for the repository. */
 function chargedInHour({ kept, clock, inputs }: Project): number | null {
   if (inputs['state-store'] === 'cache') return null;
-  const parsed = parseBudget(kept.refs.cells.get('budget')?.text ?? '{"version":1,"windows":{"hour":null,"day":null},"reservations":[]}', clock.now());
+  const parsed = parseBudget(
+    kept.refs.cells.get('budget')?.text ?? '{"version":1,"windows":{"hour":null,"day":null},"reservations":[]}',
+    clock.now(),
+  );
   if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error('The budget cannot be read.');
   return windowsFor(parsed.budget, 'a new run', clock.now()).hour?.calls ?? 0;
 }
@@ -237,5 +294,7 @@ function callsInHour({ script, clock }: Project): number {
 }
 
 function lanesOf(project: Project): readonly LaneState[] {
-  return ['queue', 'issue-1'].flatMap((lane) => (savedDocument(project, lane) === null ? [] : [savedState(project, lane)]));
+  return ['queue', 'issue-1'].flatMap((lane) =>
+    savedDocument(project, lane) === null ? [] : [savedState(project, lane)],
+  );
 }

@@ -6,9 +6,12 @@ import { addIssue, commented, createProject, finishOnce, labeled, runOnce } from
 import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
-const labelsOf = (project: Project, number = 1): readonly string[] => (project.forge.issues.get(number)?.labels ?? []).filter((name) => name.startsWith('ralph:'));
-const labelWrites = ({ forge }: Project): readonly string[] => forge.writes.filter((write) => write.startsWith('labels of'));
-const told = (project: Project, thread = 1): string => [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
+const labelsOf = (project: Project, number = 1): readonly string[] =>
+  (project.forge.issues.get(number)?.labels ?? []).filter((name) => name.startsWith('ralph:'));
+const labelWrites = ({ forge }: Project): readonly string[] =>
+  forge.writes.filter((write) => write.startsWith('labels of'));
+const told = (project: Project, thread = 1): string =>
+  [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
 
 /** Puts a label on or takes it off, as a person or a crash might have left it. */
 function relabel(project: Project, number: number, labels: readonly string[]): void {
@@ -44,7 +47,18 @@ describe('after a run an issue has the one label that says how it stands', () =>
 
 test('while the agent works on an issue, it says so', async () => {
   const seen: (readonly string[])[] = [];
-  const project: Project = createProject({ issues: [1, 2], agent: [(call) => ({ ...finisher(call), meanwhile: () => { seen.push(labelsOf(project)); } })], inputs: { 'max-iterations': '1' } });
+  const project: Project = createProject({
+    issues: [1, 2],
+    agent: [
+      (call) => ({
+        ...finisher(call),
+        meanwhile: () => {
+          seen.push(labelsOf(project));
+        },
+      }),
+    ],
+    inputs: { 'max-iterations': '1' },
+  });
   await runOnce(project);
   expect(seen).toEqual([['ralph:working']]);
 });
@@ -60,7 +74,9 @@ describe('a label that does not fit', () => {
   test('is mended by post, after a main that was killed', async () => {
     const project = createProject({ agent: [finisher] });
     let changes = 0;
-    const main = await runOnce(project, { tap: killAt((name) => name === 'forge.changeLabels' && (changes += 1) === 2, 'before') });
+    const main = await runOnce(project, {
+      tap: killAt((name) => name === 'forge.changeLabels' && (changes += 1) === 2, 'before'),
+    });
     expect(labelsOf(project)).toEqual(['ralph:working']);
     await finishOnce(project, main);
     expect(labelsOf(project)).toEqual(['ralph:done']);
@@ -120,22 +136,34 @@ describe('a person can act on what Ralph gave up', () => {
   test('a failed issue says first what was tried and how to try again', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     await runOnce(project);
-    expect(told(project)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Ralph gave this task up\*\* after 2 iterations \(`max-iterations-per-task` is 2\)\.\n/);
+    expect(told(project)).toMatch(
+      /^<!-- ralph-action:status -->\n\n\*\*Ralph gave this task up\*\* after 2 iterations \(`max-iterations-per-task` is 2\)\.\n/,
+    );
     expect(told(project)).toContain('- Iteration 2: progress; changed `src/issue-1.ts`');
     expect(told(project)).toContain('Then comment `/ralph retry 1` on the issue or the pull request');
   });
 
   test('a blocked issue says first what the agent needs, and where to answer', async () => {
-    const project = createProject({ agent: [() => ({ says: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } } })] });
+    const project = createProject({
+      agent: [
+        () => ({
+          says: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } },
+        }),
+      ],
+    });
     await runOnce(project);
-    expect(told(project)).toMatch(/^<!-- ralph-action:status -->\n\n\*\*Ralph cannot go on with this task\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/);
+    expect(told(project)).toMatch(
+      /^<!-- ralph-action:status -->\n\n\*\*Ralph cannot go on with this task\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/,
+    );
     expect(told(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
   });
 
   test('the summary tells the same', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     const { report } = await runOnce(project);
-    expect(report === null ? '' : renderSummary(report)).toContain('### Tasks that need a person\n\n#### [#1](https://github.test/acme/shop/issues/1): Title 1\n\n**Ralph gave this task up**');
+    expect(report === null ? '' : renderSummary(report)).toContain(
+      '### Tasks that need a person\n\n#### [#1](https://github.test/acme/shop/issues/1): Title 1\n\n**Ralph gave this task up**',
+    );
   });
 });
 
@@ -147,7 +175,10 @@ describe('an issue that left the queue', () => {
     for (const run of [2, 3]) {
       await runOnce(project);
       const { body = '' } = project.forge.pulls[0] ?? {};
-      expect([run, /^- 1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([run, '- 1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.']);
+      expect([run, /^- 1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([
+        run,
+        '- 1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.',
+      ]);
       expect(body).not.toContain('Closes #1');
     }
   });

@@ -31,7 +31,15 @@ export interface Machine {
 }
 
 /** A new machine, as main finds it right after it began. */
-export function createMachine(project: Project, { config, context, mark, skewMs }: { readonly config: Config; readonly context: RunContext; readonly mark: string; readonly skewMs: number }): Machine {
+export function createMachine(
+  project: Project,
+  {
+    config,
+    context,
+    mark,
+    skewMs,
+  }: { readonly config: Config; readonly context: RunContext; readonly mark: string; readonly skewMs: number },
+): Machine {
   const { script, origin } = project;
   const checkout = createCheckout(origin);
   const agent = createAgent(script, { checkout, clock: project.clock });
@@ -44,7 +52,18 @@ export function createMachine(project: Project, { config, context, mark, skewMs 
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
   const record: RunRecord = { version: 1, stage: 'gate', mark, startedAt: clock.now(), held: null, work: null };
-  return { config, context, mark, clock, checkout, agent: { ...agent, call }, calls: () => calls, diskProblem: null, record: JSON.stringify(record), sessionFolder: `session of ${mark}` };
+  return {
+    config,
+    context,
+    mark,
+    clock,
+    checkout,
+    agent: { ...agent, call },
+    calls: () => calls,
+    diskProblem: null,
+    record: JSON.stringify(record),
+    sessionFolder: `session of ${mark}`,
+  };
 }
 
 /** The ports of one process on the machine, main or post: the real stores over what is kept in memory. */
@@ -52,9 +71,19 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
   const { config, context, mark, clock } = machine;
   const { stateStore } = config;
   const refs = tapped('refs', project.kept.refs, tap);
-  const lease = () => ({ mark, runId: context.runId, runAttempt: context.runAttempt, runUrl: context.runUrl, acquiredAt: clock.now(), durationMs: leaseMs(config.policy.maxRunMs) });
+  const lease = () => ({
+    mark,
+    runId: context.runId,
+    runAttempt: context.runAttempt,
+    runUrl: context.runUrl,
+    acquiredAt: clock.now(),
+    durationMs: leaseMs(config.policy.maxRunMs),
+  });
   const guarded = stateStore === 'cache' ? null : createGuardedStore({ cells: refs, lease, now: clock.now });
-  const store = createLayeredStore({ guarded, copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) } });
+  const store = createLayeredStore({
+    guarded,
+    copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },
+  });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
   return {
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),

@@ -3,13 +3,24 @@ import { parseRecord } from '../../src/core/lane-record.ts';
 import { hour, minute } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './behaviours.ts';
 import type { Project } from './project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, savedState, schedule, senderOf, type Event } from './river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  senderOf,
+  type Event,
+} from './river.ts';
 
 const ordersOf = ({ kept }: Project, lane: string): readonly string[] => {
   const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
   return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : [];
 };
-const answerOn = ({ forge }: Project, issue: number): string => [...(forge.comments.get(issue)?.values() ?? [])].join('\n');
+const answerOn = ({ forge }: Project, issue: number): string =>
+  [...(forge.comments.get(issue)?.values() ?? [])].join('\n');
 
 describe('whom a command on an issue is about', () => {
   /** Issue 2 was labelled, and its lane's circuit opened before anything was pushed: there is no branch. */
@@ -27,7 +38,10 @@ describe('whom a command on an issue is about', () => {
     await runOnce(project, { event: commented('/ralph reset circuit', { issue: 2 }) });
     expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([['reset-circuit'], []]);
     project.script.behaviours = [finisher];
-    expect(await runOnce(project, { event: commented('/ralph run', { issue: 2 }) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 2 }) })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
   });
 
   test('the queue, which works on every issue without a lane', async () => {
@@ -42,7 +56,9 @@ describe('whom a command on an issue is about', () => {
     addIssue(project.forge, 5, { labels: ['bug'] });
     // A slip in a comment is no failure of the workflow.
     for (const said of ['pause', 'retry', 'retry 9']) {
-      expect(await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 5 }) })).toMatchObject({ end: 'idle (answered)' });
+      expect(await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 5 }) })).toMatchObject({
+        end: 'idle (answered)',
+      });
       expect(answerOn(project, 5)).toMatch(/\*\*Not done\.\*\*[^]*does not have the label/);
     }
     expect(await runOnce(project, { event: dispatched('retry 5') })).toMatchObject({ end: 'failed (configuration)' });
@@ -96,38 +112,52 @@ describe('what a run may use', () => {
     let parked: Awaited<ReturnType<typeof runOnce>> | null = null;
     await runOnce(project, {
       event: labeled(2),
-      onRecord: async () => { parked ??= await runOnce(project, { event: schedule }); },
+      onRecord: async () => {
+        parked ??= await runOnce(project, { event: schedule });
+      },
     });
     // Asked for while the first one held all of the day: an hour from its claim is the latest moment for it to give the rest back.
     expect(parked).toMatchObject({ end: 'parked (cost_per_day)', calls: 0, outcome: { reason: 'cost_per_day' } });
-    expect((parked as unknown as { readonly outcome: { readonly resumeAt: number } }).outcome.resumeAt).toBeLessThanOrEqual(project.clock.now() + hour);
+    expect(
+      (parked as unknown as { readonly outcome: { readonly resumeAt: number } }).outcome.resumeAt,
+    ).toBeLessThanOrEqual(project.clock.now() + hour);
   });
 
   test('and its time counts from the moment in which it took the lane', async () => {
     const project = createProject({ issues: [1], agent: [stuck], inputs: { 'max-minutes': '20' } });
-    const run = await runOnce(project, { prepare: (checkout) => {
-      const open = checkout.openLane.bind(checkout);
-      checkout.openLane = async (lane) => {
-        project.clock.advance(12 * minute);
-        return open(lane);
-      };
-    } });
+    const run = await runOnce(project, {
+      prepare: (checkout) => {
+        const open = checkout.openLane.bind(checkout);
+        checkout.openLane = async (lane) => {
+          project.clock.advance(12 * minute);
+          return open(lane);
+        };
+      },
+    });
     expect((run.work?.endedAt ?? 0) - (run.work?.startedAt ?? 0)).toBeLessThan(20 * minute);
     expect(run.work?.startedAt).toBeLessThan(project.clock.now() - 12 * minute);
   });
 });
 
-const dispatched = (command: string): Event => ({ name: 'repository_dispatch', payload: { action: 'ralph', client_payload: { command }, sender: senderOf('ann') } });
+const dispatched = (command: string): Event => ({
+  name: 'repository_dispatch',
+  payload: { action: 'ralph', client_payload: { command }, sender: senderOf('ann') },
+});
 
 describe('a retry', () => {
   /** Issues 1 and 2 failed on the queue, after one iteration each. */
   const withFailures = async (inputs: Readonly<Record<string, string>> = {}): Promise<Project> => {
-    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '1', ...inputs } });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [steadyWorker],
+      inputs: { 'max-iterations-per-task': '1', ...inputs },
+    });
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     project.script.behaviours = [finisher];
     return project;
   };
-  const statesOf = (project: Project): readonly string[] => ['issue-1', 'issue-2'].map((id) => savedState(project).tasks[id]?.state ?? 'todo');
+  const statesOf = (project: Project): readonly string[] =>
+    ['issue-1', 'issue-2'].map((id) => savedState(project).tasks[id]?.state ?? 'todo');
 
   test('without it nothing is tried again', async () => {
     const project = await withFailures();
@@ -159,7 +189,12 @@ describe('a retry', () => {
     addIssue(project.forge, 3);
     project.script.behaviours = [steadyWorker];
     let refused: Promise<Awaited<ReturnType<typeof runOnce>>> | null = null;
-    await runOnce(project, { event: schedule, onRecord: () => { refused ??= runOnce(project, { event: commented('/ralph retry 1', { issue: 1 }) }); } });
+    await runOnce(project, {
+      event: schedule,
+      onRecord: () => {
+        refused ??= runOnce(project, { event: commented('/ralph retry 1', { issue: 1 }) });
+      },
+    });
     expect(await (refused as unknown as Promise<object>)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
     expect(answerOn(project, 1)).toContain('Kept for another try');
     project.script.behaviours = [finisher];
@@ -170,14 +205,20 @@ describe('a retry', () => {
   test('of what is done does nothing, and says so', async () => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event: labeled(1) });
-    expect(await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect(await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) })).toMatchObject({
+      end: 'idle (all_done)',
+      calls: 0,
+    });
     expect(answerOn(project, 1)).toContain('Nothing to try again');
   });
 
   test('waits for the end of a pause', async () => {
     const project = await withFailures();
     await runOnce(project, { event: dispatched('pause') });
-    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
+    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({
+      end: 'paused (by_person)',
+      calls: 0,
+    });
     await runOnce(project, { event: dispatched('resume') });
     await runOnce(project, { event: schedule });
     expect(statesOf(project)).toEqual(['done', 'done']);
@@ -185,7 +226,10 @@ describe('a retry', () => {
 
   test('where nothing is kept is a run', async () => {
     const project = createProject({ issues: [1], agent: [finisher], inputs: { 'state-store': 'none' } });
-    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await runOnce(project, { event: dispatched('retry') })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
   });
 
   test('where the cache alone keeps the state works as well', async () => {
@@ -196,14 +240,19 @@ describe('a retry', () => {
 });
 
 describe('a second attempt of the same run', () => {
-  test.each<[string, Readonly<Record<string, string>>]>([['the ref', {}], ['the cache alone', { 'state-store': 'cache' }]])('gives no order twice (%s), and answers how the lane stands', async (_, inputs) => {
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['the ref', {}],
+    ['the cache alone', { 'state-store': 'cache' }],
+  ])('gives no order twice (%s), and answers how the lane stands', async (_, inputs) => {
     const project = createProject({ issues: [1], inputs });
     const event = commented('/ralph pause', { issue: 1 });
     await runOnce(project, { event });
     await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
     const again = await runOnce(project, { event, againOf: 1 });
     expect(again.end).toBe('idle (answered)');
-    expect(again.log).toContainEqual(expect.stringContaining('an earlier attempt of this run gave it (this is attempt 2)'));
+    expect(again.log).toContainEqual(
+      expect.stringContaining('an earlier attempt of this run gave it (this is attempt 2)'),
+    );
     project.script.behaviours = [finisher];
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'complete (plan_complete)' });
   });
@@ -224,7 +273,10 @@ describe('a second attempt of the same run', () => {
     expect(await runOnce(project, { event: schedule, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
 
-  test.each<[string, Event]>([['of a label', labeled(1)], ['of /ralph run', commented('/ralph run', { issue: 1 })]])('%s does not do again what the first one did', async (_, event) => {
+  test.each<[string, Event]>([
+    ['of a label', labeled(1)],
+    ['of /ralph run', commented('/ralph run', { issue: 1 })],
+  ])('%s does not do again what the first one did', async (_, event) => {
     const project = createProject({ issues: [1], agent: [finisher] });
     await runOnce(project, { event });
     expect(await runOnce(project, { event, againOf: 1 })).toMatchObject({ end: 'idle (all_done)', calls: 0 });
@@ -235,7 +287,10 @@ describe('a second attempt of the same run', () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
     project.script.behaviours = [finisher];
-    expect(await runOnce(project, { event: labeled(1), againOf: 1 })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(await runOnce(project, { event: labeled(1), againOf: 1 })).toMatchObject({
+      end: 'complete (plan_complete)',
+      calls: 1,
+    });
   });
 });
 
@@ -255,7 +310,8 @@ describe('who may command', () => {
 
   test('what is no command gets eyes, the help and the nearest one, in the one comment', async () => {
     const project = createProject({ issues: [1] });
-    for (const word of ['retyr', 'retyr', 'halt']) await runOnce(project, { event: commented(`/ralph ${word}`, { issue: 1 }) });
+    for (const word of ['retyr', 'retyr', 'halt'])
+      await runOnce(project, { event: commented(`/ralph ${word}`, { issue: 1 }) });
     expect(project.forge.comments.get(1)?.size).toBe(1);
     expect(answerOn(project, 1)).toContain('/ralph retry');
   });

@@ -1,18 +1,37 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hour, minute, noon } from '../unit/core-fixtures.ts';
-import { asker, crashing, denied, endless, finisher, liar, saysBlocked, silent, steadyWorker, stuck, usageLimited } from './behaviours.ts';
+import {
+  asker,
+  crashing,
+  denied,
+  endless,
+  finisher,
+  liar,
+  saysBlocked,
+  silent,
+  steadyWorker,
+  stuck,
+  usageLimited,
+} from './behaviours.ts';
 import { createProject, runOnce, savedDocument, savedState } from './river.ts';
 
 describe('limits over many runs', () => {
   test('never more calls in an hour than max-calls-per-hour: the run parks, later ones end in the gate, the next hour works again', async () => {
-    const project = createProject({ agent: [steadyWorker], inputs: { 'max-calls-per-hour': '5', 'max-iterations': '3', 'max-iterations-per-task': '0' } });
+    const project = createProject({
+      agent: [steadyWorker],
+      inputs: { 'max-calls-per-hour': '5', 'max-iterations': '3', 'max-iterations-per-task': '0' },
+    });
     const runs = [];
     for (let count = 0; count < 6; count += 1) {
       runs.push(await runOnce(project));
       project.clock.advance(5 * minute);
     }
-    expect(runs.map(({ end, calls }) => [end, calls])).toEqual([['limit (iterations)', 3], ['parked (calls_per_hour)', 2], ...Array.from({ length: 4 }, () => ['parked (calls_per_hour)', 0])]);
+    expect(runs.map(({ end, calls }) => [end, calls])).toEqual([
+      ['limit (iterations)', 3],
+      ['parked (calls_per_hour)', 2],
+      ...Array.from({ length: 4 }, () => ['parked (calls_per_hour)', 0]),
+    ]);
     expect(runs[1]?.outcome).toMatchObject({ resumeAt: noon + hour });
     expect(runs[2]?.work).toBeNull();
 
@@ -20,29 +39,60 @@ describe('limits over many runs', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
   });
 
-  const behaviours = [steadyWorker, finisher, liar, stuck, asker, denied, crashing, silent, endless, saysBlocked, usageLimited(noon + 2 * hour)];
+  const behaviours = [
+    steadyWorker,
+    finisher,
+    liar,
+    stuck,
+    asker,
+    denied,
+    crashing,
+    silent,
+    endless,
+    saysBlocked,
+    usageLimited(noon + 2 * hour),
+  ];
   test('whatever the agents do and whenever runs start, no hour window holds more calls than allowed, and no run more iterations', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.record({ gapMinutes: fc.integer({ min: 0, max: 40 }), agent: fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 4 }) }), { minLength: 1, maxLength: 8 }),
+        fc.array(
+          fc.record({
+            gapMinutes: fc.integer({ min: 0, max: 40 }),
+            agent: fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 4 }),
+          }),
+          { minLength: 1, maxLength: 8 },
+        ),
         fc.integer({ min: 1, max: 6 }),
         fc.integer({ min: 1, max: 4 }),
         async (plan, perHour, perRun) => {
-          const project = createProject({ issues: [1, 2, 3], inputs: { 'max-calls-per-hour': String(perHour), 'max-iterations': String(perRun) } });
+          const project = createProject({
+            issues: [1, 2, 3],
+            inputs: { 'max-calls-per-hour': String(perHour), 'max-iterations': String(perRun) },
+          });
           const charges: { readonly openedAt: number; readonly calls: number }[] = [];
           for (const { gapMinutes, agent } of plan) {
             project.clock.advance(gapMinutes * minute);
             project.script.behaviours = agent;
             const run = await runOnce(project);
             expect(run.work?.journal.length ?? 0).toBeLessThanOrEqual(perRun);
-            charges.push(...run.records.flatMap(({ work }) => (work.state.windows.hour === null || work.state.windows.hour.calls === 0 ? [] : [work.state.windows.hour])));
+            charges.push(
+              ...run.records.flatMap(({ work }) =>
+                work.state.windows.hour === null || work.state.windows.hour.calls === 0
+                  ? []
+                  : [work.state.windows.hour],
+              ),
+            );
           }
           // No call was made that was not charged.
-          expect(savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0)).toBe(project.script.calls.length);
+          expect(savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0)).toBe(
+            project.script.calls.length,
+          );
           for (const { calls } of charges) expect(calls).toBeLessThanOrEqual(perHour);
           // Windows follow one another: no two overlap.
           const opened = [...new Set(charges.map(({ openedAt }) => openedAt))].sort((a, b) => a - b);
-          opened.slice(1).forEach((openedAt, index) => { expect(openedAt - (opened[index] ?? 0)).toBeGreaterThanOrEqual(hour); });
+          opened.slice(1).forEach((openedAt, index) => {
+            expect(openedAt - (opened[index] ?? 0)).toBeGreaterThanOrEqual(hour);
+          });
         },
       ),
       { numRuns: 60 },
@@ -51,7 +101,11 @@ describe('limits over many runs', () => {
 
   test('the money of a day parks the lane until midnight UTC', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-cost-usd-per-day': '0.02' } });
-    expect(await runOnce(project)).toMatchObject({ end: 'parked (cost_per_day)', calls: 2, outcome: { resumeAt: Date.parse('2026-11-22T00:00:00Z') } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'parked (cost_per_day)',
+      calls: 2,
+      outcome: { resumeAt: Date.parse('2026-11-22T00:00:00Z') },
+    });
     project.clock.advance(11 * hour);
     expect(await runOnce(project)).toMatchObject({ end: 'parked (cost_per_day)', calls: 0 });
     project.clock.advance(hour);
@@ -62,7 +116,12 @@ describe('limits over many runs', () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-cost-usd': '0.035' } });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (cost)', calls: 4 });
-    expect(project.script.calls.map(({ budgetUsd }) => budgetUsd?.toFixed(3))).toEqual(['0.035', '0.025', '0.015', '0.005']);
+    expect(project.script.calls.map(({ budgetUsd }) => budgetUsd?.toFixed(3))).toEqual([
+      '0.035',
+      '0.025',
+      '0.015',
+      '0.005',
+    ]);
   });
 
   test('without a limit the agent is given none', async () => {
@@ -72,23 +131,38 @@ describe('limits over many runs', () => {
   });
 
   test("the time that the agent is given shrinks with the run's, and says whose clock it is", async () => {
-    const project = createProject({ agent: [steadyWorker], inputs: { 'max-minutes': '3', 'agent-timeout-minutes': '2' } });
+    const project = createProject({
+      agent: [steadyWorker],
+      inputs: { 'max-minutes': '3', 'agent-timeout-minutes': '2' },
+    });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (minutes)', calls: 3 });
-    expect(project.script.calls.map(({ timeoutMs, timeoutOf }) => [timeoutMs / minute, timeoutOf])).toEqual([[2, 'call'], [2, 'call'], [1, 'run']]);
+    expect(project.script.calls.map(({ timeoutMs, timeoutOf }) => [timeoutMs / minute, timeoutOf])).toEqual([
+      [2, 'call'],
+      [2, 'call'],
+      [1, 'run'],
+    ]);
   });
 });
 
 describe('the circuit over several runs', () => {
   const openProject = async () => {
     const project = createProject({ agent: [stuck] });
-    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { circuitReason: 'no_progress', tripped: 'this-run' } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'halted (circuit_open)',
+      calls: 3,
+      outcome: { circuitReason: 'no_progress', tripped: 'this-run' },
+    });
     return project;
   };
 
   test('tells the last iteration before it would open that it is a diagnosis', async () => {
     const project = await openProject();
-    expect(project.script.calls.map(({ prompt }) => prompt.includes('This is a diagnosis'))).toEqual([false, false, true]);
+    expect(project.script.calls.map(({ prompt }) => prompt.includes('This is a diagnosis'))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 
   test('while it cools down runs end in the gate, say so, and touch nothing', async () => {
@@ -96,14 +170,23 @@ describe('the circuit over several runs', () => {
     project.clock.advance(29 * minute);
     const before = { state: savedDocument(project), writes: [...project.forge.writes] };
     const run = await runOnce(project);
-    expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 0, outcome: { tripped: 'earlier', probeAt: noon + 33 * minute }, work: null });
+    expect(run).toMatchObject({
+      end: 'halted (circuit_open)',
+      calls: 0,
+      outcome: { tripped: 'earlier', probeAt: noon + 33 * minute },
+      work: null,
+    });
     expect({ state: savedDocument(project), writes: project.forge.writes }).toEqual(before);
   });
 
   test('after the cooldown one probe without progress opens it again', async () => {
     const project = await openProject();
     project.clock.advance(30 * minute);
-    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 1, outcome: { tripped: 'this-run' } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'halted (circuit_open)',
+      calls: 1,
+      outcome: { tripped: 'this-run' },
+    });
     expect(savedState(project).circuit).toMatchObject({ kind: 'open', totalOpens: 2, openedAt: project.clock.now() });
     expect(project.script.calls.at(-1)?.prompt).toContain('This is a probe');
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
@@ -124,7 +207,11 @@ describe('the circuit over several runs', () => {
   test('cb-auto-reset: every run begins closed', async () => {
     const project = await openProject();
     project.inputs = { 'cb-auto-reset': 'true' };
-    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 3, outcome: { tripped: 'this-run' } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'halted (circuit_open)',
+      calls: 3,
+      outcome: { tripped: 'this-run' },
+    });
   });
 
   test('iterations without progress add up over runs', async () => {
@@ -139,8 +226,16 @@ describe("the provider's usage limit", () => {
   test('parks the lane: no call before its reset, work after it', async () => {
     const resetAt = noon + 3 * hour;
     const project = createProject({ agent: [usageLimited(resetAt)] });
-    expect(await runOnce(project)).toMatchObject({ end: 'parked (usage_limit)', calls: 1, outcome: { resumeAt: resetAt } });
-    expect(savedState(project)).toMatchObject({ park: { reason: 'usage_limit', resumeAt: resetAt, taskId: 'issue-1' }, tasks: { 'issue-1': { attempts: 0 } }, circuit: { kind: 'closed', noProgress: 0 } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'parked (usage_limit)',
+      calls: 1,
+      outcome: { resumeAt: resetAt },
+    });
+    expect(savedState(project)).toMatchObject({
+      park: { reason: 'usage_limit', resumeAt: resetAt, taskId: 'issue-1' },
+      tasks: { 'issue-1': { attempts: 0 } },
+      circuit: { kind: 'closed', noProgress: 0 },
+    });
 
     project.script.behaviours = [finisher];
     project.clock.advance(resetAt - 1 - project.clock.now());
@@ -152,7 +247,17 @@ describe("the provider's usage limit", () => {
   });
 
   test('that says no time parks for an hour', async () => {
-    const project = createProject({ agent: [() => ({ exitCode: 1, says: { agentError: { kind: 'rate-limit', text: 'limit' }, usageLimit: { window: 'unknown', resumeAt: null } } })] });
+    const project = createProject({
+      agent: [
+        () => ({
+          exitCode: 1,
+          says: {
+            agentError: { kind: 'rate-limit', text: 'limit' },
+            usageLimit: { window: 'unknown', resumeAt: null },
+          },
+        }),
+      ],
+    });
     expect(await runOnce(project)).toMatchObject({ outcome: { kind: 'parked', resumeAt: noon + minute + hour } });
   });
 });

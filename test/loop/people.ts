@@ -19,9 +19,18 @@ export function on({ histories, issues }: FakeForge, number: number) {
     histories.set(number, { ...history, ...more(history) });
   };
   const deeds = {
-    label: (by: Account | null, at: number, label = 'ralph') => { change(({ labelings }) => ({ labelings: [...labelings, { kind: 'labeled', label, by, at }] })); return deeds; },
-    unlabel: (by: Account | null, at: number, label = 'ralph') => { change(({ labelings }) => ({ labelings: [...labelings, { kind: 'unlabeled', label, by, at }] })); return deeds; },
-    reopen: (by: Account | null, at: number) => { change(({ reopenings }) => ({ reopenings: [...reopenings, { by, at }] })); return deeds; },
+    label: (by: Account | null, at: number, label = 'ralph') => {
+      change(({ labelings }) => ({ labelings: [...labelings, { kind: 'labeled', label, by, at }] }));
+      return deeds;
+    },
+    unlabel: (by: Account | null, at: number, label = 'ralph') => {
+      change(({ labelings }) => ({ labelings: [...labelings, { kind: 'unlabeled', label, by, at }] }));
+      return deeds;
+    },
+    reopen: (by: Account | null, at: number) => {
+      change(({ reopenings }) => ({ reopenings: [...reopenings, { by, at }] }));
+      return deeds;
+    },
     edit: (by: Account | null, at: number, body: string) => {
       change(({ edits }) => ({ edits: [...edits, { by, at }] }));
       const issue = issues.get(number);
@@ -32,11 +41,24 @@ export function on({ histories, issues }: FakeForge, number: number) {
   return deeds;
 }
 
-export function comment(by: Account | null, body: string, at: number, change: Partial<IssueComment> = {}): IssueComment {
+export function comment(
+  by: Account | null,
+  body: string,
+  at: number,
+  change: Partial<IssueComment> = {},
+): IssueComment {
   return { by, body, at, edited: null, minimized: false, ...change };
 }
 
 /** `issues: edited`, as GitHub sends it. */
 export function edited(issue: number, login: string): Event {
-  return { name: 'issues', payload: { action: 'edited', changes: { body: { from: 'before' } }, issue: { number: issue, title: '', body: '', labels: [{ name: 'ralph' }] }, sender: { login, id: login.length, type: 'User' } } };
+  return {
+    name: 'issues',
+    payload: {
+      action: 'edited',
+      changes: { body: { from: 'before' } },
+      issue: { number: issue, title: '', body: '', labels: [{ name: 'ralph' }] },
+      sender: { login, id: login.length, type: 'User' },
+    },
+  };
 }

@@ -10,18 +10,31 @@ const prdPath = '.ralph/prd.json';
 const archivePath = '.ralph/prd_archive.json';
 
 /** A project whose tasks stand in files of its base branch. */
-function projectWith(files: Readonly<Record<string, string>>, setting: Parameters<typeof createProject>[0] = {}): Project {
+function projectWith(
+  files: Readonly<Record<string, string>>,
+  setting: Parameters<typeof createProject>[0] = {},
+): Project {
   const project = createProject({ issues: [], ...setting });
   const { origin } = project;
   const main = origin.branches.get('main') ?? '';
-  origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, ...files }, parent: main, message: 'Tasks' }));
+  origin.branches.set(
+    'main',
+    addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, ...files }, parent: main, message: 'Tasks' }),
+  );
   return project;
 }
 
 /** Changes code, and leaves the plan as given. */
-const leaves = (plan: string, says?: ReturnType<Behaviour>['says']): Behaviour => ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [planPath]: plan }, ...(says === undefined ? {} : { says }) });
+const leaves =
+  (plan: string, says?: ReturnType<Behaviour>['says']): Behaviour =>
+  ({ turn }) => ({
+    writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [planPath]: plan },
+    ...(says === undefined ? {} : { says }),
+  });
 /** Leaves the plan as given, and nothing else. */
-const ticks = (plan: string): Behaviour => () => ({ writes: { [planPath]: plan } });
+const ticks =
+  (plan: string): Behaviour =>
+  () => ({ writes: { [planPath]: plan } });
 const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
 
 function published(project: Project, path: string): string | undefined {
@@ -32,39 +45,66 @@ const journalOf = (run: Run) => run.work?.journal ?? [];
 
 describe('a plan', () => {
   test('is worked box by box, from top to bottom, until it is done', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[x] Open the shop') }, {
-      agent: [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[x] Open the shop')), leaves(boxes('[x] Add a cart', '[x] Add a till', '[x] Open the shop'))],
-    });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[x] Open the shop') },
+      {
+        agent: [
+          leaves(boxes('[x] Add a cart', '[ ] Add a till', '[x] Open the shop')),
+          leaves(boxes('[x] Add a cart', '[x] Add a till', '[x] Open the shop')),
+        ],
+      },
+    );
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
-    expect(journalOf(run).map(({ taskTitle, verdict }) => [taskTitle, verdict.taskDone])).toEqual([['Add a cart', true], ['Add a till', true]]);
+    expect(journalOf(run).map(({ taskTitle, verdict }) => [taskTitle, verdict.taskDone])).toEqual([
+      ['Add a cart', true],
+      ['Add a till', true],
+    ]);
     expect(published(project, planPath)).toBe(boxes('[x] Add a cart', '[x] Add a till', '[x] Open the shop'));
-    const commits = history(project.origin.commits, project.origin.branches.get('ralph/queue') ?? '').map((id) => project.origin.commits.get(id)?.message ?? '');
-    expect(commits[1]).toMatch(/^Add a cart\n\nPart of \.ralph\/fix_plan\.md:1\n\nRalph-Run: \S+\nRalph-Iteration: 1\nRalph-Task: plan-[\w-]+$/);
+    const commits = history(project.origin.commits, project.origin.branches.get('ralph/queue') ?? '').map(
+      (id) => project.origin.commits.get(id)?.message ?? '',
+    );
+    expect(commits[1]).toMatch(
+      /^Add a cart\n\nPart of \.ralph\/fix_plan\.md:1\n\nRalph-Run: \S+\nRalph-Iteration: 1\nRalph-Task: plan-[\w-]+$/,
+    );
   });
 
   test('the prompt says where the box stands and what comes later, and nothing of it outside of data', async () => {
-    const project = projectWith({ [planPath]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` }, { agent: [ticks('gone')], inputs: { 'max-iterations': '1' } });
+    const project = projectWith(
+      { [planPath]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` },
+      { agent: [ticks('gone')], inputs: { 'max-iterations': '1' } },
+    );
     await runOnce(project);
-    expect(promptOf(project, 0)).toContain('<<<<< BEGIN TASK-1\n(.ralph/fix_plan.md, line 5)\n\nAdd a cart\n\nWith a handle.\n>>>>> END TASK-1');
+    expect(promptOf(project, 0)).toContain(
+      '<<<<< BEGIN TASK-1\n(.ralph/fix_plan.md, line 5)\n\nAdd a cart\n\nWith a handle.\n>>>>> END TASK-1',
+    );
     expect(promptOf(project, 0)).toContain('<<<<< BEGIN LATER-1\n- Add a till\n>>>>> END LATER-1');
     expect(promptOf(project, 0)).toContain('tick the box of that item');
   });
 
   test('the line is the one of now: the file has grown since the run began', async () => {
     const grown = boxes('[x] Add a cart', '[x] Found and done', '[ ] Add a till');
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') }, { agent: [leaves(grown)], inputs: { 'max-iterations': '2' } });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      { agent: [leaves(grown)], inputs: { 'max-iterations': '2' } },
+    );
     await runOnce(project);
     expect(promptOf(project, 1)).toContain('(.ralph/fix_plan.md, line 3)');
   });
 
   test('that is done before the first call needs none, whatever is optional', async () => {
-    const project = projectWith({ [planPath]: `${boxes('[x] Add a cart')}\n## Optional (later)\n\n${boxes('[ ] Add a horse')}` }, { agent: [] });
+    const project = projectWith(
+      { [planPath]: `${boxes('[x] Add a cart')}\n## Optional (later)\n\n${boxes('[ ] Add a horse')}` },
+      { agent: [] },
+    );
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 
   test('the last box and a passing verify in one iteration, no word of it: complete at once', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { agent: [leaves(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart') },
+      { agent: [leaves(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } },
+    );
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
@@ -73,16 +113,30 @@ describe('a plan', () => {
     const idle = await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))] }));
     expect(idle.end).toBe('halted (circuit_open)');
     expect(journalOf(idle).some(({ verdict }) => verdict.taskDone || verdict.progress)).toBe(false);
-    expect(await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } }))).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(
+      await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } })),
+    ).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
   test('three claimed and none ticked, or open boxes deleted: told, and not done', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') }, {
-      agent: [leaves(boxes('[ ] Add a cart', '[ ] Add a till'), { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 3 } }), leaves(boxes('[x] Add a cart')), leaves(boxes('[x] Add a cart', '[x] Add a till'))],
-      inputs: { 'max-iterations': '2' },
-    });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      {
+        agent: [
+          leaves(boxes('[ ] Add a cart', '[ ] Add a till'), {
+            signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 3 },
+          }),
+          leaves(boxes('[x] Add a cart')),
+          leaves(boxes('[x] Add a cart', '[x] Add a till')),
+        ],
+        inputs: { 'max-iterations': '2' },
+      },
+    );
     const run = await runOnce(project);
-    expect(journalOf(run).map(({ verdict }) => verdict.discrepancies)).toEqual([['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'], ['It deleted 1 open item of the files of tasks.']]);
+    expect(journalOf(run).map(({ verdict }) => verdict.discrepancies)).toEqual([
+      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
+      ['It deleted 1 open item of the files of tasks.'],
+    ]);
     expect(journalOf(run).some(({ verdict }) => verdict.taskDone)).toBe(false);
     expect(promptOf(project, 1)).toContain('You reported more finished tasks than their files show');
     // What was deleted on the branch is still asked for by the base.
@@ -91,15 +145,32 @@ describe('a plan', () => {
   });
 
   test('two boxes in one iteration are two tasks done', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') }, { agent: [leaves(boxes('[x] Add a cart', '[x] Add a till'), { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 2 } })] });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      {
+        agent: [
+          leaves(boxes('[x] Add a cart', '[x] Add a till'), {
+            signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 2 },
+          }),
+        ],
+      },
+    );
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(Object.values(savedState(project).tasks)).toEqual([1, 2].map(() => expect.objectContaining({ state: 'done', attempts: 1, doneCommit: expect.any(String) as string })));
+    expect(Object.values(savedState(project).tasks)).toEqual(
+      [1, 2].map(() =>
+        expect.objectContaining({ state: 'done', attempts: 1, doneCommit: expect.any(String) as string }),
+      ),
+    );
     expect((await runOnce(project)).calls).toBe(0);
   });
 
   test('a box that the agent adds is worked in the same run, and in the next one if this has no time for it', async () => {
-    const [before, between, after] = [boxes('[ ] Add a cart'), boxes('[x] Add a cart', '[ ] Oil the wheels'), boxes('[x] Add a cart', '[x] Oil the wheels')];
+    const [before, between, after] = [
+      boxes('[ ] Add a cart'),
+      boxes('[x] Add a cart', '[ ] Oil the wheels'),
+      boxes('[x] Add a cart', '[x] Oil the wheels'),
+    ];
     const project = projectWith({ [planPath]: before }, { agent: [leaves(between), leaves(after)] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
 
@@ -110,19 +181,39 @@ describe('a plan', () => {
   });
 
   test('a box that people take out of the base is worked no more, although the lane still has it', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') }, { agent: [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'))], inputs: { 'max-iterations': '1' } });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
+      {
+        agent: [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'))],
+        inputs: { 'max-iterations': '1' },
+      },
+    );
     await runOnce(project);
     const { origin } = project;
     const main = origin.branches.get('main') ?? '';
-    origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [planPath]: boxes('[ ] Add a big bell') }, parent: main, message: 'Fewer tasks' }));
-    project.script.behaviours = [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'), { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })];
+    origin.branches.set(
+      'main',
+      addCommit(origin, {
+        tree: { ...origin.commits.get(main)?.tree, [planPath]: boxes('[ ] Add a big bell') },
+        parent: main,
+        message: 'Fewer tasks',
+      }),
+    );
+    project.script.behaviours = [
+      leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'), {
+        signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 },
+      }),
+    ];
     const next = await runOnce(project);
     expect(next.work?.tasks.map(({ title }) => title)).toEqual(['Add a cart', 'Add a big bell']);
     expect(next).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
   test('on the lane of an issue a plan is the agent’s own', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { issues: [1], agent: [leaves('', { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })] });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart') },
+      { issues: [1], agent: [leaves('', { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })] },
+    );
     const run = await runOnce(project, { event: labeled(1) });
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(journalOf(run)[0]?.evidence.checklist).toBeNull();
@@ -130,61 +221,120 @@ describe('a plan', () => {
 
   test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are told all the same', async () => {
     const claim = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { issues: [1], agent: [leaves(boxes('[ ] Add a cart'), claim), leaves('', claim)], inputs: { 'max-iterations': '2' } });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart') },
+      {
+        issues: [1],
+        agent: [leaves(boxes('[ ] Add a cart'), claim), leaves('', claim)],
+        inputs: { 'max-iterations': '2' },
+      },
+    );
     const run = await runOnce(project);
-    expect(journalOf(run).map(({ taskId, verdict }) => [taskId.split('-')[0], verdict.taskDone, verdict.discrepancies])).toEqual([
+    expect(
+      journalOf(run).map(({ taskId, verdict }) => [taskId.split('-')[0], verdict.taskDone, verdict.discrepancies]),
+    ).toEqual([
       ['issue', true, []],
-      ['plan', false, ['It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.', 'It deleted 1 open item of the files of tasks.']],
+      [
+        'plan',
+        false,
+        [
+          'It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.',
+          'It deleted 1 open item of the files of tasks.',
+        ],
+      ],
     ]);
   });
 });
 
 describe('a prd', () => {
   const story = (id: string, passes: boolean) => ({ id, title: `Story ${id}`, passes, notes: 'kept' });
-  const prd = (...passes: readonly boolean[]): string => `${JSON.stringify({ project: 'shop', userStories: passes.map((passed, at) => story(`US-${String(at + 1)}`, passed)) }, null, 2)}\n`;
-  const writes = (text: string): Behaviour => ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: 'x', [prdPath]: text } });
-  const idsIn = (text: string | undefined): readonly string[] => (text === undefined ? [] : (JSON.parse(text) as { userStories?: readonly { readonly id: string }[] }).userStories ?? []).map(({ id }) => id);
+  const prd = (...passes: readonly boolean[]): string =>
+    `${JSON.stringify({ project: 'shop', userStories: passes.map((passed, at) => story(`US-${String(at + 1)}`, passed)) }, null, 2)}\n`;
+  const writes =
+    (text: string): Behaviour =>
+    ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: 'x', [prdPath]: text } });
+  const idsIn = (text: string | undefined): readonly string[] =>
+    (text === undefined
+      ? []
+      : ((JSON.parse(text) as { userStories?: readonly { readonly id: string }[] }).userStories ?? [])
+    ).map(({ id }) => id);
 
   test('is worked entry by entry; at the end of the run what is done is in its archive, committed', async () => {
-    const project = projectWith({ [prdPath]: prd(false, false, false) }, { agent: [writes(prd(true, false, false)), writes(prd(true, true, false))], inputs: { 'max-iterations': '2' } });
+    const project = projectWith(
+      { [prdPath]: prd(false, false, false) },
+      { agent: [writes(prd(true, false, false)), writes(prd(true, true, false))], inputs: { 'max-iterations': '2' } },
+    );
     const run = await runOnce(project);
     expect(run.end).toBe('limit (iterations)');
     expect(idsIn(published(project, prdPath))).toEqual(['US-3']);
     expect(idsIn(published(project, archivePath))).toEqual(['US-1', 'US-2']);
-    expect(JSON.parse(published(project, prdPath) ?? '')).toMatchObject({ project: 'shop', userStories: [{ notes: 'kept' }] });
+    expect(JSON.parse(published(project, prdPath) ?? '')).toMatchObject({
+      project: 'shop',
+      userStories: [{ notes: 'kept' }],
+    });
     expect(run.machine.checkout.files[prdPath]).toBe(published(project, prdPath));
 
-    project.script.behaviours = [writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? '')];
+    project.script.behaviours = [
+      writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? ''),
+    ];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(idsIn(published(project, archivePath))).toEqual(['US-1', 'US-2', 'US-3']);
   });
 
   test('an entry that is marked and was not accepted is not archived', async () => {
-    const project = projectWith({ [prdPath]: prd(false, false) }, { agent: [writes(prd(true, true))], inputs: { verify: 'npm test', 'max-iterations': '1' } });
+    const project = projectWith(
+      { [prdPath]: prd(false, false) },
+      { agent: [writes(prd(true, true))], inputs: { verify: 'npm test', 'max-iterations': '1' } },
+    );
     project.verifier = red;
     await runOnce(project);
-    expect([idsIn(published(project, prdPath)), published(project, archivePath)]).toEqual([['US-1', 'US-2'], undefined]);
+    expect([idsIn(published(project, prdPath)), published(project, archivePath)]).toEqual([
+      ['US-1', 'US-2'],
+      undefined,
+    ]);
   });
 
   test('an agent that moves its entry to the archive has not deleted it', async () => {
-    const moves: Behaviour = () => ({ writes: { 'src/a.ts': 'x', [prdPath]: `${JSON.stringify({ userStories: [story('US-2', false)] })}\n`, [archivePath]: `${JSON.stringify({ userStories: [story('US-1', true)] })}\n` } });
-    const run = await runOnce(projectWith({ [prdPath]: prd(false, false) }, { agent: [moves], inputs: { 'max-iterations': '1' } }));
+    const moves: Behaviour = () => ({
+      writes: {
+        'src/a.ts': 'x',
+        [prdPath]: `${JSON.stringify({ userStories: [story('US-2', false)] })}\n`,
+        [archivePath]: `${JSON.stringify({ userStories: [story('US-1', true)] })}\n`,
+      },
+    });
+    const run = await runOnce(
+      projectWith({ [prdPath]: prd(false, false) }, { agent: [moves], inputs: { 'max-iterations': '1' } }),
+    );
     expect(journalOf(run)[0]?.verdict).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 
   test('that cannot be read any more has lost its open entries', async () => {
-    const project = projectWith({ [prdPath]: prd(false, false) }, { agent: [writes('{ "userStories": [')], inputs: { 'max-iterations': '1' } });
+    const project = projectWith(
+      { [prdPath]: prd(false, false) },
+      { agent: [writes('{ "userStories": [')], inputs: { 'max-iterations': '1' } },
+    );
     const [entry] = journalOf(await runOnce(project));
-    expect(entry?.verdict).toMatchObject({ taskDone: false, discrepancies: ['It deleted 2 open items of the files of tasks.'] });
+    expect(entry?.verdict).toMatchObject({
+      taskDone: false,
+      discrepancies: ['It deleted 2 open items of the files of tasks.'],
+    });
   });
 
   test('that people broke in the base while the lane is open is told, and loses none of the lane’s entries', async () => {
-    const project = projectWith({ [prdPath]: prd(false, false) }, { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } });
+    const project = projectWith(
+      { [prdPath]: prd(false, false) },
+      { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } },
+    );
     await runOnce(project);
     const { origin } = project;
     const main = origin.branches.get('main') ?? '';
-    origin.branches.set('main', addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [prdPath]: '{' }, parent: main, message: 'Oh' }));
-    project.script.behaviours = [writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? '')];
+    origin.branches.set(
+      'main',
+      addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [prdPath]: '{' }, parent: main, message: 'Oh' }),
+    );
+    project.script.behaviours = [
+      writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? ''),
+    ];
     const next = await runOnce(project);
     expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2', 'prd-unreadable']);
     expect(next).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
@@ -197,7 +347,8 @@ describe('a prd', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(idsIn(published(project, prdPath))).toEqual(['US-1']);
     expect(published(project, archivePath)).toBe('{');
-    const told = '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
+    const told =
+      '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
     expect(run.work?.warnings).toEqual([told]);
     expect(project.forge.pulls[0]?.body).toContain('Done entries stay in the prd until it is corrected');
   });
@@ -207,7 +358,10 @@ describe('a prd', () => {
     const run = await runOnce(project, {
       prepare: (checkout) => {
         const { commit } = checkout;
-        checkout.commit = async (iteration) => ({ ...(await commit(iteration)), withheldNow: Object.keys(checkout.files).filter((path) => path === archivePath) });
+        checkout.commit = async (iteration) => ({
+          ...(await commit(iteration)),
+          withheldNow: Object.keys(checkout.files).filter((path) => path === archivePath),
+        });
       },
     });
     expect(run.end).toBe('complete (plan_complete)');
@@ -215,21 +369,37 @@ describe('a prd', () => {
   });
 
   test('killed anywhere while it is archived, a run loses nothing, and the next one goes on', async () => {
-    const make = (): Project => projectWith({ [prdPath]: prd(false, false) }, { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } });
+    const make = (): Project =>
+      projectWith(
+        { [prdPath]: prd(false, false) },
+        { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } },
+      );
     const counted = counting();
     await runOnce(make(), { tap: counted });
     const first = counted.calls.lastIndexOf('files.read');
     const steps = counted.calls.slice(first).findIndex((name) => name.startsWith('place.record'));
-    expect(counted.calls.slice(first, first + steps)).toEqual(expect.arrayContaining(['files.replace', 'repository.commit']));
+    expect(counted.calls.slice(first, first + steps)).toEqual(
+      expect.arrayContaining(['files.replace', 'repository.commit']),
+    );
     for (let step = 1; step <= steps; step += 1) {
       for (const when of ['before', 'after'] as const) {
         const project = make();
         const killed = await runOnce(project, { tap: killAt((_, number) => number === first + step, when) });
         await finishOnce(project, killed);
-        expect(idsIn(published(project, prdPath)).concat(idsIn(published(project, archivePath))).sort(), `${when} ${String(counted.calls[first + step - 1])}`).toEqual(['US-1', 'US-2']);
-        project.script.behaviours = [writes(published(project, prdPath)?.replaceAll('"passes": false', '"passes": true') ?? '')];
+        expect(
+          idsIn(published(project, prdPath))
+            .concat(idsIn(published(project, archivePath)))
+            .sort(),
+          `${when} ${String(counted.calls[first + step - 1])}`,
+        ).toEqual(['US-1', 'US-2']);
+        project.script.behaviours = [
+          writes(published(project, prdPath)?.replaceAll('"passes": false', '"passes": true') ?? ''),
+        ];
         expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-        expect([idsIn(published(project, prdPath)), idsIn(published(project, archivePath))]).toEqual([[], ['US-1', 'US-2']]);
+        expect([idsIn(published(project, prdPath)), idsIn(published(project, archivePath))]).toEqual([
+          [],
+          ['US-1', 'US-2'],
+        ]);
       }
     }
   });
@@ -237,25 +407,44 @@ describe('a prd', () => {
 
 describe('notes', () => {
   const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
-  const noting: Behaviour = () => ({ writes: { 'src/a.ts': 'x', [planPath]: boxes('[x] Add a cart'), '.ralph/learnings.md': notes } });
+  const noting: Behaviour = () => ({
+    writes: { 'src/a.ts': 'x', [planPath]: boxes('[x] Add a cart'), '.ralph/learnings.md': notes },
+  });
 
   test('that outgrew their cap are compacted, and nothing of them is lost', async () => {
     const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { agent: [noting] });
     await runOnce(project);
-    const [kept, archived] = [published(project, '.ralph/learnings.md') ?? '', published(project, '.ralph/learnings_archive.md') ?? ''];
+    const [kept, archived] = [
+      published(project, '.ralph/learnings.md') ?? '',
+      published(project, '.ralph/learnings_archive.md') ?? '',
+    ];
     expect(kept.length).toBeLessThanOrEqual(2_000);
     for (const line of notes.trimEnd().split('\n')) expect(`${archived}${kept}`).toContain(line);
   });
 
   test('of a run that changed nothing stay as they are', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart'), '.ralph/learnings.md': notes }, { agent: [() => ({})] });
+    const project = projectWith(
+      { [planPath]: boxes('[ ] Add a cart'), '.ralph/learnings.md': notes },
+      { agent: [() => ({})] },
+    );
     const run = await runOnce(project);
     expect(run.machine.checkout.files['.ralph/learnings.md'] === notes).toBe(true);
     expect(project.forge.pulls).toEqual([]);
   });
 
   test('of a lane of issues alone are compacted as well', async () => {
-    const project = projectWith({ '.ralph/learnings.md': notes }, { issues: [1], agent: [({ turn }) => ({ writes: { 'src/a.ts': String(turn) }, says: { signal: { status: 'COMPLETE', exitSignal: false } } })] });
+    const project = projectWith(
+      { '.ralph/learnings.md': notes },
+      {
+        issues: [1],
+        agent: [
+          ({ turn }) => ({
+            writes: { 'src/a.ts': String(turn) },
+            says: { signal: { status: 'COMPLETE', exitSignal: false } },
+          }),
+        ],
+      },
+    );
     await runOnce(project);
     expect(published(project, '.ralph/learnings.md')?.length).toBeLessThanOrEqual(2_000);
     expect(published(project, '.ralph/learnings_archive.md')).toContain('- Note 0: ');

@@ -46,7 +46,9 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
     event: row.event ?? schedule,
     skewMs: row.skewMs ?? 0,
     prepare: (_checkout, machine) => row.onMachine?.(machine),
-    onRecord: (_work, _checkout, machine) => { if (machine.calls() > 0) row.meanwhile?.(project, machine); },
+    onRecord: (_work, _checkout, machine) => {
+      if (machine.calls() > 0) row.meanwhile?.(project, machine);
+    },
   });
   if (row.endsBeforePost === true) endFaults(project);
   const post = await finishOnce(project, main);
@@ -56,7 +58,12 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
   return {
     thisRun: `${describeEnd(main)}${post === null ? '' : `; post: ${post.end}`}`,
     nextRun: describeEnd(next),
-    told: [...main.log, ...(post?.log ?? []), ...[main, post].flatMap((run) => [messageOf(run), ...(run?.report?.warnings ?? []), savedWhere(run)]), main.report?.restored ?? ''].join('\n'),
+    told: [
+      ...main.log,
+      ...(post?.log ?? []),
+      ...[main, post].flatMap((run) => [messageOf(run), ...(run?.report?.warnings ?? []), savedWhere(run)]),
+      main.report?.restored ?? '',
+    ].join('\n'),
     project,
   };
 }

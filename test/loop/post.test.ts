@@ -9,7 +9,10 @@ import { createProject, finishOnce, runOnce, savedDocument, savedState } from '.
 import { killAt, open, type Tap } from './tap.ts';
 
 /** Calls that are never answered. */
-const hanging = (hangs: (name: string) => boolean): Tap => ({ ...open, call: (name, call) => (hangs(name) ? new Promise<never>(() => undefined) : call()) });
+const hanging = (hangs: (name: string) => boolean): Tap => ({
+  ...open,
+  call: (name, call) => (hangs(name) ? new Promise<never>(() => undefined) : call()),
+});
 
 function leaseOf({ kept }: Project): unknown {
   const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
@@ -24,24 +27,41 @@ async function killedAt(call: string) {
 }
 
 describe('post, when nothing answers any more,', () => {
-  beforeEach(() => { vi.useFakeTimers(); });
-  afterEach(() => { vi.useRealTimers(); });
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
   test.each([
-    ['agent.sweep', 54_000, 'failed (infrastructure)', /could not publish this run: it ran out of time after 50 s[^]*Lane queue could not be given back: it ran out of time after 4 s.*free again when this run's time is over/],
-    ['repository.openLane', 50_000, 'cancelled (killed)', /Lane queue could not be given back: it ran out of time after 50 s.*free again when this run's time is over/],
-  ])('after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and what was on this machine is done again', async (call, limitMs, end, told) => {
-    const { project, main } = await killedAt(call);
-    const finishing = finishOnce(project, main, { tap: hanging(() => true) });
-    await vi.advanceTimersByTimeAsync(limitMs);
-    const post = await finishing;
-    expect(post?.end).toBe(end);
-    expect(post?.log.join('\n')).toMatch(told);
-    expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
-    project.clock.advance(hour);
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
-    expect(project.forge.pulls).toHaveLength(1);
-  });
+    [
+      'agent.sweep',
+      54_000,
+      'failed (infrastructure)',
+      /could not publish this run: it ran out of time after 50 s[^]*Lane queue could not be given back: it ran out of time after 4 s.*free again when this run's time is over/,
+    ],
+    [
+      'repository.openLane',
+      50_000,
+      'cancelled (killed)',
+      /Lane queue could not be given back: it ran out of time after 50 s.*free again when this run's time is over/,
+    ],
+  ])(
+    'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and what was on this machine is done again',
+    async (call, limitMs, end, told) => {
+      const { project, main } = await killedAt(call);
+      const finishing = finishOnce(project, main, { tap: hanging(() => true) });
+      await vi.advanceTimersByTimeAsync(limitMs);
+      const post = await finishing;
+      expect(post?.end).toBe(end);
+      expect(post?.log.join('\n')).toMatch(told);
+      expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+      project.clock.advance(hour);
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(project.forge.pulls).toHaveLength(1);
+    },
+  );
 
   test('can be repeated once something answers again: nothing is lost then', async () => {
     const { project, main } = await killedAt('agent.sweep');
@@ -54,18 +74,47 @@ describe('post, when nothing answers any more,', () => {
 });
 
 describe('post, when one thing hangs for ever,', () => {
-  beforeEach(() => { vi.useFakeTimers(); });
-  afterEach(() => { vi.useRealTimers(); });
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
   test.each([
     // Commits that nobody gets are no progress.
     ['remote.push', 'failed (infrastructure)', 'could not be pushed to ralph/queue: it ran out of time after 15 s', 2],
-    ['forge.pullRequestOf', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
-    ['forge.openPullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
-    ['forge.updatePullRequest', 'failed (infrastructure)', 'pull request is not up to date: it ran out of time after 15 s', 1],
-    ['forge.upsertComment', 'cancelled (killed)', 'Some of the comments could not be written: it ran out of time after 15 s', 1],
+    [
+      'forge.pullRequestOf',
+      'failed (infrastructure)',
+      'pull request is not up to date: it ran out of time after 15 s',
+      1,
+    ],
+    [
+      'forge.openPullRequest',
+      'failed (infrastructure)',
+      'pull request is not up to date: it ran out of time after 15 s',
+      1,
+    ],
+    [
+      'forge.updatePullRequest',
+      'failed (infrastructure)',
+      'pull request is not up to date: it ran out of time after 15 s',
+      1,
+    ],
+    [
+      'forge.upsertComment',
+      'cancelled (killed)',
+      'Some of the comments could not be written: it ran out of time after 15 s',
+      1,
+    ],
     ['forge.deleteSupersededCaches', 'cancelled (killed)', 'saved #', 1],
-    ['agent.exportSession', 'cancelled (killed)', 'The session is not kept, so the next run starts a new one: it ran out of time after 15 s', 1],
+    [
+      'agent.exportSession',
+      'cancelled (killed)',
+      'The session is not kept, so the next run starts a new one: it ran out of time after 15 s',
+      1,
+    ],
   ])('%s: the state is saved, the lane is free, the circuit remembers', async (hung, end, told, noProgress) => {
     const { project, main } = await killedAfterStuck(hung);
     const finishing = finishOnce(project, main, { tap: hanging((name) => name === hung) });
@@ -89,7 +138,9 @@ describe('post, when one thing hangs for ever,', () => {
 
   test('or all of GitHub but the ref: neither the state nor the lane is lost, and the report says what was done', async () => {
     const { project, main } = await killedAfterStuck('remote.push');
-    const finishing = finishOnce(project, main, { tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')) });
+    const finishing = finishOnce(project, main, {
+      tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')),
+    });
     await vi.advanceTimersByTimeAsync(50_000);
     expect((await finishing)?.report?.saved).toMatchObject({ kind: 'saved' });
     expect(leaseOf(project)).toBeNull();
@@ -101,25 +152,45 @@ describe('post, when one thing hangs for ever,', () => {
     if (hung !== 'forge.openPullRequest') await runOnce(project);
     project.inputs = { 'max-iterations': '3' };
     project.script.behaviours = [steadyWorker, stuck];
-    const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call' && project.script.calls.length === (hung === 'forge.openPullRequest' ? 2 : 3), 'before') });
+    const main = await runOnce(project, {
+      tap: killAt(
+        (name) => name === 'agent.call' && project.script.calls.length === (hung === 'forge.openPullRequest' ? 2 : 3),
+        'before',
+      ),
+    });
     expect(main.end).toBe('cancelled (killed)');
     return { project, main };
   }
 });
 
 describe('post, when main could not give its lane back,', () => {
-  const uninstallable: Tap = { ...open, call: (name, call) => (name === 'agent.prepare' ? Promise.reject(new UserError('infrastructure', 'The agent cannot be installed.')) : call()) };
+  const uninstallable: Tap = {
+    ...open,
+    call: (name, call) =>
+      name === 'agent.prepare'
+        ? Promise.reject(new UserError('infrastructure', 'The agent cannot be installed.'))
+        : call(),
+  };
 
   /** The agent cannot be installed, and from then on the ref takes nothing. */
   async function stuckWithLane() {
     const project = createProject({ agent: [finisher] });
-    const tap: Tap = { ...uninstallable, call: (name, call) => { if (name === 'agent.prepare') project.kept.refs.outages.set('write', 'no answer'); return uninstallable.call(name, call); } };
+    const tap: Tap = {
+      ...uninstallable,
+      call: (name, call) => {
+        if (name === 'agent.prepare') project.kept.refs.outages.set('write', 'no answer');
+        return uninstallable.call(name, call);
+      },
+    };
     return { project, main: await runOnce(project, { tap }) };
   }
 
   test('gives it back, and has nothing else to say', async () => {
     const { project, main } = await stuckWithLane();
-    expect(main).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'The agent cannot be installed.' } });
+    expect(main).toMatchObject({
+      end: 'failed (infrastructure)',
+      outcome: { message: 'The agent cannot be installed.' },
+    });
     project.kept.refs.outages.clear();
     expect(await finishOnce(project, main)).toBeNull();
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -129,20 +200,32 @@ describe('post, when main could not give its lane back,', () => {
     const { project, main } = await stuckWithLane();
     const log = createLog();
     await finishOnce(project, main, { log });
-    expect(log.lines).toContain("warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.");
+    expect(log.lines).toContain(
+      "warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.",
+    );
     project.kept.refs.outages.clear();
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)' });
   });
 
   test('nor save its state, and cannot do either: says so, and the lane is free when the lease is over', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const main = await runOnce(project, { onRecord: () => { project.kept.refs.outages.set('write', 'no answer'); } });
+    const main = await runOnce(project, {
+      onRecord: () => {
+        project.kept.refs.outages.set('write', 'no answer');
+      },
+    });
     const post = await finishOnce(project, main);
-    expect(post?.log).toContain("warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.");
+    expect(post?.log).toContain(
+      "warning: Lane queue could not be given back: no answer. It is free again when this run's time is over.",
+    );
     project.kept.refs.outages.clear();
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
     project.clock.advance(hour);
-    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1, work: { stateBefore: { sequence: 1 } } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'limit (iterations)',
+      calls: 1,
+      work: { stateBefore: { sequence: 1 } },
+    });
   });
 
   test('does nothing where a store is merely read-only for ever', async () => {
@@ -161,7 +244,10 @@ describe('post, without a record of main,', () => {
     const { project, main } = await killedAt('agent.sweep');
     main.machine.record = 'null';
     const post = await finishOnce(project, main);
-    expect(post).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: expect.stringContaining('is gone or unreadable') as string } });
+    expect(post).toMatchObject({
+      end: 'failed (infrastructure)',
+      outcome: { message: expect.stringContaining('is gone or unreadable') as string },
+    });
     expect({ pulls: project.forge.pulls, saved: savedDocument(project) }).toEqual({ pulls: [], saved: null });
     project.clock.advance(hour);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });

@@ -20,7 +20,16 @@ import type { RunRecord } from '../../src/run-record.ts';
 import { readInputDefaults } from '../../sandbox/runner.ts';
 import { noon } from '../unit/core-fixtures.ts';
 import { createScript, type Behaviour } from './behaviours.ts';
-import { createClock, createForge, createLog, createOrigin, createRemote, workFilesOf, type Checkout, type FakeForge } from './in-memory.ts';
+import {
+  createClock,
+  createForge,
+  createLog,
+  createOrigin,
+  createRemote,
+  workFilesOf,
+  type Checkout,
+  type FakeForge,
+} from './in-memory.ts';
 import { createKept } from './in-memory-state.ts';
 import type { Project } from './project.ts';
 import { connectionsOf, createMachine, type Machine } from './machine.ts';
@@ -36,38 +45,95 @@ export function configOf(inputs: Readonly<Record<string, string>> = {}): Config 
 }
 
 export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
-export const red: Verifier = { verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }) };
+export const red: Verifier = {
+  verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
+};
 
 /** A project with labelled issues; `ann` may write, `eve` may only read. */
-export function createProject(setting: { readonly issues?: readonly number[]; readonly agent?: readonly Behaviour[]; readonly inputs?: Readonly<Record<string, string>> } = {}): Project {
+export function createProject(
+  setting: {
+    readonly issues?: readonly number[];
+    readonly agent?: readonly Behaviour[];
+    readonly inputs?: Readonly<Record<string, string>>;
+  } = {},
+): Project {
   const origin = createOrigin({ 'README.md': 'A shop' });
   const forge = createForge(origin);
   for (const number of setting.issues ?? [1]) addIssue(forge, number);
   forge.permissions.set('ann', 'write').set('eve', 'read');
-  return { origin, forge, remote: createRemote(origin), kept: createKept(), clock: createClock(noon), script: createScript(setting.agent ?? []), inputs: setting.inputs ?? {}, verifier: green, runs: 0 };
+  return {
+    origin,
+    forge,
+    remote: createRemote(origin),
+    kept: createKept(),
+    clock: createClock(noon),
+    script: createScript(setting.agent ?? []),
+    inputs: setting.inputs ?? {},
+    verifier: green,
+    runs: 0,
+  };
 }
 
 export function addIssue(forge: FakeForge, number: number, change: Partial<Issue> = {}): void {
-  forge.issues.set(number, { number, title: `Title ${String(number)}`, body: `Body ${String(number)}`, url: `https://github.test/acme/shop/issues/${String(number)}`, labels: ['ralph'], state: 'open', isPullRequest: false, blockedBy: 0, openSubIssues: 0, ...change });
+  forge.issues.set(number, {
+    number,
+    title: `Title ${String(number)}`,
+    body: `Body ${String(number)}`,
+    url: `https://github.test/acme/shop/issues/${String(number)}`,
+    labels: ['ralph'],
+    state: 'open',
+    isPullRequest: false,
+    blockedBy: 0,
+    openSubIssues: 0,
+    ...change,
+  });
 }
 
 export type Event = RunContext['event'];
 export const schedule: Event = { name: 'schedule', payload: { schedule: '0 * * * *' } };
-export const labeled = (issue: number, login = 'ann', label = 'ralph'): Event => ({ name: 'issues', payload: { action: 'labeled', label: { name: label }, issue: { number: issue, title: `Title ${String(issue)}`, body: `Body ${String(issue)}`, labels: [{ name: label }] }, sender: senderOf(login) } });
-export const commented = (body: string, on: { readonly issue: number; readonly login?: string; readonly isPullRequest?: boolean }): Event => ({
+export const labeled = (issue: number, login = 'ann', label = 'ralph'): Event => ({
+  name: 'issues',
+  payload: {
+    action: 'labeled',
+    label: { name: label },
+    issue: { number: issue, title: `Title ${String(issue)}`, body: `Body ${String(issue)}`, labels: [{ name: label }] },
+    sender: senderOf(login),
+  },
+});
+export const commented = (
+  body: string,
+  on: { readonly issue: number; readonly login?: string; readonly isPullRequest?: boolean },
+): Event => ({
   name: 'issue_comment',
-  payload: { action: 'created', comment: { id: 7, body }, issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) }, sender: senderOf(on.login ?? 'ann') },
+  payload: {
+    action: 'created',
+    comment: { id: 7, body },
+    issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) },
+    sender: senderOf(on.login ?? 'ann'),
+  },
 });
 
 /** An account as a payload has it. */
-export function senderOf(login: string): { readonly login: string; readonly id: number; readonly type: 'User' | 'Bot' } {
+export function senderOf(login: string): {
+  readonly login: string;
+  readonly id: number;
+  readonly type: 'User' | 'Bot';
+} {
   return { login, id: 1, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
 }
 
 export function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
   return {
-    workspace: '/workspace', temp: '/temp', repository: { owner: 'acme', repo: 'shop' }, serverUrl: 'https://github.test', apiUrl: 'https://api.github.test',
-    runId: String(run), runAttempt: 1, runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`, event, hasProviderKey,
+    workspace: '/workspace',
+    temp: '/temp',
+    repository: { owner: 'acme', repo: 'shop' },
+    serverUrl: 'https://github.test',
+    apiUrl: 'https://api.github.test',
+    runId: String(run),
+    runAttempt: 1,
+    runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
+    event,
+    hasProviderKey,
   };
 }
 
@@ -110,7 +176,15 @@ export interface RunSetting {
 export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
   const number = (project.runs += 1);
   const config = configOf(project.inputs);
-  const machine = createMachine(project, { config, context: { ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number), runAttempt: setting.againOf === undefined ? 1 : 2 }, mark: `mark-${String(number)}`, skewMs: setting.skewMs ?? 0 });
+  const machine = createMachine(project, {
+    config,
+    context: {
+      ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
+      runAttempt: setting.againOf === undefined ? 1 : 2,
+    },
+    mark: `mark-${String(number)}`,
+    skewMs: setting.skewMs ?? 0,
+  });
   setting.prepare?.(machine.checkout, machine);
   const tap = setting.tap ?? open;
   const log = createLog();
@@ -128,7 +202,11 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     files: tapped('files', workFilesOf(machine.checkout), tap),
-    record: (change) => { tap.act(`place.record ${change.stage}`, () => { record(change); }); },
+    record: (change) => {
+      tap.act(`place.record ${change.stage}`, () => {
+        record(change);
+      });
+    },
     loss: () => null,
     sessionFolder: machine.sessionFolder,
     onCancel: () => setting.signal ?? new AbortController().signal,
@@ -155,19 +233,26 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
 }
 
 /** Post on the machine of `main`; null when main did everything itself. */
-export async function finishOnce(project: Project, main: Pick<Run, 'machine'>, setting: Pick<RunSetting, 'tap' | 'redact'> & { readonly log?: ReturnType<typeof createLog> } = {}): Promise<Run | null> {
+export async function finishOnce(
+  project: Project,
+  main: Pick<Run, 'machine'>,
+  setting: Pick<RunSetting, 'tap' | 'redact'> & { readonly log?: ReturnType<typeof createLog> } = {},
+): Promise<Run | null> {
   const { machine } = main;
   const tap = setting.tap ?? open;
   const log = setting.log ?? createLog();
   const finishing = finishRun({
     ...frameOf(project, machine, { tap, log, redact: setting.redact }),
     record: JSON.parse(machine.record) as RunRecord | null,
-    lane: null, folder: '/temp/ralph-run',
+    lane: null,
+    folder: '/temp/ralph-run',
     sessionFolder: machine.sessionFolder,
     limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
   });
   const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);
-  return report === null ? null : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
+  return report === null
+    ? null
+    : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
 }
 
 /** What is on the machine's disk of its run. */
@@ -175,20 +260,61 @@ export function recordOf(machine: Machine): RunRecord {
   return JSON.parse(machine.record) as RunRecord;
 }
 
-function frameOf(project: Project, machine: Machine, { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] }): RunFrame {
+function frameOf(
+  project: Project,
+  machine: Machine,
+  { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] },
+): RunFrame {
   const { config, context, mark, clock } = machine;
-  return { config, context, mark, clock, log, debug: () => undefined, redact: redact ?? String, connect: connectionsOf(project, machine, tap) };
+  return {
+    config,
+    context,
+    mark,
+    clock,
+    log,
+    debug: () => undefined,
+    redact: redact ?? String,
+    connect: connectionsOf(project, machine, tap),
+  };
 }
 
-function runOf({ report, machine, records, log, journal }: Pick<Run, 'report' | 'machine' | 'records' | 'journal'> & { readonly log: { readonly lines: readonly string[] } }): Run {
+function runOf({
+  report,
+  machine,
+  records,
+  log,
+  journal,
+}: Pick<Run, 'report' | 'machine' | 'records' | 'journal'> & {
+  readonly log: { readonly lines: readonly string[] };
+}): Run {
   const outcome: Outcome = report?.outcome ?? { kind: 'cancelled', reason: 'killed' };
-  return { end: `${outcome.kind} (${outcome.reason})`, outcome, calls: machine.calls(), work: (JSON.parse(machine.record) as RunRecord | null)?.work ?? null, report, records, log: log.lines, journal, machine };
+  return {
+    end: `${outcome.kind} (${outcome.reason})`,
+    outcome,
+    calls: machine.calls(),
+    work: (JSON.parse(machine.record) as RunRecord | null)?.work ?? null,
+    report,
+    records,
+    log: log.lines,
+    journal,
+    machine,
+  };
 }
 
 /** The publisher of a run that main did; as `post` has it. */
-export async function publisherOf(project: Project, { machine }: Run): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
+export async function publisherOf(
+  project: Project,
+  { machine }: Run,
+): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
   const log = createLog();
-  return { ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), { agent: machine.agent, sessionFolder: machine.sessionFolder, stepWithinMs: null })), log };
+  return {
+    ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), {
+      agent: machine.agent,
+      sessionFolder: machine.sessionFolder,
+      stepWithinMs: null,
+    })),
+    log,
+  };
 }
 
 /** The lane's saved document, from the place that decides; null when there is none. */
@@ -206,10 +332,22 @@ export function savedState(project: Project, lane = 'queue'): LaneState {
 }
 
 /** Puts a document where the lane's state is kept, in both places, as a run before this one might have left it. */
-export function putDocument({ kept }: Project, { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>, lane = 'queue'): void {
+export function putDocument(
+  { kept }: Project,
+  { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>,
+  lane = 'queue',
+): void {
   const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
-  kept.refs.put(lane, serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }));
-  kept.cache.saved.set(lane, { lane, sequence, document, sessionFolder: kept.cache.saved.get(lane)?.sessionFolder ?? null });
+  kept.refs.put(
+    lane,
+    serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }),
+  );
+  kept.cache.saved.set(lane, {
+    lane,
+    sequence,
+    document,
+    sessionFolder: kept.cache.saved.get(lane)?.sessionFolder ?? null,
+  });
 }
 
 /** Puts a changed state into the store, as a run before this one might have left it. */

@@ -10,20 +10,32 @@ import type { Tap } from './tap.ts';
 export type Chooser = (waiting: readonly number[]) => number;
 
 /** Runs several processes at once, one call at a time; `choose` says whose. What a process does between two calls, nobody else sees. */
-export async function sideBySide<Done>(runs: readonly ((tap: Tap) => Promise<Done>)[], choose: Chooser): Promise<readonly Done[]> {
+export async function sideBySide<Done>(
+  runs: readonly ((tap: Tap) => Promise<Done>)[],
+  choose: Chooser,
+): Promise<readonly Done[]> {
   const waiting: { readonly run: number; readonly go: () => void }[] = [];
   let atWork = runs.length;
   const started = runs.map((run, number) =>
     run({
       call: async (_name, call) => {
         const { promise: turn, resolve: go } = Promise.withResolvers<undefined>();
-        waiting.push({ run: number, go: () => { go(undefined); } });
+        waiting.push({
+          run: number,
+          go: () => {
+            go(undefined);
+          },
+        });
         await turn;
         return call();
       },
-      act: (_name, act) => { act(); },
+      act: (_name, act) => {
+        act();
+      },
       killed: new Promise(() => undefined),
-    }).finally(() => { atWork -= 1; }),
+    }).finally(() => {
+      atWork -= 1;
+    }),
   );
   // Every process waits for its turn, or is at its end, when nothing is left to do in this tick.
   for (await settled(); atWork > 0; await settled()) {

@@ -22,7 +22,9 @@ function projectWith(files: Files, setting: Parameters<typeof createProject>[0] 
 function commitTo({ origin }: Project, branch: string, change: Readonly<Record<string, string | null>>): void {
   const parent = origin.branches.get(branch) ?? null;
   const before = parent === null ? {} : (origin.commits.get(parent)?.tree ?? {});
-  const tree = Object.fromEntries(Object.entries({ ...before, ...change }).filter((entry): entry is [string, string] => entry[1] !== null));
+  const tree = Object.fromEntries(
+    Object.entries({ ...before, ...change }).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
   origin.branches.set(branch, addCommit(origin, { tree, parent, message: 'By hand' }));
 }
 
@@ -30,14 +32,29 @@ function commitTo({ origin }: Project, branch: string, change: Readonly<Record<s
 function ticker(): Behaviour {
   let plan = '';
   return ({ task, turn }) => {
-    if (task.startsWith('issue-')) return { writes: { [`src/${task}.ts`]: `done ${String(turn)}` }, says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
+    if (task.startsWith('issue-'))
+      return {
+        writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
+        says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+      };
     plan = (plan === '' ? '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n' : plan).replace('[ ]', '[x]');
-    return { writes: { [PLAN]: plan, [`src/step-${String(turn)}.ts`]: 'done' }, says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 1 } } };
+    return {
+      writes: { [PLAN]: plan, [`src/step-${String(turn)}.ts`]: 'done' },
+      says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 1 } },
+    };
   };
 }
 
 describe('the queue merges its sources', () => {
-  const files = { [PLAN]: '# Plan\n\n## High\n\n- [ ] Cart\n\n## Low\n\n- [ ] Colours\n', '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'T1', title: 'Login', status: 'todo', priority: 'high' }, { id: 'T2', title: 'Logout', status: 'todo', priority: 'low' }] }) };
+  const files = {
+    [PLAN]: '# Plan\n\n## High\n\n- [ ] Cart\n\n## Low\n\n- [ ] Colours\n',
+    '.ralph/prd.json': JSON.stringify({
+      tasks: [
+        { id: 'T1', title: 'Login', status: 'todo', priority: 'high' },
+        { id: 'T2', title: 'Logout', status: 'todo', priority: 'low' },
+      ],
+    }),
+  };
 
   test.each<[string, readonly string[]]>([
     ['issues,plan,prd', ['Title 1', 'Cart', 'Login', 'Title 2', 'Colours', 'Logout']],
@@ -45,7 +62,10 @@ describe('the queue merges its sources', () => {
     ['plan', ['Cart', 'Colours']],
     ['issues', ['Title 1', 'Title 2']],
   ])('by priority, then in the order of task-sources: %s', async (sources, expected) => {
-    const project = projectWith(files, { agent: [finisher], inputs: { 'task-sources': sources, 'max-iterations': '1' } });
+    const project = projectWith(files, {
+      agent: [finisher],
+      inputs: { 'task-sources': sources, 'max-iterations': '1' },
+    });
     addIssue(project.forge, 1, { labels: ['ralph', 'P0'] });
     addIssue(project.forge, 2);
     expect(titles(await runOnce(project))).toEqual(expected);
@@ -58,7 +78,12 @@ describe('the queue merges its sources', () => {
   });
 
   test('beads are read when they are named', async () => {
-    const project = projectWith({ '.beads/issues.jsonl': `${JSON.stringify({ id: 'bd-1', title: 'Fix it', status: 'open', priority: 1, issue_type: 'task' })}\n` }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
+    const project = projectWith(
+      {
+        '.beads/issues.jsonl': `${JSON.stringify({ id: 'bd-1', title: 'Fix it', status: 'open', priority: 1, issue_type: 'task' })}\n`,
+      },
+      { agent: [finisher], inputs: { 'max-iterations': '1' } },
+    );
     expect((await runOnce(project)).end).toBe('idle (no_tasks)');
     project.inputs = { ...project.inputs, 'task-sources': 'issues,beads' };
     expect(titles(await runOnce(project))).toEqual(['Fix it']);
@@ -67,7 +92,15 @@ describe('the queue merges its sources', () => {
   test('without files of tasks nothing is asked of the disk or of GitHub for them', async () => {
     const project = createProject({ issues: [], agent: [finisher] });
     const asked: unknown[] = [];
-    await runOnce(project, { prepare: (checkout) => { const { readTexts } = checkout; checkout.readTexts = (paths, lane) => { asked.push(lane); return readTexts(paths, lane); }; } });
+    await runOnce(project, {
+      prepare: (checkout) => {
+        const { readTexts } = checkout;
+        checkout.readTexts = (paths, lane) => {
+          asked.push(lane);
+          return readTexts(paths, lane);
+        };
+      },
+    });
     expect(asked).toEqual([null]);
     expect(project.forge.requests().sent).toBe(1);
   });
@@ -135,7 +168,11 @@ describe('a plan', () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [ticker()] });
     await runOnce(project);
     const head = project.origin.branches.get('ralph/queue') ?? '';
-    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })));
+    project.forge.pulls.splice(
+      0,
+      1,
+      ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })),
+    );
     project.origin.branches.set('main', head);
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
     commitTo(project, 'main', { [PLAN]: plan.replace('[ ] Checkout', '[x] Checkout') });
@@ -144,7 +181,7 @@ describe('a plan', () => {
     expect(workedOn(await runOnce(project))).toEqual(['Cart']);
   });
 
-  test('that is gone takes its tasks out of the queue; a current one is nobody\'s any more', async () => {
+  test("that is gone takes its tasks out of the queue; a current one is nobody's any more", async () => {
     const project = projectWith({ [PLAN]: plan }, { agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     changeState(project, (state) => ({ ...state, currentTask: 'plan-gone' }));
@@ -155,12 +192,16 @@ describe('a plan', () => {
   });
 });
 
-describe('an item that the base has and the lane\'s file has not', () => {
+describe("an item that the base has and the lane's file has not", () => {
   const plan = '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n';
   const added = `${plan}- [ ] Wishlist\n`;
   const merge = (project: Project, base: string): void => {
     const head = project.origin.branches.get('ralph/queue') ?? '';
-    project.forge.pulls.splice(0, 1, ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })));
+    project.forge.pulls.splice(
+      0,
+      1,
+      ...project.forge.pulls.map((pull) => ({ ...pull, headSha: head, state: 'merged' as const })),
+    );
     project.origin.branches.set('main', head);
     commitTo(project, 'main', { [PLAN]: base });
   };
@@ -170,7 +211,12 @@ describe('an item that the base has and the lane\'s file has not', () => {
     await runOnce(project);
     commitTo(project, 'main', { [PLAN]: added });
     project.inputs = {};
-    project.script.behaviours = [({ turn }) => ({ writes: { [PLAN]: plan.replaceAll('[ ]', '[x]'), [`src/more-${String(turn)}.ts`]: 'x' }, says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } })];
+    project.script.behaviours = [
+      ({ turn }) => ({
+        writes: { [PLAN]: plan.replaceAll('[ ]', '[x]'), [`src/more-${String(turn)}.ts`]: 'x' },
+        says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+      }),
+    ];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     return project;
   };
@@ -187,7 +233,9 @@ describe('an item that the base has and the lane\'s file has not', () => {
     merge(project, merged);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (all_done)', calls: 0 });
-    expect(warned(run)).toBe('"Wishlist" is done and merged, but its box in .ralph/fix_plan.md is still open: tick it, or give it a new title to have it done again.');
+    expect(warned(run)).toBe(
+      '"Wishlist" is done and merged, but its box in .ralph/fix_plan.md is still open: tick it, or give it a new title to have it done again.',
+    );
 
     addIssue(project.forge, 1);
     project.script.behaviours = [finisher];
@@ -219,7 +267,10 @@ describe('a file that cannot be read', () => {
   });
 
   test('does not keep the other sources from being worked', async () => {
-    const project = projectWith({ ...broken, [PLAN]: '- [ ] Cart\n' }, { agent: [finisher], inputs: { 'max-iterations': '2' } });
+    const project = projectWith(
+      { ...broken, [PLAN]: '- [ ] Cart\n' },
+      { agent: [finisher], inputs: { 'max-iterations': '2' } },
+    );
     addIssue(project.forge, 1);
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['Title 1', 'Cart']);
@@ -228,7 +279,14 @@ describe('a file that cannot be read', () => {
 
   test.each<[string, Files, Readonly<Record<string, string>>]>([
     ['a broken one', { ...broken, [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, {}],
-    ['a part of one', { '.beads/issues.jsonl': `{\n${JSON.stringify({ id: 'b', title: 'Bead', status: 'closed' })}`, [PLAN]: '- [ ] Cart\n- [ ] Checkout\n' }, { 'task-sources': 'plan,beads' }],
+    [
+      'a part of one',
+      {
+        '.beads/issues.jsonl': `{\n${JSON.stringify({ id: 'b', title: 'Bead', status: 'closed' })}`,
+        [PLAN]: '- [ ] Cart\n- [ ] Checkout\n',
+      },
+      { 'task-sources': 'plan,beads' },
+    ],
   ])('keeps the rest from being everything: %s', async (_, files, inputs) => {
     const project = projectWith(files, { agent: [ticker()], inputs });
     const run = await runOnce(project);
@@ -242,13 +300,22 @@ describe('a file that cannot be read', () => {
   });
 
   /** Leaves a file out as the checkout leaves one out that holds NUL bytes. */
-  const withoutText = (path: string) => (checkout: Checkout): void => {
-    const { readTexts } = checkout;
-    checkout.readTexts = async (paths, lane) => {
-      const { base: { [path]: left, ...base }, ...read } = await readTexts(paths, lane);
-      return { ...read, base, unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is no UTF-8 text' } };
+  const withoutText =
+    (path: string) =>
+    (checkout: Checkout): void => {
+      const { readTexts } = checkout;
+      checkout.readTexts = async (paths, lane) => {
+        const {
+          base: { [path]: left, ...base },
+          ...read
+        } = await readTexts(paths, lane);
+        return {
+          ...read,
+          base,
+          unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is no UTF-8 text' },
+        };
+      };
     };
-  };
 
   test.each<[string, string, string]>([
     ['one that is no text', PLAN, 'blocked (needs_human)'],
@@ -265,8 +332,15 @@ describe('a file that cannot be read', () => {
     const project = projectWith({ [PLAN]: '' }, { agent: [finisher] });
     addIssue(project.forge, 1);
     await runOnce(project);
-    changeState(project, (state) => ({ ...state, tasks: { ...state.tasks, 'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c' } }, unmarked: ['plan-a'] }));
-    for (const [prepare, expected] of [[withoutText(PLAN), ['plan-a']], [() => undefined, []]] as const) {
+    changeState(project, (state) => ({
+      ...state,
+      tasks: { ...state.tasks, 'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c' } },
+      unmarked: ['plan-a'],
+    }));
+    for (const [prepare, expected] of [
+      [withoutText(PLAN), ['plan-a']],
+      [() => undefined, []],
+    ] as const) {
       addIssue(project.forge, 2 + project.runs);
       await runOnce(project, { prepare });
       expect(savedState(project).unmarked).toEqual(expected);
@@ -299,30 +373,62 @@ describe('a file that cannot be read', () => {
     };
     expect(await runOnce(project, { prepare })).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
     addIssue(project.forge, 1);
-    expect(messageOf(await runOnce(project, { prepare, hasProviderKey: false }))).toMatch(/- There is no checkout\.\n- There is no key/);
+    expect(messageOf(await runOnce(project, { prepare, hasProviderKey: false }))).toMatch(
+      /- There is no checkout\.\n- There is no key/,
+    );
   });
 
   test('tells at most twenty problems', async () => {
     const lines = Array.from({ length: 30 }, () => '{ broken').join('\n');
-    const message = messageOf(await runOnce(projectWith({ '.beads/issues.jsonl': lines }, { inputs: { 'task-sources': 'beads' } })));
+    const message = messageOf(
+      await runOnce(projectWith({ '.beads/issues.jsonl': lines }, { inputs: { 'task-sources': 'beads' } })),
+    );
     expect(message.split('\n- ').slice(1)).toHaveLength(21);
     expect(message).toContain('… and 10 more problems in files of tasks.');
   });
 });
 
 describe('dependencies of issues', () => {
-  const queue = (issues: Readonly<Record<number, Partial<Issue>>>, inputs: Readonly<Record<string, string>> = {}): Project => {
+  const queue = (
+    issues: Readonly<Record<number, Partial<Issue>>>,
+    inputs: Readonly<Record<string, string>> = {},
+  ): Project => {
     const project = createProject({ issues: [], agent: [finisher], inputs });
     for (const [number, change] of Object.entries(issues)) addIssue(project.forge, Number(number), change);
     return project;
   };
 
   test.each<[string, Readonly<Record<number, Partial<Issue>>>, readonly string[], string]>([
-    ['what it depends on comes first', { 1: { body: 'Depends on #2' }, 2: {} }, ['Title 2', 'Title 1'], 'complete (plan_complete)'],
-    ['a closed one is no obstacle', { 1: { body: 'Blocked by #2' }, 2: { state: 'closed' } }, ['Title 1'], 'complete (plan_complete)'],
-    ['one that is open and no task is', { 1: { body: 'Depends on #2' }, 2: { labels: [] }, 3: {} }, ['Title 3'], 'blocked (needs_human)'],
-    ['one in another repository is not', { 1: { body: 'Depends on other/repo#2' } }, ['Title 1'], 'complete (plan_complete)'],
-    ['a parent waits for its task list', { 1: { body: '- [ ] #2\n- [x] #3' }, 2: {}, 3: { state: 'closed' } }, ['Title 2', 'Title 1'], 'complete (plan_complete)'],
+    [
+      'what it depends on comes first',
+      { 1: { body: 'Depends on #2' }, 2: {} },
+      ['Title 2', 'Title 1'],
+      'complete (plan_complete)',
+    ],
+    [
+      'a closed one is no obstacle',
+      { 1: { body: 'Blocked by #2' }, 2: { state: 'closed' } },
+      ['Title 1'],
+      'complete (plan_complete)',
+    ],
+    [
+      'one that is open and no task is',
+      { 1: { body: 'Depends on #2' }, 2: { labels: [] }, 3: {} },
+      ['Title 3'],
+      'blocked (needs_human)',
+    ],
+    [
+      'one in another repository is not',
+      { 1: { body: 'Depends on other/repo#2' } },
+      ['Title 1'],
+      'complete (plan_complete)',
+    ],
+    [
+      'a parent waits for its task list',
+      { 1: { body: '- [ ] #2\n- [x] #3' }, 2: {}, 3: { state: 'closed' } },
+      ['Title 2', 'Title 1'],
+      'complete (plan_complete)',
+    ],
   ])('%s', async (_, issues, worked, end) => {
     const run = await runOnce(queue(issues));
     expect([workedOn(run), run.end]).toEqual([worked, end]);
@@ -330,9 +436,15 @@ describe('dependencies of issues', () => {
 
   test('in another repository: told once, since nobody looks there', async () => {
     const address = 'https://github.com/other/repo/issues/3';
-    const project = queue({ 1: { body: `Depends on other/repo#2 and ${address}` }, 2: { body: 'Blocked by acme/api#9', blockedBy: 1 }, 3: { body: 'Blocked by other/repo#2' } });
+    const project = queue({
+      1: { body: `Depends on other/repo#2 and ${address}` },
+      2: { body: 'Blocked by acme/api#9', blockedBy: 1 },
+      3: { body: 'Blocked by other/repo#2' },
+    });
     project.forge.dependencies.set(2, [{ number: 9, state: 'closed', elsewhere: 'Acme/api' }]);
-    expect(warned(await runOnce(project))).toBe("#1, #3 name issues of other repositories (other/repo#2, other/repo#3), which are not checked: use GitHub's own dependencies to have them wait.");
+    expect(warned(await runOnce(project))).toBe(
+      "#1, #3 name issues of other repositories (other/repo#2, other/repo#3), which are not checked: use GitHub's own dependencies to have them wait.",
+    );
   });
 
   test('on an issue that does not exist: held, and people are told which', async () => {
@@ -353,17 +465,23 @@ describe('dependencies of issues', () => {
     ['a closed one', { number: 9, state: 'closed', elsewhere: null }, 'complete (plan_complete)'],
     ['an open one elsewhere', { number: 9, state: 'open', elsewhere: 'acme/api' }, 'blocked (needs_human)'],
     ['a closed one elsewhere', { number: 9, state: 'closed', elsewhere: 'acme/api' }, 'complete (plan_complete)'],
-  ])('GitHub\'s own count as well: %s', async (_, dependency, end) => {
+  ])("GitHub's own count as well: %s", async (_, dependency, end) => {
     const project = queue({ 1: { blockedBy: 1 } });
     project.forge.dependencies.set(1, [dependency]);
     expect((await runOnce(project)).end).toBe(end);
   });
 
   test('GitHub is asked about thirty issues at most; the others wait', async () => {
-    const project = queue(Object.fromEntries(Array.from({ length: 35 }, (_, index) => [index + 1, { openSubIssues: 1 }])), { 'max-iterations': '1' });
+    const project = queue(
+      Object.fromEntries(Array.from({ length: 35 }, (_, index) => [index + 1, { openSubIssues: 1 }])),
+      { 'max-iterations': '1' },
+    );
     const asked: number[] = [];
     const { dependenciesOf } = project.forge;
-    project.forge.dependenciesOf = (number) => { asked.push(number); return dependenciesOf(number); };
+    project.forge.dependenciesOf = (number) => {
+      asked.push(number);
+      return dependenciesOf(number);
+    };
     const run = await runOnce(project);
     expect(asked).toHaveLength(30);
     expect(warned(run)).toContain('5 issues more have dependencies');
@@ -372,8 +490,16 @@ describe('dependencies of issues', () => {
 
   test('that are done in another order than was to be expected: what is free then has its text and its approval', async () => {
     const urgent = { labels: ['ralph', 'P0'] };
-    const chain = { 1: urgent, 2: { ...urgent, body: 'Depends on #1' }, 3: { ...urgent, body: 'Depends on #2' }, 4: { ...urgent, body: 'Depends on #3' } };
-    const project = queue({ ...chain, 5: {}, 6: { ...urgent, body: 'In blue. Depends on #5' }, 7: {}, 8: {} }, { 'max-iterations': '4', 'max-iterations-per-task': '1' });
+    const chain = {
+      1: urgent,
+      2: { ...urgent, body: 'Depends on #1' },
+      3: { ...urgent, body: 'Depends on #2' },
+      4: { ...urgent, body: 'Depends on #3' },
+    };
+    const project = queue(
+      { ...chain, 5: {}, 6: { ...urgent, body: 'In blue. Depends on #5' }, 7: {}, 8: {} },
+      { 'max-iterations': '4', 'max-iterations-per-task': '1' },
+    );
     project.script.behaviours = [finisher, steadyWorker, finisher];
     expect(workedOn(await runOnce(project))).toEqual(['Title 1', 'Title 2', 'Title 5', 'Title 6']);
     expect(project.script.calls.at(-1)?.prompt).toContain('In blue');
@@ -382,11 +508,15 @@ describe('dependencies of issues', () => {
 
   test('hold for an issue that is named as well, and who asked is told', async () => {
     const project = queue({ 1: { body: 'Depends on #2' }, 2: {} });
-    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
+      end: 'blocked (needs_human)',
+      calls: 0,
+    });
     expect([...(project.forge.comments.get(1)?.values() ?? [])].join()).toContain('it depends on');
   });
 
-  const dependsOn = (count: number, from: number): string => `Depends on ${Array.from({ length: count }, (_, index) => `#${String(from + index)}`).join(', ')}`;
+  const dependsOn = (count: number, from: number): string =>
+    `Depends on ${Array.from({ length: count }, (_, index) => `#${String(from + index)}`).join(', ')}`;
 
   test('a text that names hundreds is not worked; that is told, and nothing is asked for it', async () => {
     const project = queue({ 1: { body: dependsOn(300, 1_000) }, 2: {} });
@@ -397,22 +527,39 @@ describe('dependencies of issues', () => {
   });
 
   test('at most ten that do not exist are named', async () => {
-    expect(warned(await runOnce(queue({ 1: { body: dependsOn(13, 1_000) }, 2: {} })))).toContain('#1008, #1009 and 3 more, which does not exist');
+    expect(warned(await runOnce(queue({ 1: { body: dependsOn(13, 1_000) }, 2: {} })))).toContain(
+      '#1008, #1009 and 3 more, which does not exist',
+    );
   });
 
   test('of a thousand issues are asked about, the others count as open', async () => {
-    const project = queue(Object.fromEntries(Array.from({ length: 11 }, (_, index) => [index + 1, { body: dependsOn(100, 1_000 + 100 * index) }])));
+    const project = queue(
+      Object.fromEntries(
+        Array.from({ length: 11 }, (_, index) => [index + 1, { body: dependsOn(100, 1_000 + 100 * index) }]),
+      ),
+    );
     const asked: number[] = [];
-    project.forge.statesOf = (numbers) => { asked.push(...numbers); return Promise.resolve(new Map(numbers.map((number) => [number, 'closed']))); };
+    project.forge.statesOf = (numbers) => {
+      asked.push(...numbers);
+      return Promise.resolve(new Map(numbers.map((number) => [number, 'closed'])));
+    };
     expect(workedOn(await runOnce(project))).toHaveLength(10);
     expect(asked).toHaveLength(1_000);
   });
 
   test('are asked for in one request, and for tasks that are not done', async () => {
-    const project = queue({ 1: { body: 'Depends on #7 and #8' }, 2: { body: 'Depends on #8' }, 7: { state: 'closed' }, 8: { state: 'closed' } });
+    const project = queue({
+      1: { body: 'Depends on #7 and #8' },
+      2: { body: 'Depends on #8' },
+      7: { state: 'closed' },
+      8: { state: 'closed' },
+    });
     const asked: (readonly number[])[] = [];
     const { statesOf } = project.forge;
-    project.forge.statesOf = (numbers) => { asked.push(numbers); return statesOf(numbers); };
+    project.forge.statesOf = (numbers) => {
+      asked.push(numbers);
+      return statesOf(numbers);
+    };
     await runOnce(project);
     await runOnce(project);
     expect(asked).toEqual([[7, 8]]);
@@ -421,9 +568,21 @@ describe('dependencies of issues', () => {
 
 describe('texts of issues', () => {
   test.each<[string, Partial<Issue>, string]>([
-    ['what a reader does not see is taken out', { body: 'Do it.<!-- or not -->' }, "15 characters that a reader of the issues does not see were removed from the tasks' texts."],
-    ['what is too long is cut off, which is another thing', { body: 'x'.repeat(60_000) }, 'The text of #1 is longer than 20,000 characters: its end is left out (40,000 characters).'],
-    ['of which nothing can be seen', { title: '\u200B\u200B', body: '\u200B' }, "3 characters that a reader of the issues does not see were removed from the tasks' texts.\nA reader sees nothing of title and text of #1: the agent is told the number alone."],
+    [
+      'what a reader does not see is taken out',
+      { body: 'Do it.<!-- or not -->' },
+      "15 characters that a reader of the issues does not see were removed from the tasks' texts.",
+    ],
+    [
+      'what is too long is cut off, which is another thing',
+      { body: 'x'.repeat(60_000) },
+      'The text of #1 is longer than 20,000 characters: its end is left out (40,000 characters).',
+    ],
+    [
+      'of which nothing can be seen',
+      { title: '\u200B\u200B', body: '\u200B' },
+      "3 characters that a reader of the issues does not see were removed from the tasks' texts.\nA reader sees nothing of title and text of #1: the agent is told the number alone.",
+    ],
   ])('%s', async (_, change, expected) => {
     const project = createProject({ issues: [], agent: [finisher] });
     addIssue(project.forge, 1, change);

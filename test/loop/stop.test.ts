@@ -14,13 +14,23 @@ import { configOf, createProject, runOnce, savedState } from './river.ts';
 function orderNow({ kept, clock }: Project, kind: OrderKind, lane = 'queue'): void {
   const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
   if (parsed.kind !== 'record') throw new Error(`The lane ${lane} has no record: ${parsed.kind}`);
-  kept.refs.put(lane, serializeRecord(orderRecord(parsed.record, { kind, task: null, by: 'ann', from: 'comment', run: null, at: clock.now() })));
+  kept.refs.put(
+    lane,
+    serializeRecord(
+      orderRecord(parsed.record, { kind, task: null, by: 'ann', from: 'comment', run: null, at: clock.now() }),
+    ),
+  );
 }
 
 /** In its second call something happens. */
 const meanwhile = (happens: () => void): Behaviour => {
   let calls = 0;
-  return (call) => ({ ...steadyWorker(call), meanwhile: () => { if ((calls += 1) === 2) happens(); } });
+  return (call) => ({
+    ...steadyWorker(call),
+    meanwhile: () => {
+      if ((calls += 1) === 2) happens();
+    },
+  });
 };
 
 describe('while a run works', () => {
@@ -31,13 +41,21 @@ describe('while a run works', () => {
     ['other orders let it go on', ['retry', 'reset-session'], 'limit (iterations)', 4],
   ])('%s', async (_, kinds, end, calls) => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
-    project.script.behaviours = [meanwhile(() => { for (const kind of kinds) orderNow(project, kind); })];
+    project.script.behaviours = [
+      meanwhile(() => {
+        for (const kind of kinds) orderNow(project, kind);
+      }),
+    ];
     expect(await runOnce(project)).toMatchObject({ end, calls });
   });
 
   test('a stop loses nothing: the work is published, and the next run is paused until it is resumed', async () => {
     const project = createProject();
-    project.script.behaviours = [meanwhile(() => { orderNow(project, 'stop'); })];
+    project.script.behaviours = [
+      meanwhile(() => {
+        orderNow(project, 'stop');
+      }),
+    ];
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', outcome: { by: 'ann' } });
     expect(project.origin.branches.get('ralph/queue')).toBeDefined();
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 2 });
@@ -49,17 +67,30 @@ describe('while a run works', () => {
 
   test('a stop in the iteration that finishes everything does not hide that', async () => {
     const project = createProject();
-    project.script.behaviours = [(call) => ({ ...finisher(call), meanwhile: () => { orderNow(project, 'stop'); } })];
+    project.script.behaviours = [
+      (call) => ({
+        ...finisher(call),
+        meanwhile: () => {
+          orderNow(project, 'stop');
+        },
+      }),
+    ];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
     expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
 
   test('a store that does not answer between two iterations lets it go on, warned of once', async () => {
     const project = createProject({ inputs: { 'max-iterations': '4' } });
-    project.script.behaviours = [meanwhile(() => { project.kept.refs.outages.set('readHead', 'no answer'); })];
+    project.script.behaviours = [
+      meanwhile(() => {
+        project.kept.refs.outages.set('readHead', 'no answer');
+      }),
+    ];
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 4 });
-    expect(run.log.filter((line) => line.includes('Whether somebody ordered this run to stop cannot be told'))).toHaveLength(1);
+    expect(
+      run.log.filter((line) => line.includes('Whether somebody ordered this run to stop cannot be told')),
+    ).toHaveLength(1);
   });
 
   test('nobody is asked where nothing takes orders', async () => {
@@ -73,9 +104,17 @@ describe('while a run works', () => {
 });
 
 describe('the question who stops a run', () => {
-  beforeEach(() => { vi.useFakeTimers(); });
-  afterEach(() => { vi.useRealTimers(); });
-  const poll = (answer: () => Promise<OrdersNow>, signal = new AbortController().signal, inputs: Readonly<Record<string, string>> = {}) => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  const poll = (
+    answer: () => Promise<OrdersNow>,
+    signal = new AbortController().signal,
+    inputs: Readonly<Record<string, string>> = {},
+  ) => {
     const log = createLog();
     const ask = createStopPoll({ config: configOf(inputs), ordersNow: answer, log, signal });
     return { log, ask: () => ask(initialState('queue', noon)) };

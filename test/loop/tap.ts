@@ -10,7 +10,13 @@ export interface Tap {
 const never = new Promise<never>(() => undefined);
 
 /** Nothing comes between. */
-export const open: Tap = { call: (_name, call) => call(), act: (_name, act) => { act(); }, killed: never };
+export const open: Tap = {
+  call: (_name, call) => call(),
+  act: (_name, act) => {
+    act();
+  },
+  killed: never,
+};
 
 /** The port with each of its methods behind the tap; what a method returns as a function as well. */
 export function tapped<Port extends object>(port: string, object: Port, tap: Tap): Port {

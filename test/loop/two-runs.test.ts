@@ -2,7 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/lane-record.ts';
 import { hour, minute, noon } from '../unit/core-fixtures.ts';
 import { finisher, steadyWorker } from './behaviours.ts';
-import { commented, createProject, finishOnce, labeled, runOnce, savedState, schedule, type Event, type Run } from './river.ts';
+import {
+  commented,
+  createProject,
+  finishOnce,
+  labeled,
+  runOnce,
+  savedState,
+  schedule,
+  type Event,
+  type Run,
+} from './river.ts';
 import type { Project } from './project.ts';
 import { byChance, sideBySide, withSwitches, type Chooser } from './side-by-side.ts';
 import { counting, killAt, type Tap } from './tap.ts';
@@ -10,7 +20,10 @@ import { counting, killAt, type Tap } from './tap.ts';
 const seeds = Array.from({ length: 200 }, (_, seed) => seed);
 
 function atOnce(project: Project, events: readonly Event[], choose: Chooser): Promise<readonly Run[]> {
-  return sideBySide(events.map((event) => (tap) => runOnce(project, { event, tap })), choose);
+  return sideBySide(
+    events.map((event) => (tap) => runOnce(project, { event, tap })),
+    choose,
+  );
 }
 
 describe('two runs of one lane on two machines', () => {
@@ -23,10 +36,19 @@ describe('two runs of one lane on two machines', () => {
     const workers = runs.filter(({ calls }) => calls > 0);
     const idle = runs.filter(({ calls }) => calls === 0);
     const problems: string[] = [];
-    const expected = (what: string, isSo: boolean): void => { if (!isSo) problems.push(`${what}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`); };
-    expected('one works', workers.length === 1 && workers[0]?.end === 'complete (plan_complete)' && workers[0].calls === 2);
+    const expected = (what: string, isSo: boolean): void => {
+      if (!isSo)
+        problems.push(`${what}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`);
+    };
+    expected(
+      'one works',
+      workers.length === 1 && workers[0]?.end === 'complete (plan_complete)' && workers[0].calls === 2,
+    );
     // Who comes when all is done is not in anybody's way any more.
-    expected('the other does not', idle.length === 1 && ['refused (another_run)', 'idle (all_done)'].includes(idle[0]?.end ?? ''));
+    expected(
+      'the other does not',
+      idle.length === 1 && ['refused (another_run)', 'idle (all_done)'].includes(idle[0]?.end ?? ''),
+    );
     expected('one pull request', project.forge.pulls.length === 1);
     expected('saved once', savedState(project).sequence === 1 && recordOf(project).lease === null);
     expected('two calls are charged', savedState(project).ledger.reduce((sum, { calls }) => sum + calls, 0) === 2);
@@ -37,7 +59,9 @@ describe('two runs of one lane on two machines', () => {
   test('however their calls are mixed, one works and the other is refused without a call', async () => {
     const played = [];
     for (const seed of seeds) played.push(await play(byChance(seed)));
-    expect(played.flatMap(({ problems }, seed) => problems.map((problem) => `seed ${String(seed)}: ${problem}`))).toEqual([]);
+    expect(
+      played.flatMap(({ problems }, seed) => problems.map((problem) => `seed ${String(seed)}: ${problem}`)),
+    ).toEqual([]);
     expect(played.filter(({ refused }) => refused).length).toBe(seeds.length);
   });
 
@@ -50,7 +74,9 @@ describe('two runs of one lane on two machines', () => {
     for (let first = 0; first <= gate; first += 1) {
       for (let second = 1; second <= gate; second += 1) {
         const played = await play(withSwitches(first, second));
-        problems.push(...played.problems.map((problem) => `${String(first)} calls, then ${String(second)}: ${problem}`));
+        problems.push(
+          ...played.problems.map((problem) => `${String(first)} calls, then ${String(second)}: ${problem}`),
+        );
         refused += played.refused ? 1 : 0;
       }
     }
@@ -62,23 +88,36 @@ describe('two runs of one lane on two machines', () => {
     const project = newProject();
     const runs = await atOnce(project, [schedule, schedule], byChance(1));
     const refused = runs.find(({ end }) => end === 'refused (another_run)');
-    expect(refused?.outcome).toMatchObject({ message: expect.stringMatching(/^Another run works on lane queue: https:.*\/runs\/\d\. If it was killed and cannot say so, the lane is free again at 2026-11-21 13:00 UTC at the latest\.$/) as string });
+    expect(refused?.outcome).toMatchObject({
+      message: expect.stringMatching(
+        /^Another run works on lane queue: https:.*\/runs\/\d\. If it was killed and cannot say so, the lane is free again at 2026-11-21 13:00 UTC at the latest\.$/,
+      ) as string,
+    });
   });
 });
 
 describe('post of a run that was killed, and the next run at the same time', () => {
-  test.each(['agent.sweep', 'remote.push', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])('killed at %s: nothing is done twice', async (at) => {
-    for (const seed of seeds.slice(0, 40)) {
-      const project = createProject({ issues: [1, 2], agent: [finisher] });
-      const main = await runOnce(project, { tap: killAt((name) => name === at, 'before') });
-      const [post, next] = await sideBySide([(tap: Tap) => finishOnce(project, main, { tap }), (tap: Tap) => runOnce(project, { tap })], byChance(seed));
-      expect(post?.end).toBe('complete (plan_complete)');
-      expect(['refused (another_run)', 'idle (all_done)', 'complete (plan_complete)']).toContain(next?.end);
-      expect({ calls: project.script.calls.length, pulls: project.forge.pulls.length }).toEqual({ calls: 2, pulls: 1 });
-      expect(recordOf(project).lease).toBeNull();
-      expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
-    }
-  });
+  test.each(['agent.sweep', 'remote.push', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])(
+    'killed at %s: nothing is done twice',
+    async (at) => {
+      for (const seed of seeds.slice(0, 40)) {
+        const project = createProject({ issues: [1, 2], agent: [finisher] });
+        const main = await runOnce(project, { tap: killAt((name) => name === at, 'before') });
+        const [post, next] = await sideBySide(
+          [(tap: Tap) => finishOnce(project, main, { tap }), (tap: Tap) => runOnce(project, { tap })],
+          byChance(seed),
+        );
+        expect(post?.end).toBe('complete (plan_complete)');
+        expect(['refused (another_run)', 'idle (all_done)', 'complete (plan_complete)']).toContain(next?.end);
+        expect({ calls: project.script.calls.length, pulls: project.forge.pulls.length }).toEqual({
+          calls: 2,
+          pulls: 1,
+        });
+        expect(recordOf(project).lease).toBeNull();
+        expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+      }
+    },
+  );
 });
 
 describe('runs of two lanes', () => {
@@ -96,7 +135,10 @@ describe('runs of two lanes', () => {
       const project = await twoLanes({});
       project.script.behaviours = [finisher];
       const runs = await atOnce(project, events, byChance(seed));
-      expect(runs.map(({ end, calls }) => [end, calls])).toEqual([['complete (plan_complete)', 1], ['complete (plan_complete)', 1]]);
+      expect(runs.map(({ end, calls }) => [end, calls])).toEqual([
+        ['complete (plan_complete)', 1],
+        ['complete (plan_complete)', 1],
+      ]);
       expect(project.forge.pulls.map(({ branch }) => branch).sort()).toEqual(['ralph/issue-2', 'ralph/queue']);
     }
   });
@@ -104,7 +146,11 @@ describe('runs of two lanes', () => {
   test('never make more calls together than max-calls-per-hour', async () => {
     const together = new Set<number>();
     for (const seed of seeds) {
-      const project = await twoLanes({ 'max-calls-per-hour': '6', 'max-iterations': '3', 'max-iterations-per-task': '0' });
+      const project = await twoLanes({
+        'max-calls-per-hour': '6',
+        'max-iterations': '3',
+        'max-iterations-per-task': '0',
+      });
       for (let round = 0; round < 2; round += 1) await atOnce(project, events, byChance(seed + 1_000 * round));
       const inHour = project.script.calls.filter(({ at }) => project.clock.now() - at < hour).length;
       expect(inHour).toBeLessThanOrEqual(6);
@@ -128,7 +174,11 @@ describe('runs of two lanes', () => {
   test('never spend more together than max-cost-usd-per-day, and the call that goes beyond it', async () => {
     const callCost = 0.01;
     for (const seed of seeds.slice(0, 100)) {
-      const project = await twoLanes({ 'max-cost-usd-per-day': '0.055', 'max-cost-usd': '0.02', 'max-iterations-per-task': '0' });
+      const project = await twoLanes({
+        'max-cost-usd-per-day': '0.055',
+        'max-cost-usd': '0.02',
+        'max-iterations-per-task': '0',
+      });
       for (let round = 0; round < 3; round += 1) await atOnce(project, events, byChance(seed + 1_000 * round));
       const spent = project.script.calls.length * callCost;
       expect(spent).toBeGreaterThan(0.04);
@@ -144,7 +194,11 @@ describe('orders that people give while a run works', () => {
       const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '2' } });
       const [worker, ...orders] = await atOnce(project, [schedule, ...kinds], byChance(seed));
       expect(orders.map(({ end }) => end)).toEqual(['idle (answered)', 'idle (answered)']);
-      expect(recordOf(project).orders.map(({ kind, by }) => `${kind} by ${by}`).sort()).toEqual(['pause by ann', 'reset-session by ann']);
+      expect(
+        recordOf(project)
+          .orders.map(({ kind, by }) => `${kind} by ${by}`)
+          .sort(),
+      ).toEqual(['pause by ann', 'reset-session by ann']);
       expect(['limit (iterations)', 'paused (by_person)']).toContain(worker?.end);
       expect(await runOnce(project)).toMatchObject({ end: 'paused (by_person)', calls: 0, outcome: { by: 'ann' } });
 
@@ -153,9 +207,21 @@ describe('orders that people give while a run works', () => {
       expect(resumed).toMatchObject({ end: 'limit (iterations)', calls: 2 });
       // A session that began after the order lives on.
       const reset = recordOf(project).orders.find(({ kind }) => kind === 'reset-session')?.number ?? 0;
-      expect(project.script.calls.at(-2)?.resume).toBe((worker?.work?.stateBefore.ordersApplied ?? 0) >= reset ? 'session-1' : null);
-      expect(savedState(project)).toMatchObject({ pause: null, ordersApplied: recordOf(project).orders.at(-1)?.number });
-      expect(savedState(project).transitions.filter(({ subject }) => subject === 'pause').map(({ to, reason }) => [to, reason])).toEqual([['paused', 'by ann (comment)'], ['working', 'by ann (comment)']]);
+      expect(project.script.calls.at(-2)?.resume).toBe(
+        (worker?.work?.stateBefore.ordersApplied ?? 0) >= reset ? 'session-1' : null,
+      );
+      expect(savedState(project)).toMatchObject({
+        pause: null,
+        ordersApplied: recordOf(project).orders.at(-1)?.number,
+      });
+      expect(
+        savedState(project)
+          .transitions.filter(({ subject }) => subject === 'pause')
+          .map(({ to, reason }) => [to, reason]),
+      ).toEqual([
+        ['paused', 'by ann (comment)'],
+        ['working', 'by ann (comment)'],
+      ]);
     }
   });
 });
@@ -173,7 +239,10 @@ test('the schedule and a person ask for the same issue at the same moment: it is
     const runs = await atOnce(project, [schedule, labeled(2)], byChance(seed));
     const worked = runs.flatMap(({ work }) => work?.journal.map(({ taskId }) => taskId) ?? []);
     const closing = project.forge.pulls.filter(({ body }) => body.includes('Closes #2'));
-    if (worked.filter((task) => task === 'issue-2').length !== 1 || closing.length !== 1) problems.push(`seed ${String(seed)}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`);
+    if (worked.filter((task) => task === 'issue-2').length !== 1 || closing.length !== 1)
+      problems.push(
+        `seed ${String(seed)}: ${runs.map(({ end, calls }) => `${end} after ${String(calls)} calls`).join(' and ')}`,
+      );
   }
   expect(problems).toEqual([]);
 });

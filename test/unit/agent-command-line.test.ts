@@ -7,8 +7,21 @@ const sessionId = '0f0e0d0c-1111-4222-8333-444455556666';
 describe('the command line', () => {
   test('without a model, a budget or a session', () => {
     expect(claudeArguments(plain)).toEqual([
-      '-p', '--output-format', 'stream-json', '--verbose', '--permission-mode', 'acceptEdits', '--allowedTools', 'Read,Bash(npm:*)',
-      '--disallowedTools', 'ScheduleWakeup,CronCreate,WebFetch,WebSearch', '--setting-sources', 'user', '--strict-mcp-config', '--settings', '{"attribution":{"commit":"","pr":""}}',
+      '-p',
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--permission-mode',
+      'acceptEdits',
+      '--allowedTools',
+      'Read,Bash(npm:*)',
+      '--disallowedTools',
+      'ScheduleWakeup,CronCreate,WebFetch,WebSearch',
+      '--setting-sources',
+      'user',
+      '--strict-mcp-config',
+      '--settings',
+      '{"attribution":{"commit":"","pr":""}}',
     ]);
   });
 
@@ -39,11 +52,22 @@ describe('the command line', () => {
 
 describe('the environment', () => {
   test('may make the CLI more patient', () => {
-    expect(claudeEnvironment({ CLAUDE_CODE_MAX_RETRIES: '9' }, '/config')).toMatchObject({ CLAUDE_CODE_MAX_RETRIES: '9', API_TIMEOUT_MS: '120000' });
+    expect(claudeEnvironment({ CLAUDE_CODE_MAX_RETRIES: '9' }, '/config')).toMatchObject({
+      CLAUDE_CODE_MAX_RETRIES: '9',
+      API_TIMEOUT_MS: '120000',
+    });
   });
 
   test('may not move its files or let it go on in the background', () => {
-    const given = { CLAUDE_CONFIG_DIR: '/elsewhere', CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '0', CLAUDE_CODE_DISABLE_CRON: '0' };
-    expect(claudeEnvironment(given, '/config')).toMatchObject({ CLAUDE_CONFIG_DIR: '/config', CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1', CLAUDE_CODE_DISABLE_CRON: '1' });
+    const given = {
+      CLAUDE_CONFIG_DIR: '/elsewhere',
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '0',
+      CLAUDE_CODE_DISABLE_CRON: '0',
+    };
+    expect(claudeEnvironment(given, '/config')).toMatchObject({
+      CLAUDE_CONFIG_DIR: '/config',
+      CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
+      CLAUDE_CODE_DISABLE_CRON: '1',
+    });
   });
 });

@@ -2,15 +2,31 @@ import { expect, test } from 'vitest';
 import { membersOf, parseStat } from '../../src/agents/process-tree.ts';
 import type { ProcessEntry } from '../../src/agents/process-tree.ts';
 
-const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({ pid, parent: 1, group: pid, startedAt: '100', marked: false, ...given });
+const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
+  pid,
+  parent: 1,
+  group: pid,
+  startedAt: '100',
+  marked: false,
+  ...given,
+});
 const tree = { mark: 'm', group: 10 };
 
 test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: number[] }>([
   { rule: 'what carries the mark', processes: [entry(20, { marked: true }), entry(30)], members: [20] },
   { rule: 'what is of the group', processes: [entry(10), entry(11, { group: 10 }), entry(12)], members: [10, 11] },
-  { rule: 'descendants, in whatever order they are listed', processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { marked: true })], members: [42, 41, 20] },
+  {
+    rule: 'descendants, in whatever order they are listed',
+    processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { marked: true })],
+    members: [42, 41, 20],
+  },
   { rule: 'what was seen before, after its parent has died', processes: [entry(41)], known: ['41:100'], members: [41] },
-  { rule: 'not a later process with the same id', processes: [entry(41, { startedAt: '900' })], known: ['41:100'], members: [] },
+  {
+    rule: 'not a later process with the same id',
+    processes: [entry(41, { startedAt: '900' })],
+    known: ['41:100'],
+    members: [],
+  },
 ])('the tree holds $rule', ({ processes, known = [], members }) => {
   expect(membersOf(tree, processes, new Set(known)).map(({ pid }) => pid)).toEqual(members);
 });

@@ -5,7 +5,10 @@ test.each([
   { folder: '/home/runner/work/demo/demo', slug: '-home-runner-work-demo-demo' },
   { folder: '/home/My Dir.x_y-Z@1/é', slug: '-home-My-Dir-x-y-Z-1--' },
   // As Claude Code 2.1.197 and 2.1.330 made it.
-  { folder: `/tmp/ag/${'a'.repeat(120)}/${'B'.repeat(120)}`, slug: `-tmp-ag-${'a'.repeat(120)}-${'B'.repeat(71)}-wrjqy5` },
+  {
+    folder: `/tmp/ag/${'a'.repeat(120)}/${'B'.repeat(120)}`,
+    slug: `-tmp-ag-${'a'.repeat(120)}-${'B'.repeat(71)}-wrjqy5`,
+  },
 ])('the transcripts of $folder are in $slug', ({ folder, slug }) => {
   expect(projectSlug(folder)).toBe(slug);
 });

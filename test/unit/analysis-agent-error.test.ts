@@ -6,7 +6,14 @@ import { analyzeAt, failedLine } from './analysis-fixtures.ts';
 
 type Kind = AgentError['kind'];
 
-const FAILURE: Failure = { text: 'Hm.', subtype: null, error: null, apiError: null, terminalReason: null, status: null };
+const FAILURE: Failure = {
+  text: 'Hm.',
+  subtype: null,
+  error: null,
+  apiError: null,
+  terminalReason: null,
+  status: null,
+};
 
 function kindOf(fields: Partial<Failure>): Kind {
   return classifyFailure({ ...FAILURE, ...fields }).kind;
@@ -70,7 +77,11 @@ describe('of an output in plain text', () => {
     ['of 2,001 characters is a message', error(2_001), false],
     ['with blanks around is the CLI’s error', `\n ${error(20)} \n`, true],
     ['with a second line is a message', `${error(20)}\nso I stopped`, false],
-    ['of several paragraphs may be a refusal', "API Error: Opus's safeguards flagged this message.\n\nTry again.", true],
+    [
+      'of several paragraphs may be a refusal',
+      "API Error: Opus's safeguards flagged this message.\n\nTry again.",
+      true,
+    ],
     ['with words before it is a message', `It said: ${error(20)}`, false],
     ['may be a wrong option', "error: option '--max-turns <n>' argument 'x' is invalid", true],
     ['may be a missing argument', "error: missing required argument 'prompt'", true],
@@ -119,6 +130,9 @@ test.each<[string, string | null]>([
   expect(limitIn(text)).toBe(limit);
 });
 
-test.each(['The log says API Error: 429 slow down', 'I saw "API Error: Repeated 529 Overloaded errors" and stopped.'])('a failed result that quotes a status has none: %j', (text) => {
-  expect(analyzeAt(failedLine(text)).usageLimit).toBeNull();
-});
+test.each(['The log says API Error: 429 slow down', 'I saw "API Error: Repeated 529 Overloaded errors" and stopped.'])(
+  'a failed result that quotes a status has none: %j',
+  (text) => {
+    expect(analyzeAt(failedLine(text)).usageLimit).toBeNull();
+  },
+);

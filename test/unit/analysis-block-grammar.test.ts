@@ -4,13 +4,27 @@ import { findStatusBlock, renderStatusBlock } from '../../src/core/analysis/stat
 import type { StatusBlock } from '../../src/core/analysis/status-block.ts';
 import { analyzeAt, block } from './analysis-fixtures.ts';
 
-const NO_FIELD: StatusBlock = { status: null, exitSignal: null, testsStatus: null, workType: null, tasksCompleted: null, filesModified: null, recommendation: null, unreadable: [] };
+const NO_FIELD: StatusBlock = {
+  status: null,
+  exitSignal: null,
+  testsStatus: null,
+  workType: null,
+  tasksCompleted: null,
+  filesModified: null,
+  recommendation: null,
+  unreadable: [],
+};
 const OFFERED_STATUS = 'STATUS: IN_PROGRESS | COMPLETE | BLOCKED';
 
 /** The block that a message holds, as far as it says something; null when it holds none. */
 function read(message: string): Partial<StatusBlock> | null {
   const found = findStatusBlock(markLines(message)).block;
-  return found && Object.fromEntries(Object.entries(found).filter(([, value]) => value !== null && (!Array.isArray(value) || value.length > 0)));
+  return (
+    found &&
+    Object.fromEntries(
+      Object.entries(found).filter(([, value]) => value !== null && (!Array.isArray(value) || value.length > 0)),
+    )
+  );
 }
 
 describe('a name', () => {
@@ -56,7 +70,11 @@ describe('a value', () => {
     ['ends before the marks that began with the name', '**RECOMMENDATION: ship it ** ', { recommendation: 'ship it' }],
     ['begins behind the marks that closed the name', '**RECOMMENDATION:** ship it', { recommendation: 'ship it' }],
     ['keeps marks of its own', '**RECOMMENDATION**: ship **all**', { recommendation: 'ship **all**' }],
-    ['of a recommendation is cut at 2,000 characters', `RECOMMENDATION: ${'a'.repeat(2_001)}`, { recommendation: `${'a'.repeat(1_999)}…` }],
+    [
+      'of a recommendation is cut at 2,000 characters',
+      `RECOMMENDATION: ${'a'.repeat(2_001)}`,
+      { recommendation: `${'a'.repeat(1_999)}…` },
+    ],
   ])('%s', (_rule, line, said) => {
     expect(read(block(line))).toEqual(said);
   });
@@ -64,14 +82,38 @@ describe('a value', () => {
 
 describe('a block', () => {
   test.each<[string, string, Partial<StatusBlock> | null]>([
-    ['goes on behind prose, up to its end marker', block('EXIT_SIGNAL: false', 'I keep it open.', 'STATUS: BLOCKED'), { exitSignal: false, status: 'BLOCKED' }],
+    [
+      'goes on behind prose, up to its end marker',
+      block('EXIT_SIGNAL: false', 'I keep it open.', 'STATUS: BLOCKED'),
+      { exitSignal: false, status: 'BLOCKED' },
+    ],
     ['ends at its end marker', `${block('EXIT_SIGNAL: true')}\nEXIT_SIGNAL: false`, { exitSignal: true }],
-    ['without an end marker goes on behind blank lines', '---RALPH_STATUS---\n\nSTATUS: COMPLETE\n   \nEXIT_SIGNAL: false', { status: 'COMPLETE', exitSignal: false }],
-    ['without an end marker goes on behind an unknown field', '---RALPH_STATUS---\nPRIORITY: 3\nEXIT_SIGNAL: false', { exitSignal: false }],
-    ['without an end marker ends at prose, with a colon too', '---RALPH_STATUS---\nSTATUS: BLOCKED\nOne more thing: the docs.\nFILES_MODIFIED: 2', { status: 'BLOCKED' }],
-    ['without an end marker ends at the next start marker', '---RALPH_STATUS---\nSTATUS: BLOCKED\n---RALPH_STATUS---\nEXIT_SIGNAL: false', { exitSignal: false }],
+    [
+      'without an end marker goes on behind blank lines',
+      '---RALPH_STATUS---\n\nSTATUS: COMPLETE\n   \nEXIT_SIGNAL: false',
+      { status: 'COMPLETE', exitSignal: false },
+    ],
+    [
+      'without an end marker goes on behind an unknown field',
+      '---RALPH_STATUS---\nPRIORITY: 3\nEXIT_SIGNAL: false',
+      { exitSignal: false },
+    ],
+    [
+      'without an end marker ends at prose, with a colon too',
+      '---RALPH_STATUS---\nSTATUS: BLOCKED\nOne more thing: the docs.\nFILES_MODIFIED: 2',
+      { status: 'BLOCKED' },
+    ],
+    [
+      'without an end marker ends at the next start marker',
+      '---RALPH_STATUS---\nSTATUS: BLOCKED\n---RALPH_STATUS---\nEXIT_SIGNAL: false',
+      { exitSignal: false },
+    ],
     ['is not begun by an end marker', '---END_RALPH_STATUS---\nEXIT_SIGNAL: true', null],
-    ['may have longer markers with blanks', '---- RALPH_STATUS ----\nEXIT_SIGNAL: true\n---- END_RALPH_STATUS ----\nEXIT_SIGNAL: false', { exitSignal: true }],
+    [
+      'may have longer markers with blanks',
+      '---- RALPH_STATUS ----\nEXIT_SIGNAL: true\n---- END_RALPH_STATUS ----\nEXIT_SIGNAL: false',
+      { exitSignal: true },
+    ],
     ['needs three hyphens in its marker', '--RALPH_STATUS--\nEXIT_SIGNAL: true', null],
     ['needs a marker alone on its line', 'Here: ---RALPH_STATUS---\nEXIT_SIGNAL: true', null],
     ['needs a marker without text behind it', '---RALPH_STATUS--- follows\nEXIT_SIGNAL: true', null],
@@ -89,8 +131,16 @@ describe('the YAML-like form', () => {
     ['needs a key', 'RALPH_STATUS:', null],
     ['may have bold marks', '**RALPH_STATUS:**\n  STATUS: BLOCKED', { status: 'BLOCKED' }],
     ['has no text behind its start', 'RALPH_STATUS: as follows\n  STATUS: BLOCKED', null],
-    ['does not read a fenced key', 'RALPH_STATUS:\n  STATUS: COMPLETE\n  ```\n  EXIT_SIGNAL: true\n  ```', { status: 'COMPLETE', unreadable: ['EXIT_SIGNAL'] }],
-    ['is inferred over what a recommendation speaks of', 'RALPH_STATUS:\n  STATUS: COMPLETE\n  RECOMMENDATION: handle the exit signal of the child', { status: 'COMPLETE', exitSignal: true, recommendation: 'handle the exit signal of the child' }],
+    [
+      'does not read a fenced key',
+      'RALPH_STATUS:\n  STATUS: COMPLETE\n  ```\n  EXIT_SIGNAL: true\n  ```',
+      { status: 'COMPLETE', unreadable: ['EXIT_SIGNAL'] },
+    ],
+    [
+      'is inferred over what a recommendation speaks of',
+      'RALPH_STATUS:\n  STATUS: COMPLETE\n  RECOMMENDATION: handle the exit signal of the child',
+      { status: 'COMPLETE', exitSignal: true, recommendation: 'handle the exit signal of the child' },
+    ],
   ])('%s', (_rule, message, said) => {
     expect(read(message)).toEqual(said);
   });
@@ -100,11 +150,27 @@ describe('the template', () => {
   test.each<[string, string, Partial<StatusBlock> | null]>([
     ['is one without EXIT_SIGNAL, whatever is recommended', block(OFFERED_STATUS, 'RECOMMENDATION: <one line>'), null],
     ['is one in lower case', block('tests_status: passing | failing | not_run', 'files_modified: <Number>'), null],
-    ['is none with one field filled in', block(OFFERED_STATUS, 'FILES_MODIFIED: 2'), { filesModified: 2, unreadable: ['STATUS'] }],
-    ['is none with one line of a field filled in', block(OFFERED_STATUS, 'STATUS: BLOCKED'), { unreadable: ['STATUS'] }],
+    [
+      'is none with one field filled in',
+      block(OFFERED_STATUS, 'FILES_MODIFIED: 2'),
+      { filesModified: 2, unreadable: ['STATUS'] },
+    ],
+    [
+      'is none with one line of a field filled in',
+      block(OFFERED_STATUS, 'STATUS: BLOCKED'),
+      { unreadable: ['STATUS'] },
+    ],
     ['is none with a recommendation only', block('RECOMMENDATION: <one line>'), { recommendation: '<one line>' }],
-    ['is none with three values for EXIT_SIGNAL', block('EXIT_SIGNAL: true | false | maybe'), { unreadable: ['EXIT_SIGNAL'] }],
-    ['is none with something before both values', block('EXIT_SIGNAL: not true | false'), { unreadable: ['EXIT_SIGNAL'] }],
+    [
+      'is none with three values for EXIT_SIGNAL',
+      block('EXIT_SIGNAL: true | false | maybe'),
+      { unreadable: ['EXIT_SIGNAL'] },
+    ],
+    [
+      'is none with something before both values',
+      block('EXIT_SIGNAL: not true | false'),
+      { unreadable: ['EXIT_SIGNAL'] },
+    ],
   ])('%s', (_rule, message, said) => {
     expect(read(message)).toEqual(said);
   });
@@ -114,15 +180,27 @@ test.each<[string, string, boolean]>([
   ['blank lines behind it are no matter', `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\n   \n`, true],
   ['fence and block may both be unclosed', '~~~\n---RALPH_STATUS---\nEXIT_SIGNAL: true', true],
   ['the template in it is no block', `\`\`\`\n${block('EXIT_SIGNAL: true | false')}\n\`\`\``, false],
-  ['an earlier fence does not count', `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\nand then\n\`\`\`\ncode\n\`\`\``, false],
+  [
+    'an earlier fence does not count',
+    `\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\`\nand then\n\`\`\`\ncode\n\`\`\``,
+    false,
+  ],
   ['an empty message ends in none', '', false],
 ])('whether the message ends in a fenced block: %s', (_rule, message, expected) => {
   expect(findStatusBlock(markLines(message)).endsInFencedBlock).toBe(expected);
 });
 
 test.each<[string, Partial<StatusBlock>, string]>([
-  ['fields in the protocol’s order', { exitSignal: false, status: 'BLOCKED', recommendation: 'ask' }, block('STATUS: BLOCKED', 'EXIT_SIGNAL: false', 'RECOMMENDATION: ask')],
-  ['an unreadable field as an empty one', { filesModified: 0, unreadable: ['EXIT_SIGNAL'] }, block('FILES_MODIFIED: 0', 'EXIT_SIGNAL:')],
+  [
+    'fields in the protocol’s order',
+    { exitSignal: false, status: 'BLOCKED', recommendation: 'ask' },
+    block('STATUS: BLOCKED', 'EXIT_SIGNAL: false', 'RECOMMENDATION: ask'),
+  ],
+  [
+    'an unreadable field as an empty one',
+    { filesModified: 0, unreadable: ['EXIT_SIGNAL'] },
+    block('FILES_MODIFIED: 0', 'EXIT_SIGNAL:'),
+  ],
 ])('a rendered block has %s', (_rule, fields, text) => {
   expect(renderStatusBlock({ ...NO_FIELD, ...fields })).toBe(text);
 });

@@ -6,7 +6,8 @@ describe('of a run of bytes', () => {
   const MI = 1024 * 1024;
   /** The same bytes do not come again at a distance that is a multiple of any power of two. */
   const PERIOD = 65_521;
-  const isSame = (bytes: Uint8Array | null, expected: Uint8Array): boolean => bytes !== null && Buffer.compare(bytes, expected) === 0;
+  const isSame = (bytes: Uint8Array | null, expected: Uint8Array): boolean =>
+    bytes !== null && Buffer.compare(bytes, expected) === 0;
 
   test.each<[string, number[]]>([
     ['nothing', []],

@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, assistantLine, block, failedLine, INIT, inEveryFormat, jsonLines, rateLimitLine, resultLine, syntheticLine } from './analysis-fixtures.ts';
+import {
+  analyzeAt,
+  assistantLine,
+  block,
+  failedLine,
+  INIT,
+  inEveryFormat,
+  jsonLines,
+  rateLimitLine,
+  resultLine,
+  syntheticLine,
+} from './analysis-fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const no = block('EXIT_SIGNAL: false');
@@ -23,7 +34,10 @@ describe('beside STATUS: COMPLETE, false is read from', () => {
     'EXIT_\u00ADSIGNAL: false',
   ])('%j', (line) => {
     for (const [, output] of inEveryFormat(block('STATUS: COMPLETE', line))) {
-      expect(analyzeAt(output)).toMatchObject({ signal: { from: 'block', status: 'COMPLETE', exitSignal: false, unreadable: [] }, completionIndicator: false });
+      expect(analyzeAt(output)).toMatchObject({
+        signal: { from: 'block', status: 'COMPLETE', exitSignal: false, unreadable: [] },
+        completionIndicator: false,
+      });
     }
   });
 });
@@ -56,19 +70,43 @@ describe('beside STATUS: COMPLETE, nothing is inferred where EXIT_SIGNAL is ther
     }
   });
 
-  test.each(['RECOMMENDATION: handle the exit signal of the child', 'RECOMMENDATION: next time EXIT_SIGNAL: true', 'RECOMMENDATION: one task is left, so EXIT_SIGNAL: false', 'EXIT_SIGNAL_REASON: all tasks are done', 'NOTE: the exit signal is final', 'NOTE: 没有剩余的任务了，全部完成', 'EXISTING: signals'])('an absent one is still inferred beside %j', (line) => {
+  test.each([
+    'RECOMMENDATION: handle the exit signal of the child',
+    'RECOMMENDATION: next time EXIT_SIGNAL: true',
+    'RECOMMENDATION: one task is left, so EXIT_SIGNAL: false',
+    'EXIT_SIGNAL_REASON: all tasks are done',
+    'NOTE: the exit signal is final',
+    'NOTE: 没有剩余的任务了，全部完成',
+    'EXISTING: signals',
+  ])('an absent one is still inferred beside %j', (line) => {
     expect(analyzeAt(block('STATUS: COMPLETE', line)).signal).toMatchObject({ exitSignal: true, unreadable: [] });
   });
 });
 
 test.each<[string, string[], boolean | null]>([
   ['true beside an unread line that names it is unreadable', ['EXIT_SIGNAL: true', '> EXIT_SIGNAL: false'], null],
-  ['true beside a recommendation that names it is true', ['EXIT_SIGNAL: true', 'RECOMMENDATION: EXIT_SIGNAL: true, for the plan is empty'], true],
-  ['true beside an unknown field that assigns it is unreadable', ['EXIT_SIGNAL: true', 'NOTE: EXIT_SIGNAL: false'], null],
+  [
+    'true beside a recommendation that names it is true',
+    ['EXIT_SIGNAL: true', 'RECOMMENDATION: EXIT_SIGNAL: true, for the plan is empty'],
+    true,
+  ],
+  [
+    'true beside an unknown field that assigns it is unreadable',
+    ['EXIT_SIGNAL: true', 'NOTE: EXIT_SIGNAL: false'],
+    null,
+  ],
   ['true beside a disguised one is unreadable', ['EXIT_SIGNAL: true', 'exitSignal: false'], null],
-  ['true beside its reason is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'EXIT_SIGNAL_REASON: all tasks are done'], true],
+  [
+    'true beside its reason is true',
+    ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'EXIT_SIGNAL_REASON: all tasks are done'],
+    true,
+  ],
   ['true beside a note on it is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'NOTE: exit signal is final'], true],
-  ['true beside a recommendation of two lines that speaks of it is true', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'RECOMMENDATION: All done,', 'so the exit signal is true.'], true],
+  [
+    'true beside a recommendation of two lines that speaks of it is true',
+    ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'RECOMMENDATION: All done,', 'so the exit signal is true.'],
+    true,
+  ],
   ['an explicit false stays false', ['STATUS: COMPLETE', 'EXIT_SIGNAL: false', 'I keep the exit signal back.'], false],
   ['a bold line closes its marks', ['**RECOMMENDATION: ship it**', 'EXIT_SIGNAL: true'], true],
 ])('%s', (_rule, fields, exitSignal) => {
@@ -81,7 +119,11 @@ test.each([
   ['an undecided status', block('STATUS: COMPLETE | BLOCKED'), ['STATUS']],
   ['both values, one of them filled in', block('EXIT_SIGNAL: true | false', 'EXIT_SIGNAL: false'), ['EXIT_SIGNAL']],
   ['both values beside a status', block('STATUS: IN_PROGRESS', 'EXIT_SIGNAL: true | false'), ['EXIT_SIGNAL']],
-  ['both values beside a recommendation', block('EXIT_SIGNAL: true | false', 'RECOMMENDATION: one task is left'), ['EXIT_SIGNAL']],
+  [
+    'both values beside a recommendation',
+    block('EXIT_SIGNAL: true | false', 'RECOMMENDATION: one task is left'),
+    ['EXIT_SIGNAL'],
+  ],
   ['a confusable name alone', block('\u0415XIT_SIGNAL: false'), ['EXIT_SIGNAL']],
 ])('%s in a later block does not let an earlier true one win', (_rule, later, unreadable) => {
   expect(analyzeAt(`${yes}\n${later}`).signal).toMatchObject({ from: 'block', exitSignal: null, unreadable });
@@ -90,7 +132,14 @@ test.each([
 test.each([
   ['the alternatives of STATUS alone', block('STATUS: IN_PROGRESS | COMPLETE | BLOCKED')],
   ['EXIT_SIGNAL with both values in brackets', block('FILES_MODIFIED: <number>', 'EXIT_SIGNAL: <true|false>')],
-  ['all fields with an explained recommendation', block('STATUS: IN_PROGRESS | COMPLETE | BLOCKED', 'EXIT_SIGNAL: false | true', 'RECOMMENDATION: <one line: what to do next>')],
+  [
+    'all fields with an explained recommendation',
+    block(
+      'STATUS: IN_PROGRESS | COMPLETE | BLOCKED',
+      'EXIT_SIGNAL: false | true',
+      'RECOMMENDATION: <one line: what to do next>',
+    ),
+  ],
 ])('%s are the template, hence no block', (_rule, template) => {
   expect(analyzeAt(`${yes}\n${template}`).signal.exitSignal).toBe(true);
   expect(analyzeAt(template).signal.from).not.toBe('block');
@@ -102,8 +151,18 @@ describe('without an end marker', () => {
     ['prose and then a field is unreadable', `${open}\nOne more thing.\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['a fence and then a field is unreadable', `${open}\`\`\`\nEXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
     ['prose that does not name the signal is no matter', `${open}\nThat is all.`, true, []],
-    ['true stays true before prose that speaks of signals', `${open}EXIT_SIGNAL: true\n\nHandled the exit signals SIGINT and SIGTERM.`, true, []],
-    ['true before prose that assigns it is unreadable', `${open}EXIT_SIGNAL: true\n\nNo: EXIT_SIGNAL: false`, null, ['EXIT_SIGNAL']],
+    [
+      'true stays true before prose that speaks of signals',
+      `${open}EXIT_SIGNAL: true\n\nHandled the exit signals SIGINT and SIGTERM.`,
+      true,
+      [],
+    ],
+    [
+      'true before prose that assigns it is unreadable',
+      `${open}EXIT_SIGNAL: true\n\nNo: EXIT_SIGNAL: false`,
+      null,
+      ['EXIT_SIGNAL'],
+    ],
     ['a later block counts for itself', `${open}\nprose\n${no}`, false, []],
   ])('%s', (_rule, message, exitSignal, unreadable) => {
     expect(analyzeAt(message).signal).toMatchObject({ from: 'block', exitSignal, unreadable });
@@ -113,10 +172,25 @@ describe('without an end marker', () => {
 describe('the YAML-like form', () => {
   test.each<[string, string, boolean | null, string | null]>([
     ['a nested key is no field', 'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: true\n  STATUS: BLOCKED', null, 'BLOCKED'],
-    ['a nested key is not inferred over', 'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: false\n  STATUS: COMPLETE', null, 'COMPLETE'],
-    ['may have a comment behind its start', 'RALPH_STATUS:  # final\n  STATUS: COMPLETE\n  EXIT_SIGNAL: true', true, 'COMPLETE'],
+    [
+      'a nested key is not inferred over',
+      'RALPH_STATUS:\n  note:\n    EXIT_SIGNAL: false\n  STATUS: COMPLETE',
+      null,
+      'COMPLETE',
+    ],
+    [
+      'may have a comment behind its start',
+      'RALPH_STATUS:  # final\n  STATUS: COMPLETE\n  EXIT_SIGNAL: true',
+      true,
+      'COMPLETE',
+    ],
     ['is not inferred over a key outside', 'RALPH_STATUS:\n  STATUS: COMPLETE\nEXIT_SIGNAL: false', null, 'COMPLETE'],
-    ['text behind it does not void what it says', 'RALPH_STATUS:\n  EXIT_SIGNAL: true\n\nEXIT_SIGNAL is set because the plan is empty.', true, null],
+    [
+      'text behind it does not void what it says',
+      'RALPH_STATUS:\n  EXIT_SIGNAL: true\n\nEXIT_SIGNAL is set because the plan is empty.',
+      true,
+      null,
+    ],
     ['may be a list', 'RALPH_STATUS:\n  - STATUS: COMPLETE\n  - EXIT_SIGNAL: false', false, 'COMPLETE'],
   ])('%s', (_rule, message, exitSignal, status) => {
     expect(analyzeAt(message).signal).toMatchObject({ from: 'block', exitSignal, status });
@@ -126,9 +200,17 @@ describe('the YAML-like form', () => {
 describe('after a good first result, the final message', () => {
   const first = jsonLines(INIT, assistantLine(yes), resultLine(yes), INIT);
   test.each<[string, string, boolean | null]>([
-    ['is the next text when the second result line is cut off', jsonLines(assistantLine(no)) + resultLine(no).slice(0, -9), false],
+    [
+      'is the next text when the second result line is cut off',
+      jsonLines(assistantLine(no)) + resultLine(no).slice(0, -9),
+      false,
+    ],
     ['is empty when the CLI failed', jsonLines(syntheticLine('Credit balance is too low', 'billing_error')), null],
-    ['is the next text when the CLI failed behind it', jsonLines(assistantLine(no), syntheticLine('Request timed out', 'server_error')), false],
+    [
+      'is the next text when the CLI failed behind it',
+      jsonLines(assistantLine(no), syntheticLine('Request timed out', 'server_error')),
+      false,
+    ],
     ['is still that of the first when nothing follows', '', true],
   ])('%s', (_rule, rest, exitSignal) => {
     expect(analyzeAt(first + rest).signal.exitSignal).toBe(exitSignal);
@@ -170,7 +252,10 @@ test.each([
   ['Please run /login · API Error: 401 expired', 'auth'],
   ['Failed to authenticate. API Error: 401 OAuth token has expired. Please renew it.', 'auth'],
   ['Credit balance is too low', 'billing'],
-  ["There's an issue with the selected model (claude-nope-1). It may not exist or you may not have access to it.", 'model'],
+  [
+    "There's an issue with the selected model (claude-nope-1). It may not exist or you may not have access to it.",
+    'model',
+  ],
   ['Prompt is too long', 'prompt-too-long'],
   ['Reached max turns (3)', 'max-turns'],
   ['Error: Reached max turns (3)', 'max-turns'],
@@ -191,19 +276,29 @@ describe('kind and limit agree', () => {
     ['Opus weekly limit reached ∙ resets Dec 1, 5pm', 'weekly', '2026-12-01T17:00:00.000Z'],
     ['5-hour limit reached ∙ resets 5pm', 'five-hour', '2026-11-21T17:00:00.000Z'],
     ['Claude usage limit reached. Your limit will reset at 5pm', 'unknown', '2026-11-21T17:00:00.000Z'],
-    ['Claude usage limit reached · resets 17:30 (UTC) · /upgrade to increase your usage limit', 'unknown', '2026-11-21T17:30:00.000Z'],
+    [
+      'Claude usage limit reached · resets 17:30 (UTC) · /upgrade to increase your usage limit',
+      'unknown',
+      '2026-11-21T17:30:00.000Z',
+    ],
     ['Weekly limit reached ∙ resets Dec 1, 5pm (Europe/Berlin)', 'weekly', '2026-12-01T16:00:00.000Z'],
     ['API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}', 'unknown', null],
   ])('%j', (text, window, resumeAt) => {
     for (const output of [text, failedLine(text), JSON.stringify({ type: 'result', is_error: true, result: text })]) {
-      expect(analyzeAt(output)).toMatchObject({ agentError: { kind: 'rate-limit', text }, usageLimit: { window, resumeAt } });
+      expect(analyzeAt(output)).toMatchObject({
+        agentError: { kind: 'rate-limit', text },
+        usageLimit: { window, resumeAt },
+      });
     }
   });
 
   test('a 529 in the older shape is the server’s, to be waited for', () => {
     const text = 'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
     for (const output of [text, JSON.stringify({ type: 'result', is_error: true, result: text })]) {
-      expect(analyzeAt(output)).toMatchObject({ agentError: { kind: 'server' }, usageLimit: { window: 'unknown', resumeAt: null } });
+      expect(analyzeAt(output)).toMatchObject({
+        agentError: { kind: 'server' },
+        usageLimit: { window: 'unknown', resumeAt: null },
+      });
     }
   });
 
@@ -213,7 +308,10 @@ describe('kind and limit agree', () => {
     'Usage limit reached handling is half done.',
     "You've hit your 5-hour limit is a message I now parse.",
   ])('a failed result that only quotes one has none: %j', (text) => {
-    expect(analyzeAt(failedLine(text, { subtype: 'error_during_execution' }))).toMatchObject({ agentError: { kind: 'other' }, usageLimit: null });
+    expect(analyzeAt(failedLine(text, { subtype: 'error_during_execution' }))).toMatchObject({
+      agentError: { kind: 'other' },
+      usageLimit: null,
+    });
   });
 });
 
@@ -221,7 +319,12 @@ test.each([
   ['another type keeps', 'seven_day', 'five-hour'],
   ['the same type clears', 'five_hour', null],
 ])('an allowed event of %s the rejected one', (_rule, rateLimitType, window) => {
-  const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt: 1795304042, rateLimitType: 'five_hour' }), rateLimitLine({ status: 'allowed', rateLimitType }), failedLine('x'));
+  const output = jsonLines(
+    INIT,
+    rateLimitLine({ status: 'rejected', resetsAt: 1795304042, rateLimitType: 'five_hour' }),
+    rateLimitLine({ status: 'allowed', rateLimitType }),
+    failedLine('x'),
+  );
   expect(analyzeAt(output).usageLimit?.window ?? null).toBe(window);
 });
 
@@ -229,6 +332,10 @@ test.each([
   ['first', [2_000_000_000, 1_900_000_000]],
   ['last', [1_900_000_000, 2_000_000_000]],
 ])('of two rejected events the later reset counts, be it the %s', (_rule, resets) => {
-  const [first, last] = resets.map((resetsAt, index) => rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: index === 0 ? 'five_hour' : 'seven_day' }));
-  expect(analyzeAt(jsonLines(INIT, first ?? '', last ?? '', failedLine('x'))).usageLimit?.resumeAt).toBe('2033-05-18T03:33:20.000Z');
+  const [first, last] = resets.map((resetsAt, index) =>
+    rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: index === 0 ? 'five_hour' : 'seven_day' }),
+  );
+  expect(analyzeAt(jsonLines(INIT, first ?? '', last ?? '', failedLine('x'))).usageLimit?.resumeAt).toBe(
+    '2033-05-18T03:33:20.000Z',
+  );
 });

@@ -111,6 +111,11 @@ describe('out of a fingerprint are taken', () => {
   });
 });
 
-test.each([['(1:9)', '(12:34)'], ['(12:34)', '(123:4)']])('a place that a parser gives is no part of the fingerprint: %s and %s', (first, second) => {
-  expect(fingerprintOf(`SyntaxError: Unexpected token ${first}`)).toBe(fingerprintOf(`SyntaxError: Unexpected token ${second}`));
+test.each([
+  ['(1:9)', '(12:34)'],
+  ['(12:34)', '(123:4)'],
+])('a place that a parser gives is no part of the fingerprint: %s and %s', (first, second) => {
+  expect(fingerprintOf(`SyntaxError: Unexpected token ${first}`)).toBe(
+    fingerprintOf(`SyntaxError: Unexpected token ${second}`),
+  );
 });

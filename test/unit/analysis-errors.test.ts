@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../src/core/analysis/errors.ts';
-import { analyzeAt, assistantLine, failedLine, INIT, inEveryFormat, jsonLines, resultLine, syntheticLine, toolResultLine } from './analysis-fixtures.ts';
+import {
+  analyzeAt,
+  assistantLine,
+  failedLine,
+  INIT,
+  inEveryFormat,
+  jsonLines,
+  resultLine,
+  syntheticLine,
+  toolResultLine,
+} from './analysis-fixtures.ts';
 
 test.each([
   '"is_error": false',
@@ -72,7 +82,11 @@ describe('fingerprint', () => {
     expect(fingerprintOf('Error: no table')).not.toBe(fingerprintOf('Error: notable'));
   });
   test('appears once, with the text that came first', () => {
-    expect(analyzeAt('Error: cannot open /a/b.txt (code 17)\nError: cannot open /c.txt (code 4)\nError: other').errors.map(({ text }) => text)).toEqual(['Error: cannot open /a/b.txt (code 17)', 'Error: other']);
+    expect(
+      analyzeAt('Error: cannot open /a/b.txt (code 17)\nError: cannot open /c.txt (code 4)\nError: other').errors.map(
+        ({ text }) => text,
+      ),
+    ).toEqual(['Error: cannot open /a/b.txt (code 17)', 'Error: other']);
   });
   test.each([
     ['Error: cannot open /a/b.txt (code 17)', '34fd3bdd4e3af490'],
@@ -87,7 +101,10 @@ describe('fingerprint', () => {
 });
 
 test('tool results and earlier messages are not read for errors', () => {
-  expect(analyzeAt(jsonLines(INIT, assistantLine('Error: early'), toolResultLine('Error: in a file'), resultLine('fine'))).errors).toEqual([]);
+  expect(
+    analyzeAt(jsonLines(INIT, assistantLine('Error: early'), toolResultLine('Error: in a file'), resultLine('fine')))
+      .errors,
+  ).toEqual([]);
 });
 
 describe('the CLI’s own error', () => {
@@ -108,7 +125,11 @@ describe('the CLI’s own error', () => {
     ['Prompt is too long · cut it', { api_error_status: 400, terminal_reason: 'prompt_too_long' }, 'prompt-too-long'],
     ['API Error: 400 messages.0: bad thing', { api_error_status: 400 }, 'other'],
     ["API Error: Opus's safeguards flagged this message", { stop_reason: 'refusal' }, 'other'],
-    ["API Error: Claude's response exceeded the 128000 output token maximum.", { api_error: 'max_output_tokens' }, 'other'],
+    [
+      "API Error: Claude's response exceeded the 128000 output token maximum.",
+      { api_error: 'max_output_tokens' },
+      'other',
+    ],
   ])('%j with %j is %s', (text, fields, kind) => {
     expect(analyzeAt(failedLine(text, fields)).agentError).toEqual({ kind, text });
   });
@@ -128,7 +149,10 @@ describe('the CLI’s own error', () => {
     ['JSON lines', jsonLines(INIT, failedLine('Credit balance is too low'))],
     ['object', failedLine('Credit balance is too low')],
     ['text', 'Credit balance is too low\n'],
-    ['stream cut behind the synthetic message', jsonLines(INIT, syntheticLine('Credit balance is too low', 'billing_error'))],
+    [
+      'stream cut behind the synthetic message',
+      jsonLines(INIT, syntheticLine('Credit balance is too low', 'billing_error')),
+    ],
   ])('is found in an %s', (_format, output) => {
     expect(analyzeAt(output).agentError).toEqual({ kind: 'billing', text: 'Credit balance is too low' });
   });
@@ -142,7 +166,9 @@ describe('the CLI’s own error', () => {
   });
 
   test('is named by the synthetic message first', () => {
-    expect(analyzeAt(jsonLines(INIT, syntheticLine('Hm.', 'authentication_failed'), failedLine('Hm.'))).agentError?.kind).toBe('auth');
+    expect(
+      analyzeAt(jsonLines(INIT, syntheticLine('Hm.', 'authentication_failed'), failedLine('Hm.'))).agentError?.kind,
+    ).toBe('auth');
   });
 
   test.each([
@@ -155,6 +181,8 @@ describe('the CLI’s own error', () => {
   });
 
   test('is that of the last result', () => {
-    expect(analyzeAt(jsonLines(INIT, failedLine('Credit balance is too low'), INIT, resultLine('fine'))).agentError).toBeNull();
+    expect(
+      analyzeAt(jsonLines(INIT, failedLine('Credit balance is too low'), INIT, resultLine('fine'))).agentError,
+    ).toBeNull();
   });
 });

@@ -13,7 +13,8 @@ export const NOW = Date.parse('2026-11-21T12:00:00Z');
 /** The analysis, which fits the published JSON Schema whatever the output was. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
   const analysis = analyze(output, now);
-  if (!isPublishedShape(JSON.parse(JSON.stringify(analysis)))) throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
+  if (!isPublishedShape(JSON.parse(JSON.stringify(analysis))))
+    throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
   return analysis;
 }
 
@@ -25,7 +26,16 @@ type Fields = Record<string, unknown>;
 
 /** A result line of the CLI in the shape of its `--output-format json`. */
 export function resultLine(result: string, more: Fields = {}): string {
-  return JSON.stringify({ duration_api_ms: 7, session_id: 's-1', is_error: false, num_turns: 3, subtype: 'success', result, type: 'result', ...more });
+  return JSON.stringify({
+    duration_api_ms: 7,
+    session_id: 's-1',
+    is_error: false,
+    num_turns: 3,
+    subtype: 'success',
+    result,
+    type: 'result',
+    ...more,
+  });
 }
 
 export function failedLine(result: string, more: Fields = {}): string {
@@ -35,19 +45,41 @@ export function failedLine(result: string, more: Fields = {}): string {
 export const INIT = JSON.stringify({ type: 'system', subtype: 'init', session_id: 's-1', tools: ['Bash'] });
 
 export function assistantLine(text: string, more: Fields = {}): string {
-  return JSON.stringify({ type: 'assistant', message: { model: 'claude', content: [{ type: 'text', text }] }, parent_tool_use_id: null, session_id: 's-1', ...more });
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: 'claude', content: [{ type: 'text', text }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+    ...more,
+  });
 }
 
 export function toolUseLine(id: string, name: string, input: Fields): string {
-  return JSON.stringify({ type: 'assistant', message: { model: 'claude', content: [{ type: 'tool_use', id, name, input }] }, parent_tool_use_id: null, session_id: 's-1' });
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: 'claude', content: [{ type: 'tool_use', id, name, input }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+  });
 }
 
 export function toolResultLine(content: string): string {
-  return JSON.stringify({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] }, parent_tool_use_id: null, session_id: 's-1' });
+  return JSON.stringify({
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+  });
 }
 
 export function syntheticLine(text: string, error: string): string {
-  return JSON.stringify({ type: 'assistant', message: { model: '<synthetic>', content: [{ type: 'text', text }] }, parent_tool_use_id: null, session_id: 's-1', error });
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: '<synthetic>', content: [{ type: 'text', text }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+    error,
+  });
 }
 
 export function rateLimitLine(info: Fields): string {

@@ -32,7 +32,9 @@ describe('lines are taken together', () => {
   });
 
   test('but not endlessly many', () => {
-    expect(createTextLines().takeTogether(bytesOf('ab\n'.repeat(100_000)), 0, { object: true, array: true })).toBeLessThan(70_000);
+    expect(
+      createTextLines().takeTogether(bytesOf('ab\n'.repeat(100_000)), 0, { object: true, array: true }),
+    ).toBeLessThan(70_000);
   });
 });
 
@@ -84,7 +86,10 @@ test.each<[string, string, Analysis['format']]>([
 });
 
 test('an object in a fence with CR LF is quoted', () => {
-  expect(analyzeAt(`\`\`\`json\r\n${resultLine('x', { is_error: true })}\r\n\`\`\`\r\n`)).toMatchObject({ format: 'text', agentError: null });
+  expect(analyzeAt(`\`\`\`json\r\n${resultLine('x', { is_error: true })}\r\n\`\`\`\r\n`)).toMatchObject({
+    format: 'text',
+    agentError: null,
+  });
 });
 
 test.each([
@@ -102,7 +107,10 @@ test.each([
 
 test('an observer sees every line of text, the long ones capped', () => {
   const seen: string[] = [];
-  const reader = createOutputReader({ now: NOW, onEvent: (event) => void (event.kind === 'text' && seen.push(event.text)) });
+  const reader = createOutputReader({
+    now: NOW,
+    onEvent: (event) => void (event.kind === 'text' && seen.push(event.text)),
+  });
   reader.push(bytesOf(`a\n\n  b\r\n${'c'.repeat(100_000)}\nd\n[\ne\n${jsonLines(INIT)}f`));
   reader.end();
   expect(seen.map((text) => (text.length > 9 ? text.length : text))).toEqual(['a', '  b\r', 2_000, 'd', '[', 'e', 'f']);
@@ -110,7 +118,10 @@ test('an observer sees every line of text, the long ones capped', () => {
 
 test('of a text longer than any message the beginning and the end are read', () => {
   const filler = 'lorem ipsum\n'.repeat(100_000);
-  expect(analyzeAt(`Error: at first\n${filler}Error: in between\n${filler}${yes}`)).toMatchObject({ errors: [{ text: 'Error: at first' }], signal: { exitSignal: true } });
+  expect(analyzeAt(`Error: at first\n${filler}Error: in between\n${filler}${yes}`)).toMatchObject({
+    errors: [{ text: 'Error: at first' }],
+    signal: { exitSignal: true },
+  });
 });
 
 describe('a fence that opens in the read beginning of a long text', () => {
@@ -118,7 +129,11 @@ describe('a fence that opens in the read beginning of a long text', () => {
   test.each<[string, string, boolean | null]>([
     ['and closes in its unread middle does not hold the end', `\`\`\`\n${filler}\`\`\`\n${filler}${yes}`, true],
     ['and never closes holds the end', `\`\`\`\n${filler}~~~\n${filler}${yes}`, null],
-    ['is followed by one that opens in the middle, and holds the end', `\`\`\`\n${filler}\`\`\`\r\n- ~~~ts\r\n${filler}${yes}`, null],
+    [
+      'is followed by one that opens in the middle, and holds the end',
+      `\`\`\`\n${filler}\`\`\`\r\n- ~~~ts\r\n${filler}${yes}`,
+      null,
+    ],
   ])('%s', (_rule, output, exitSignal) => {
     expect(analyzeAt(resultLine(output)).signal.exitSignal).toBe(exitSignal);
     expect(analyzeAt(output).signal.exitSignal).toBe(exitSignal);

@@ -44,7 +44,11 @@ test.each<[string, string, string]>([
   ['a quoted fence as a quote', '> ```\na', 'quote prose'],
   ['lines however they end', 'a\r\nb\rc\n\nd', 'prose prose prose prose prose'],
 ])('lines are marked: %s', (_rule, text, marks) => {
-  expect(markLines(text).map(({ within }) => within).join(' ')).toBe(marks);
+  expect(
+    markLines(text)
+      .map(({ within }) => within)
+      .join(' '),
+  ).toBe(marks);
 });
 
 describe('of prose', () => {

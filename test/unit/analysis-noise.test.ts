@@ -14,13 +14,20 @@ function observed(output: string): Analysis {
 }
 
 describe('a line of prose that begins like an event is none', () => {
-  test.each(['{"type":"user","name":"Bob"}', '{"type":"user","message":"Bob"}', '{"type":"stream_event","event":"x"}'])('%s', (line) => {
-    for (const end of ['\n', '\r\n']) {
-      const output = ['All tasks complete, ready for review.', line, ''].join(end);
-      expect(analyzeAt(output)).toMatchObject({ format: 'text', signal: { from: 'phrases' }, completionIndicator: true });
-      expect(observed(output)).toEqual(analyzeAt(output));
-    }
-  });
+  test.each(['{"type":"user","name":"Bob"}', '{"type":"user","message":"Bob"}', '{"type":"stream_event","event":"x"}'])(
+    '%s',
+    (line) => {
+      for (const end of ['\n', '\r\n']) {
+        const output = ['All tasks complete, ready for review.', line, ''].join(end);
+        expect(analyzeAt(output)).toMatchObject({
+          format: 'text',
+          signal: { from: 'phrases' },
+          completionIndicator: true,
+        });
+        expect(observed(output)).toEqual(analyzeAt(output));
+      }
+    },
+  );
 });
 
 describe('a status block outside the events makes them a quotation', () => {
@@ -28,15 +35,26 @@ describe('a status block outside the events makes them a quotation', () => {
   const many = jsonLines(INIT, ...Array.from({ length: 12 }, () => assistantLine('x')), result);
   test.each<[string, string]>([
     ['in the YAML-like form', `Output\n${result}\n${ownFalse}`],
-    ['with blanks in its markers', `Output\n${result}\n--- RALPH_STATUS ---\nEXIT_SIGNAL: false\n--- END_RALPH_STATUS ---\n`],
+    [
+      'with blanks in its markers',
+      `Output\n${result}\n--- RALPH_STATUS ---\nEXIT_SIGNAL: false\n--- END_RALPH_STATUS ---\n`,
+    ],
     ['behind many events in a message', `${sentence}${many}${sentence}${block('EXIT_SIGNAL: false')}`],
     ['in the YAML-like form behind many events in a message', `${sentence}${many}${sentence}${ownFalse}`],
   ])('%s', (_rule, output) => {
-    expect(analyzeAt(output)).toMatchObject({ format: 'text', sessionId: null, signal: { from: 'block', exitSignal: false } });
+    expect(analyzeAt(output)).toMatchObject({
+      format: 'text',
+      sessionId: null,
+      signal: { from: 'block', exitSignal: false },
+    });
   });
 
   test('but not behind many events that no prose precedes', () => {
-    expect(analyzeAt(`npm warn x\n${many}${sentence}${ownFalse}`)).toMatchObject({ format: 'jsonl', sessionId: 's-1', signal: { exitSignal: true } });
+    expect(analyzeAt(`npm warn x\n${many}${sentence}${ownFalse}`)).toMatchObject({
+      format: 'jsonl',
+      sessionId: 's-1',
+      signal: { exitSignal: true },
+    });
   });
 });
 
@@ -46,8 +64,19 @@ describe('a result is found behind', () => {
     ['an event and many broken objects', `${INIT}\n${'{"level":"info"} trailing\n'.repeat(10_001)}`],
     ['many broken objects and a broken event', `${'{"broken\n'.repeat(10_000)}{"type":"result","res\n`],
   ])('%s', (_what, noise) => {
-    expect(analyzeAt(`${noise}${result}\n`)).toMatchObject({ sessionId: 's-1', turns: 3, signal: { exitSignal: true } });
-    expect(analyzeAt(noise + jsonLines(resultLine('x').replace('{"duration_api_ms":7,', '{"type":"result",').replace(',"type":"result"}', '}')))).toMatchObject({ sessionId: 's-1', turns: 3 });
+    expect(analyzeAt(`${noise}${result}\n`)).toMatchObject({
+      sessionId: 's-1',
+      turns: 3,
+      signal: { exitSignal: true },
+    });
+    expect(
+      analyzeAt(
+        noise +
+          jsonLines(
+            resultLine('x').replace('{"duration_api_ms":7,', '{"type":"result",').replace(',"type":"result"}', '}'),
+          ),
+      ),
+    ).toMatchObject({ sessionId: 's-1', turns: 3 });
   });
 });
 
@@ -66,7 +95,11 @@ describe('noise on the line of the object', () => {
     expect(analyzeAt(output)).toMatchObject({ format: 'json', sessionId: 's-1', signal: { exitSignal: true } });
   });
 
-  test.each([...outputs, ['several events', `${INIT}${result}${INIT} npm`] as const].flatMap(([what, output]) => [1, 2, 5, 64].map((size) => [what, size, `npm warn\n${output}`] as const)))('is none in chunks either: %s, %d bytes', (_what, size, output) => {
+  test.each(
+    [...outputs, ['several events', `${INIT}${result}${INIT} npm`] as const].flatMap(([what, output]) =>
+      [1, 2, 5, 64].map((size) => [what, size, `npm warn\n${output}`] as const),
+    ),
+  )('is none in chunks either: %s, %d bytes', (_what, size, output) => {
     const reader = createOutputReader({ now: NOW });
     const bytes = new TextEncoder().encode(output);
     for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
@@ -74,11 +107,18 @@ describe('noise on the line of the object', () => {
   });
 
   test('two events on a line are two', () => {
-    expect(analyzeAt(`${INIT}${result}\n`)).toMatchObject({ format: 'jsonl', sessionId: 's-1', signal: { exitSignal: true } });
+    expect(analyzeAt(`${INIT}${result}\n`)).toMatchObject({
+      format: 'jsonl',
+      sessionId: 's-1',
+      signal: { exitSignal: true },
+    });
   });
 
   test('prose behind it makes it a quotation', () => {
-    expect(analyzeAt(`${result} is what it printed, and I mended that.`)).toMatchObject({ format: 'text', sessionId: null });
+    expect(analyzeAt(`${result} is what it printed, and I mended that.`)).toMatchObject({
+      format: 'text',
+      sessionId: null,
+    });
   });
 
   test.each<[string, string]>([
@@ -88,9 +128,13 @@ describe('noise on the line of the object', () => {
     ['overwritten lines', 'a\r'.repeat(1_500_000)],
     ['control sequences', '\u001B[2K'.repeat(700_000)],
     ['lines that begin like events', '{"type":}\n'.repeat(300_000)],
-  ])('is read in linear time: %s', (_what, output) => {
-    expect(analyzeAt(output).agentError).toBeNull();
-  }, 10_000);
+  ])(
+    'is read in linear time: %s',
+    (_what, output) => {
+      expect(analyzeAt(output).agentError).toBeNull();
+    },
+    10_000,
+  );
 });
 
 test.each<[string, string, Analysis['format']]>([

@@ -58,7 +58,13 @@ test.each<[string, boolean]>([
 
 test('with a block no phrase is read', () => {
   const message = `All tasks complete! Should I deploy? pytest is running. Nothing to do.\n${block('STATUS: IN_PROGRESS', 'EXIT_SIGNAL: false')}`;
-  expect(analyzeAt(message)).toMatchObject({ completionIndicator: false, question: false, testOnly: false, noWork: false, confidence: 100 });
+  expect(analyzeAt(message)).toMatchObject({
+    completionIndicator: false,
+    question: false,
+    testOnly: false,
+    noWork: false,
+    confidence: 100,
+  });
 });
 
 test('without a phrase there is no signal at all', () => {

@@ -5,7 +5,8 @@ import { analyzeAt, assistantLine, block, INIT, jsonLines, NOW, resultLine } fro
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
-const pretty = (...lines: string[]): string => lines.map((line) => `${JSON.stringify(JSON.parse(line), null, 2)}\n`).join('');
+const pretty = (...lines: string[]): string =>
+  lines.map((line) => `${JSON.stringify(JSON.parse(line), null, 2)}\n`).join('');
 
 describe('an object is found', () => {
   test.each<[string, string]>([
@@ -13,7 +14,10 @@ describe('an object is found', () => {
     ['behind a byte order mark and blanks', `\uFEFF \t${result}`],
     ['before blanks', `${result} \t\r\n`],
     ['on several lines', pretty(result)],
-    ['on several lines with all kinds of values', pretty(resultLine(yes, { a: [1, -2, true, false, null, [], {}, 'x'], b: { c: 0 } }))],
+    [
+      'on several lines with all kinds of values',
+      pretty(resultLine(yes, { a: [1, -2, true, false, null, [], {}, 'x'], b: { c: 0 } })),
+    ],
     ['on several lines without indentation', pretty(result).replace(/^ +/gm, '')],
     ['with brackets and quotation marks in its strings', pretty(resultLine(yes, { a: '}]"{[\\', b: '\\"' }))],
     ['behind one that broke off on its line', `{"type":"result","res\n${result}`],
@@ -56,7 +60,10 @@ describe('an array of events is read', () => {
   });
 
   test('but not behind the first event', () => {
-    expect(analyzeAt(`${result}\n[${resultLine('x')}]\n`)).toMatchObject({ format: 'json', signal: { exitSignal: true } });
+    expect(analyzeAt(`${result}\n[${resultLine('x')}]\n`)).toMatchObject({
+      format: 'json',
+      signal: { exitSignal: true },
+    });
   });
 });
 
@@ -69,12 +76,15 @@ describe('whatever the chunks, the analysis is the same', () => {
     ['an array of numbers', '[\n 1,\n 2]\nAll tasks complete.'],
     ['text', `# Done\n\n- a\n- b\n\`\`\`\n${yes}\n\`\`\`\nI tried it, it works.\n${yes}`],
   ];
-  test.each(outputs.flatMap(([what, output]) => [1, 2, 5, 12, 64].map((size) => [what, size, output] as const)))('of %s in chunks of %d bytes', (_what, size, output) => {
-    const reader = createOutputReader({ now: NOW });
-    const bytes = new TextEncoder().encode(output);
-    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
-    expect(reader.end()).toEqual(analyzeAt(output));
-  });
+  test.each(outputs.flatMap(([what, output]) => [1, 2, 5, 12, 64].map((size) => [what, size, output] as const)))(
+    'of %s in chunks of %d bytes',
+    (_what, size, output) => {
+      const reader = createOutputReader({ now: NOW });
+      const bytes = new TextEncoder().encode(output);
+      for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
+      expect(reader.end()).toEqual(analyzeAt(output));
+    },
+  );
 });
 
 test('JSON of unknown shape is read as what it is, or not at all', () => {

@@ -64,9 +64,12 @@ test.each([
   expect(analyzeAt(message).testOnly).toBe(false);
 });
 
-test.each(['If there is nothing to do, exit.', 'Is there nothing to do?', 'It has nothing to do with auth.'])('a condition or a question is not no-work: %j', (message) => {
-  expect(analyzeAt(message).noWork).toBe(false);
-});
+test.each(['If there is nothing to do, exit.', 'Is there nothing to do?', 'It has nothing to do with auth.'])(
+  'a condition or a question is not no-work: %j',
+  (message) => {
+    expect(analyzeAt(message).noWork).toBe(false);
+  },
+);
 
 test.each<[string, boolean]>([
   ['What changed? I moved the parser.', false],

@@ -33,9 +33,21 @@ describe('the events are', () => {
     ['no quotation with a sentence before', `${sentence}\n${events}`, true],
     ['no quotation with a sentence behind', `${events}${sentence}`, true],
     ['no quotation between lines too short for sentences', `it is so:.\n${events}it is so:.\n`, true],
-    ['no quotation between lines whose sentence begins behind 256 bytes', `${'x'.repeat(256)} it is so\n${events}${'x'.repeat(256)} it is so\n`, true],
-    ['a quotation up to ten', `${sentence}\n${jsonLines(...Array.from({ length: 9 }, () => assistantLine('x')), resultLine('x'))}${sentence}`, false],
-    ['no quotation if they are more', `${sentence}\n${jsonLines(...Array.from({ length: 10 }, () => assistantLine('x')), resultLine('x'))}${sentence}`, true],
+    [
+      'no quotation between lines whose sentence begins behind 256 bytes',
+      `${'x'.repeat(256)} it is so\n${events}${'x'.repeat(256)} it is so\n`,
+      true,
+    ],
+    [
+      'a quotation up to ten',
+      `${sentence}\n${jsonLines(...Array.from({ length: 9 }, () => assistantLine('x')), resultLine('x'))}${sentence}`,
+      false,
+    ],
+    [
+      'no quotation if they are more',
+      `${sentence}\n${jsonLines(...Array.from({ length: 10 }, () => assistantLine('x')), resultLine('x'))}${sentence}`,
+      true,
+    ],
     ['a quotation if a sentence announces them', `It prints this:\n${events}`, false],
     ['a quotation if a sentence announces them before blank lines', `It prints this: \r\n\n\n${events}`, false],
     ['a quotation if a long sentence announces them', `${'x'.repeat(300)} it prints this:\n${events}`, false],
@@ -46,7 +58,11 @@ describe('the events are', () => {
     ['no quotation if the announcing line is short', `This is:\n${events}`, true],
     ['no quotation if a sentence behind them announces', `${events}It prints this:\n`, true],
     ['a quotation before a status block', `${events}${block('EXIT_SIGNAL: false')}`, false],
-    ['a quotation behind an indented status block in lower case', `  ---ralph_status---\nEXIT_SIGNAL: false\n${events}`, false],
+    [
+      'a quotation behind an indented status block in lower case',
+      `  ---ralph_status---\nEXIT_SIGNAL: false\n${events}`,
+      false,
+    ],
     ['a quotation before a status block in a list', `${events}- ---RALPH_STATUS---\nEXIT_SIGNAL: false`, false],
     ['no quotation if words stand before the marker', `${events}npm: ---RALPH_STATUS---\n`, true],
   ])('%s', (_rule, output, expected) => {
@@ -105,7 +121,11 @@ test.each<[string, string, string]>([
   ['an array with text behind it is text', '[{"a":1}] hm', 'text'],
   ['an array of numbers is text', '[1,', 'text'],
   ['an object cut off behind other lines is the CLI’s, if it begins so', 'npm warn\n{"type":"result","res', 'json'],
-  ['an object cut off behind other lines is the CLI’s, if its session comes first', 'npm warn\n{"session_id":"s","res', 'json'],
+  [
+    'an object cut off behind other lines is the CLI’s, if its session comes first',
+    'npm warn\n{"session_id":"s","res',
+    'json',
+  ],
   ['another object cut off behind other lines is text', 'npm warn\n{"name":"result","res', 'text'],
   ['an object of the CLI’s kind that is whole and broken is text', 'npm warn\n{"type":hm}', 'text'],
 ])('the format of an output: %s', (_rule, output, format) => {

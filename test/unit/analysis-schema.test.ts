@@ -4,10 +4,16 @@ import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import type { z } from 'zod';
 import { analyzeAt } from './analysis-fixtures.ts';
 
-type Mutable<T> = T extends readonly (infer Item)[] ? Mutable<Item>[] : T extends object ? { -readonly [Key in keyof T]: Mutable<T[Key]> } : T;
+type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
+    : T;
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(analysisJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../schemas/ralph-analysis.schema.json');
+  await expect(`${JSON.stringify(analysisJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../schemas/ralph-analysis.schema.json',
+  );
 });
 
 test('the schema is the type: neither takes what the other does not', () => {
@@ -18,6 +24,8 @@ test('the schema is the type: neither takes what the other does not', () => {
 });
 
 test('it has exactly the keys of the contract', () => {
-  expect(Object.keys(analyzeAt('')).sort()).toEqual(Object.keys((analysisJsonSchema() as { properties: object }).properties).sort());
+  expect(Object.keys(analyzeAt('')).sort()).toEqual(
+    Object.keys((analysisJsonSchema() as { properties: object }).properties).sort(),
+  );
   expect(analysisJsonSchema()).toMatchObject({ additionalProperties: false, required: Object.keys(analyzeAt('')) });
 });

@@ -15,17 +15,36 @@ const TEMPLATE = block(
   'RECOMMENDATION: <one line>',
 );
 
-test.each(inEveryFormat(block('STATUS: COMPLETE', 'TASKS_COMPLETED_THIS_LOOP: 1', 'FILES_MODIFIED: 2', 'TESTS_STATUS: PASSING', 'WORK_TYPE: TESTING', 'EXIT_SIGNAL: true', 'RECOMMENDATION: next')))(
-  'every field of a block is read in %s',
-  (_format, output) => {
-    expect(analyzeAt(output)).toMatchObject({
-      signal: { from: 'block', status: 'COMPLETE', tasksCompleted: 1, filesModified: 2, testsStatus: 'PASSING', workType: 'TESTING', exitSignal: true, recommendation: 'next', unreadable: [] },
-      completionIndicator: true,
-      confidence: 100,
-      testOnly: true,
-    });
-  },
-);
+test.each(
+  inEveryFormat(
+    block(
+      'STATUS: COMPLETE',
+      'TASKS_COMPLETED_THIS_LOOP: 1',
+      'FILES_MODIFIED: 2',
+      'TESTS_STATUS: PASSING',
+      'WORK_TYPE: TESTING',
+      'EXIT_SIGNAL: true',
+      'RECOMMENDATION: next',
+    ),
+  ),
+)('every field of a block is read in %s', (_format, output) => {
+  expect(analyzeAt(output)).toMatchObject({
+    signal: {
+      from: 'block',
+      status: 'COMPLETE',
+      tasksCompleted: 1,
+      filesModified: 2,
+      testsStatus: 'PASSING',
+      workType: 'TESTING',
+      exitSignal: true,
+      recommendation: 'next',
+      unreadable: [],
+    },
+    completionIndicator: true,
+    confidence: 100,
+    testOnly: true,
+  });
+});
 
 describe('EXIT_SIGNAL', () => {
   test.each<[string, string[], boolean | null, string[]]>([
@@ -45,7 +64,12 @@ describe('EXIT_SIGNAL', () => {
     ['bullet', ['* EXIT_SIGNAL: false'], false, []],
     ['trailing comment', ['EXIT_SIGNAL: true  # plan is empty'], true, []],
     ['twice the same', ['EXIT_SIGNAL: true', 'EXIT_SIGNAL: TRUE'], true, []],
-    ['twice with different values', ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'EXIT_SIGNAL: false'], null, ['EXIT_SIGNAL']],
+    [
+      'twice with different values',
+      ['STATUS: COMPLETE', 'EXIT_SIGNAL: true', 'EXIT_SIGNAL: false'],
+      null,
+      ['EXIT_SIGNAL'],
+    ],
   ])('%s', (_rule, fields, exitSignal, unreadable) => {
     expect(analyzeAt(block(...fields)).signal).toMatchObject({ from: 'block', exitSignal, unreadable });
   });
@@ -61,9 +85,17 @@ test.each<[string, string, Partial<StatusBlock>]>([
   ['zero', 'FILES_MODIFIED: 0', { filesModified: 0, unreadable: [] }],
   ['a number with a comment', 'FILES_MODIFIED: 3 # all', { filesModified: 3, unreadable: [] }],
   ['an unknown field', 'PRIORITY: 3', { unreadable: [] }],
-  ['a recommendation with quotes, colons and hashes', `RECOMMENDATION: it's ok: "ship" it # now`, { recommendation: `it's ok: "ship" it # now` }],
+  [
+    'a recommendation with quotes, colons and hashes',
+    `RECOMMENDATION: it's ok: "ship" it # now`,
+    { recommendation: `it's ok: "ship" it # now` },
+  ],
 ])('a block reads %s beside its other fields', (_rule, field, expected) => {
-  expect(analyzeAt(block('EXIT_SIGNAL: false', field)).signal).toMatchObject({ from: 'block', exitSignal: false, ...expected });
+  expect(analyzeAt(block('EXIT_SIGNAL: false', field)).signal).toMatchObject({
+    from: 'block',
+    exitSignal: false,
+    ...expected,
+  });
 });
 
 describe('which block counts', () => {
@@ -83,19 +115,44 @@ describe('which block counts', () => {
     ['indented by eight blanks: that is no code', yes.replace(/^/gm, '        '), 'block', true],
     ['in YAML', 'RALPH_STATUS:\n  STATUS: BLOCKED\n  EXIT_SIGNAL: false', 'block', false],
     ['in YAML, up to where the indentation ends', 'RALPH_STATUS:\n  STATUS: BLOCKED\nEXIT_SIGNAL: true', 'block', null],
-    ['without an end marker at the end of the text', '---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: true', 'block', true],
-    ['with markers in lower case and bold', '**---ralph_status---**\nEXIT_SIGNAL: true\n**---end_ralph_status---**', 'block', true],
+    [
+      'without an end marker at the end of the text',
+      '---RALPH_STATUS---\nSTATUS: IN_PROGRESS\nEXIT_SIGNAL: true',
+      'block',
+      true,
+    ],
+    [
+      'with markers in lower case and bold',
+      '**---ralph_status---**\nEXIT_SIGNAL: true\n**---end_ralph_status---**',
+      'block',
+      true,
+    ],
     ['not the template', TEMPLATE, 'other', null],
     ['not the template of EXIT_SIGNAL alone', block('EXIT_SIGNAL: true | false'), 'other', null],
-    ['one with a single field left unfilled', block('EXIT_SIGNAL: false # or | true', 'TESTS_STATUS: PASSING | FAILING'), 'block', false],
+    [
+      'one with a single field left unfilled',
+      block('EXIT_SIGNAL: false # or | true', 'TESTS_STATUS: PASSING | FAILING'),
+      'block',
+      false,
+    ],
     ['the filled one behind the template', `${TEMPLATE}\n${yes}`, 'block', true],
     ['the filled one before the template', `${yes}\n${TEMPLATE}`, 'block', true],
     ['not a fenced one', `\`\`\`\n${yes}\n\`\`\`\nnot there yet`, 'other', null],
     ['not one in an unclosed fence', `~~~text\n${yes}\nmore`, 'other', null],
-    ['not one in a longer fence with a shorter one inside', `\`\`\`\`\n\`\`\`\n\`\`\`\n${yes}\n\`\`\`\``, 'other', null],
+    [
+      'not one in a longer fence with a shorter one inside',
+      `\`\`\`\`\n\`\`\`\n\`\`\`\n${yes}\n\`\`\`\``,
+      'other',
+      null,
+    ],
     ['not a quoted one', yes.replace(/^/gm, '> '), 'other', null],
     ['a real one before a fenced one', `${no}\n\`\`\`\n${yes}\n\`\`\``, 'block', false],
-    ['not a marker within prose', 'the field RALPH_STATUS: says so, and ---RALPH_STATUS--- too\nEXIT_SIGNAL: true', 'other', null],
+    [
+      'not a marker within prose',
+      'the field RALPH_STATUS: says so, and ---RALPH_STATUS--- too\nEXIT_SIGNAL: true',
+      'other',
+      null,
+    ],
     ['not a marker without known fields', block('HELLO: world'), 'other', null],
   ])('%s', (_rule, message, from, exitSignal) => {
     for (const output of [message, resultLine(message)]) {
@@ -133,18 +190,47 @@ function asParsed(block: StatusBlock): StatusBlock {
 
 test('parse(render(block)) is the block', () => {
   const orNull = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
-  const text = fc.oneof(fc.string({ maxLength: 200 }), fc.constantFrom('exit signal: no', 'next time EXIT_SIGNAL: true', 'STATUS: BLOCKED # now', '**ship it**', '---RALPH_STATUS---', '<one line>'));
-  const blocks: fc.Arbitrary<StatusBlock> = fc.record({
-    status: orNull(fc.constantFrom('IN_PROGRESS' as const, 'BLOCKED' as const, 'COMPLETE' as const)),
-    exitSignal: orNull(fc.boolean()),
-    testsStatus: orNull(fc.constantFrom('PASSING' as const, 'FAILING' as const, 'NOT_RUN' as const)),
-    workType: orNull(fc.constantFrom('IMPLEMENTATION' as const, 'TESTING' as const, 'DOCUMENTATION' as const, 'REFACTORING' as const)),
-    tasksCompleted: orNull(fc.nat()),
-    filesModified: orNull(fc.nat()),
-    recommendation: orNull(text.map((line) => line.replace(/[\r\n]/g, ' ').trim()).filter((line) => line !== '')),
-    unreadable: fc.subarray(['STATUS', 'TASKS_COMPLETED_THIS_LOOP', 'FILES_MODIFIED', 'TESTS_STATUS', 'WORK_TYPE', 'EXIT_SIGNAL', 'RECOMMENDATION']),
-  }).map(asParsed);
-  fc.assert(fc.property(blocks, (expected) => {
-    expect(findStatusBlock(markLines(`Some words.\n\n${renderStatusBlock(expected)}`)).block).toEqual(expected);
-  }));
+  const text = fc.oneof(
+    fc.string({ maxLength: 200 }),
+    fc.constantFrom(
+      'exit signal: no',
+      'next time EXIT_SIGNAL: true',
+      'STATUS: BLOCKED # now',
+      '**ship it**',
+      '---RALPH_STATUS---',
+      '<one line>',
+    ),
+  );
+  const blocks: fc.Arbitrary<StatusBlock> = fc
+    .record({
+      status: orNull(fc.constantFrom('IN_PROGRESS' as const, 'BLOCKED' as const, 'COMPLETE' as const)),
+      exitSignal: orNull(fc.boolean()),
+      testsStatus: orNull(fc.constantFrom('PASSING' as const, 'FAILING' as const, 'NOT_RUN' as const)),
+      workType: orNull(
+        fc.constantFrom(
+          'IMPLEMENTATION' as const,
+          'TESTING' as const,
+          'DOCUMENTATION' as const,
+          'REFACTORING' as const,
+        ),
+      ),
+      tasksCompleted: orNull(fc.nat()),
+      filesModified: orNull(fc.nat()),
+      recommendation: orNull(text.map((line) => line.replace(/[\r\n]/g, ' ').trim()).filter((line) => line !== '')),
+      unreadable: fc.subarray([
+        'STATUS',
+        'TASKS_COMPLETED_THIS_LOOP',
+        'FILES_MODIFIED',
+        'TESTS_STATUS',
+        'WORK_TYPE',
+        'EXIT_SIGNAL',
+        'RECOMMENDATION',
+      ]),
+    })
+    .map(asParsed);
+  fc.assert(
+    fc.property(blocks, (expected) => {
+      expect(findStatusBlock(markLines(`Some words.\n\n${renderStatusBlock(expected)}`)).block).toEqual(expected);
+    }),
+  );
 });

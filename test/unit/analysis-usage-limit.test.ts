@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, assistantLine, failedLine, INIT, jsonLines, rateLimitLine, resultLine, syntheticLine, toolResultLine } from './analysis-fixtures.ts';
+import {
+  analyzeAt,
+  assistantLine,
+  failedLine,
+  INIT,
+  jsonLines,
+  rateLimitLine,
+  resultLine,
+  syntheticLine,
+  toolResultLine,
+} from './analysis-fixtures.ts';
 
 const RESETS_AT = 1795304042;
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType: 'five_hour' });
@@ -11,17 +21,51 @@ test.each([
   ['overage', 'extra'],
   ['another', 'unknown'],
 ])('a rejected event of type %s comes before the text', (rateLimitType, window) => {
-  const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType }), failedLine("You've hit your weekly limit · resets 1am (UTC)"));
+  const output = jsonLines(
+    INIT,
+    rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType }),
+    failedLine("You've hit your weekly limit · resets 1am (UTC)"),
+  );
   expect(analyzeAt(output).usageLimit).toEqual({ window, resumeAt: '2026-11-21T23:34:02.000Z' });
 });
 
 test.each([
-  ['an allowed event', jsonLines(INIT, rateLimitLine({ status: 'allowed', resetsAt: RESETS_AT, rateLimitType: 'five_hour' }), resultLine('fine'))],
-  ['a rejected event after which the agent went on', jsonLines(INIT, rejected, assistantLine('on the fallback model'), resultLine('fine'))],
-  ['retries that succeeded', jsonLines(INIT, ...[1, 2].map((attempt) => JSON.stringify({ type: 'system', subtype: 'api_retry', attempt, max_retries: 10, error_status: 429, error: 'rate_limit', session_id: 's' })), resultLine('fine'))],
+  [
+    'an allowed event',
+    jsonLines(
+      INIT,
+      rateLimitLine({ status: 'allowed', resetsAt: RESETS_AT, rateLimitType: 'five_hour' }),
+      resultLine('fine'),
+    ),
+  ],
+  [
+    'a rejected event after which the agent went on',
+    jsonLines(INIT, rejected, assistantLine('on the fallback model'), resultLine('fine')),
+  ],
+  [
+    'retries that succeeded',
+    jsonLines(
+      INIT,
+      ...[1, 2].map((attempt) =>
+        JSON.stringify({
+          type: 'system',
+          subtype: 'api_retry',
+          attempt,
+          max_retries: 10,
+          error_status: 429,
+          error: 'rate_limit',
+          session_id: 's',
+        }),
+      ),
+      resultLine('fine'),
+    ),
+  ],
   ['prose', resultLine('The page says: Claude AI usage limit reached|1795303952')],
   ['plain prose', "I documented that You've hit your 5-hour limit · resets 5pm (UTC) may appear."],
-  ['a file that the agent read', jsonLines(INIT, toolResultLine('usage limit reached'), resultLine('usage limit reached is documented'))],
+  [
+    'a file that the agent read',
+    jsonLines(INIT, toolResultLine('usage limit reached'), resultLine('usage limit reached is documented')),
+  ],
   ['another failure', failedLine('API Error: 500 Internal server error', { api_error_status: 500 })],
 ])('%s is no limit', (_rule, output) => {
   expect(analyzeAt(output).usageLimit).toBeNull();
@@ -32,14 +76,19 @@ test.each([
   ["You've hit your session limit · resets 11:50pm (UTC)", 'five-hour', '2026-07-01T23:50:00.000Z'],
   ["You've hit your weekly limit · resets Oct 9, 5pm", 'weekly', '2026-10-09T17:00:00.000Z'],
   ["You're out of extra usage · resets 9pm (UTC)", 'extra', '2026-07-01T21:00:00.000Z'],
-  ['API Error: Request rejected (429) · Claude AI usage limit reached|1795303952', 'unknown', '2026-11-21T23:32:32.000Z'],
+  [
+    'API Error: Request rejected (429) · Claude AI usage limit reached|1795303952',
+    'unknown',
+    '2026-11-21T23:32:32.000Z',
+  ],
   ['Claude AI usage limit reached|1795303952', 'unknown', '2026-11-21T23:32:32.000Z'],
   ["You've hit your 5-hour limit · resets soon", 'five-hour', null],
   ['API Error: Request rejected (429) · slow down', 'unknown', null],
   ['API Error: Repeated 529 Overloaded errors. Try again in a moment.', 'unknown', null],
 ])('the CLI’s own error %j', (text, window, resumeAt) => {
   const now = Date.parse('2026-07-01T16:00:00Z');
-  for (const output of [failedLine(text), text, jsonLines(INIT, failedLine(text))]) expect(analyzeAt(output, now).usageLimit).toEqual({ window, resumeAt });
+  for (const output of [failedLine(text), text, jsonLines(INIT, failedLine(text))])
+    expect(analyzeAt(output, now).usageLimit).toEqual({ window, resumeAt });
 });
 
 describe('the next such instant', () => {
@@ -80,22 +129,77 @@ describe('the next such instant', () => {
     ['Dec 31, 11pm (America/Los_Angeles)', '2027-01-01T06:00:00Z', '2027-01-01T07:00:00.000Z'],
     ['Feb 29, 5pm', '2096-03-01T00:00:00Z', '2104-02-29T17:00:00.000Z'],
   ])('of "resets %s" at %s is %s', (reset, now, resumeAt) => {
-    expect(analyzeAt(failedLine(`You've hit your 5-hour limit · resets ${reset}`), Date.parse(now)).usageLimit?.resumeAt).toBe(resumeAt);
+    expect(
+      analyzeAt(failedLine(`You've hit your 5-hour limit · resets ${reset}`), Date.parse(now)).usageLimit?.resumeAt,
+    ).toBe(resumeAt);
   });
 });
 
 test.each<[string, string, string, string | null]>([
-  ['an event without instant leaves it to the text', jsonLines(rateLimitLine({ status: 'rejected', rateLimitType: 'five_hour' }), failedLine("You've hit your weekly limit · resets 5pm")), 'five-hour', '2026-11-21T17:00:00.000Z'],
-  ['an event without type has an unknown window', jsonLines(rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT }), failedLine('x')), 'unknown', '2026-11-21T23:34:02.000Z'],
+  [
+    'an event without instant leaves it to the text',
+    jsonLines(
+      rateLimitLine({ status: 'rejected', rateLimitType: 'five_hour' }),
+      failedLine("You've hit your weekly limit · resets 5pm"),
+    ),
+    'five-hour',
+    '2026-11-21T17:00:00.000Z',
+  ],
+  [
+    'an event without type has an unknown window',
+    jsonLines(rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT }), failedLine('x')),
+    'unknown',
+    '2026-11-21T23:34:02.000Z',
+  ],
   ['an event that ends the stream needs no result', jsonLines(INIT, rejected), 'five-hour', '2026-11-21T23:34:02.000Z'],
-  ['a field of the result that names the limit leaves window and instant to any text', failedLine('Your weekly budget is used up, it resets 5pm', { api_error: 'usage_limit_reached' }), 'weekly', '2026-11-21T17:00:00.000Z'],
-  ['the window is that of the limit, not of the words behind it', failedLine("You've hit your limit · the weekly one is next"), 'unknown', null],
-  ['extra usage comes before other windows', failedLine("You're out of extra usage · weekly limit as well"), 'extra', null],
-  ['the synthetic message’s rate limit needs no status', jsonLines(INIT, syntheticLine('Hm.', 'rate_limit')), 'unknown', null],
-  ['the synthetic message’s overload needs no status', jsonLines(INIT, syntheticLine('Hm.', 'overloaded')), 'unknown', null],
-  ['an epoch may stand behind blanks', failedLine('\n Claude AI usage limit reached|1795303952'), 'unknown', '2026-11-21T23:32:32.000Z'],
-  ['an epoch may be in milliseconds', failedLine('Claude AI usage limit reached|1795303952000'), 'unknown', '2026-11-21T23:32:32.000Z'],
-  ['an epoch stands right behind the limit', failedLine('Claude AI usage limit reached · code|1795303952'), 'unknown', null],
+  [
+    'a field of the result that names the limit leaves window and instant to any text',
+    failedLine('Your weekly budget is used up, it resets 5pm', { api_error: 'usage_limit_reached' }),
+    'weekly',
+    '2026-11-21T17:00:00.000Z',
+  ],
+  [
+    'the window is that of the limit, not of the words behind it',
+    failedLine("You've hit your limit · the weekly one is next"),
+    'unknown',
+    null,
+  ],
+  [
+    'extra usage comes before other windows',
+    failedLine("You're out of extra usage · weekly limit as well"),
+    'extra',
+    null,
+  ],
+  [
+    'the synthetic message’s rate limit needs no status',
+    jsonLines(INIT, syntheticLine('Hm.', 'rate_limit')),
+    'unknown',
+    null,
+  ],
+  [
+    'the synthetic message’s overload needs no status',
+    jsonLines(INIT, syntheticLine('Hm.', 'overloaded')),
+    'unknown',
+    null,
+  ],
+  [
+    'an epoch may stand behind blanks',
+    failedLine('\n Claude AI usage limit reached|1795303952'),
+    'unknown',
+    '2026-11-21T23:32:32.000Z',
+  ],
+  [
+    'an epoch may be in milliseconds',
+    failedLine('Claude AI usage limit reached|1795303952000'),
+    'unknown',
+    '2026-11-21T23:32:32.000Z',
+  ],
+  [
+    'an epoch stands right behind the limit',
+    failedLine('Claude AI usage limit reached · code|1795303952'),
+    'unknown',
+    null,
+  ],
   ['an epoch has no fewer than nine digits', failedLine('Claude AI usage limit reached|12345678'), 'unknown', null],
 ])('%s', (_rule, output, window, resumeAt) => {
   expect(analyzeAt(output).usageLimit).toEqual({ window, resumeAt });
@@ -109,6 +213,10 @@ test.each<[string, number, string | null]>([
   ['unknown far beyond that', 1e15, null],
   ['unknown when it is no instant at all', 1e300, null],
 ])('a reset is %s', (_rule, resetsAt, resumeAt) => {
-  const output = jsonLines(INIT, rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: 'five_hour' }), failedLine('x'));
+  const output = jsonLines(
+    INIT,
+    rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: 'five_hour' }),
+    failedLine('x'),
+  );
   expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt });
 });

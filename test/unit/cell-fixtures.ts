@@ -26,7 +26,10 @@ export const places: readonly { readonly place: string; open(): Promise<SharedCe
     place: 'directory',
     open: async () => {
       const folder = await mkdtemp(join(tmpdir(), 'ralph-cells-'));
-      return { machine: () => createDirectoryCells({ folder, now: Date.now }), [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+      return {
+        machine: () => createDirectoryCells({ folder, now: Date.now }),
+        [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+      };
     },
   },
 ];
@@ -50,6 +53,9 @@ export function stateOf(sequence: number, change: Partial<LaneState> = {}): Lane
 }
 
 /** A copy of the lane `queue` to save. */
-export function copyOf(sequence: number, change: Partial<LaneState> = {}): { readonly lane: string; readonly sequence: number; readonly document: string; readonly sessionFolder: null } {
+export function copyOf(
+  sequence: number,
+  change: Partial<LaneState> = {},
+): { readonly lane: string; readonly sequence: number; readonly document: string; readonly sessionFolder: null } {
   return { lane: 'queue', sequence, document: serializeState(stateOf(sequence, change)), sessionFolder: null };
 }

@@ -16,12 +16,24 @@ import { noon } from './core-fixtures.ts';
 const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
 
 /** Neither agent nor server. */
-const noWorld: ImportWorld = { askAgent: () => Promise.resolve({ kind: 'failed', why: 'there is no agent.' }), issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }) };
+const noWorld: ImportWorld = {
+  askAgent: () => Promise.resolve({ kind: 'failed', why: 'there is no agent.' }),
+  issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }),
+};
 
 export const commands = commandsAt(nowhere);
 
 function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
-  return [addCommand, analyzeCommand, cleanCommand, createImportCommand(() => Promise.resolve(world)), replayCommand, createStatusCommand(open), tasksCommand, ...createOrderCommands(open)];
+  return [
+    addCommand,
+    analyzeCommand,
+    cleanCommand,
+    createImportCommand(() => Promise.resolve(world)),
+    replayCommand,
+    createStatusCommand(open),
+    tasksCommand,
+    ...createOrderCommands(open),
+  ];
 }
 
 export interface CliRun {
@@ -39,6 +51,15 @@ export async function ralph(args: readonly string[], stdin = '', open = nowhere,
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commandsAt(open, world), args, { stdin: chunks(), out: (text) => { out += text; }, error: (text) => { error += text; }, now: () => noon });
+  const code = await runCommand(commandsAt(open, world), args, {
+    stdin: chunks(),
+    out: (text) => {
+      out += text;
+    },
+    error: (text) => {
+      error += text;
+    },
+    now: () => noon,
+  });
   return { code, out, error };
 }

@@ -10,7 +10,11 @@ import { ralph } from './cli-fixture.ts';
 import { idle, progress, task } from './core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
-type Mutable<T> = T extends readonly (infer Item)[] ? Mutable<Item>[] : T extends object ? { -readonly [Key in keyof T]: Mutable<T[Key]> } : T;
+type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
+    : T;
 
 const journal = record([progress(), idle, idle, idle]).text;
 const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
@@ -28,14 +32,18 @@ async function replayed(text: string, ...args: readonly string[]): Promise<unkno
 }
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(replayJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../schemas/ralph-replay.schema.json');
+  await expect(`${JSON.stringify(replayJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../schemas/ralph-replay.schema.json',
+  );
 });
 
 test('the schema is the type: neither takes what the other does not', async () => {
   // The schema's own file checks the other direction.
   const narrow = (result: Mutable<ReplayResult>): z.infer<typeof replaySchema> => result;
   const result = (await replayed(journal)) as Mutable<ReplayResult>;
-  expect(Object.keys(narrow(result)).sort()).toEqual(Object.keys((replayJsonSchema() as { properties: object }).properties).sort());
+  expect(Object.keys(narrow(result)).sort()).toEqual(
+    Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
+  );
 });
 
 describe('the published JSON Schema accepts', () => {
@@ -43,13 +51,48 @@ describe('the published JSON Schema accepts', () => {
 
   test.each<[string, string, readonly string[], object]>([
     ['a run that decides the same', journal, [], { outcome: { kind: 'halted' }, differences: [], whatIf: null }],
-    ['a run without an end', `${journal.split('\n').slice(0, 3).join('\n')}\n`, [], { iterations: 2, torn: false, outcome: null }],
-    ['a journal that was cut off', journal.slice(0, journal.indexOf('"iteration":3')), [], { iterations: 2, torn: true }],
-    ['another task, another verdict', twoTasks.replace('"progress":false', '"progress":true').replace('"priority":3', '"priority":4'), [], { differences: [{ of: 'task' }, { of: 'verdict.progress' }] }],
-    ['another end', journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'), [], { differences: [{ line: 6, of: 'outcome' }] }],
-    ['what if: it ends', journal, ['--set', 'max-iterations=1'], { whatIf: { kind: 'ended', set: { 'max-iterations': '1' }, iterations: 1, outcome: { kind: 'limit' } } }],
-    ['what if: it goes on', journal, ['--set', 'cb-no-progress=9'], { whatIf: { kind: 'goes-on', iterations: 4, taskId: 'issue-1' } }],
-    ['what if: it takes another task', twoTasks, ['--set', 'max-iterations-per-task=1'], { whatIf: { kind: 'other-task', iterations: 1, taskId: 'issue-2' } }],
+    [
+      'a run without an end',
+      `${journal.split('\n').slice(0, 3).join('\n')}\n`,
+      [],
+      { iterations: 2, torn: false, outcome: null },
+    ],
+    [
+      'a journal that was cut off',
+      journal.slice(0, journal.indexOf('"iteration":3')),
+      [],
+      { iterations: 2, torn: true },
+    ],
+    [
+      'another task, another verdict',
+      twoTasks.replace('"progress":false', '"progress":true').replace('"priority":3', '"priority":4'),
+      [],
+      { differences: [{ of: 'task' }, { of: 'verdict.progress' }] },
+    ],
+    [
+      'another end',
+      journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'),
+      [],
+      { differences: [{ line: 6, of: 'outcome' }] },
+    ],
+    [
+      'what if: it ends',
+      journal,
+      ['--set', 'max-iterations=1'],
+      { whatIf: { kind: 'ended', set: { 'max-iterations': '1' }, iterations: 1, outcome: { kind: 'limit' } } },
+    ],
+    [
+      'what if: it goes on',
+      journal,
+      ['--set', 'cb-no-progress=9'],
+      { whatIf: { kind: 'goes-on', iterations: 4, taskId: 'issue-1' } },
+    ],
+    [
+      'what if: it takes another task',
+      twoTasks,
+      ['--set', 'max-iterations-per-task=1'],
+      { whatIf: { kind: 'other-task', iterations: 1, taskId: 'issue-2' } },
+    ],
   ])('%s', async (_, text, args, expected) => {
     const result = await replayed(text, ...args);
     expect(result).toMatchObject(expected);

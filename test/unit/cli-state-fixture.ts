@@ -12,7 +12,14 @@ import { noon } from './core-fixtures.ts';
 
 export const minute = 60_000;
 
-export const lease: Lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: 'https://github.com/acme/shop/actions/runs/98', acquiredAt: noon - 10 * minute, durationMs: 60 * minute };
+export const lease: Lease = {
+  mark: 'm',
+  runId: '98',
+  runAttempt: 1,
+  runUrl: 'https://github.com/acme/shop/actions/runs/98',
+  acquiredAt: noon - 10 * minute,
+  durationMs: 60 * minute,
+};
 
 /** Names of people and reasons in it try to steer the terminal. */
 export const richState: LaneState = {
@@ -27,16 +34,48 @@ export const richState: LaneState = {
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: noon + 42 * minute, taskId: null, branchHead: null },
   pause: { by: 'octo\u001b[2Jcat\u202e', at: noon - 5 * minute },
-  transitions: Array.from({ length: 12 }, (_, index) => ({ at: noon - (20 - index) * minute, subject: 'pause' as const, from: 'working', to: 'paused', reason: `by person-${String(index)} (comment)` })),
-  lastRun: { outcome: 'parked', reason: 'usage_limit', at: noon - 60 * minute, published: { head: 'a'.repeat(40), pullRequest: { number: 7, url: 'https://github.com/acme/shop/pull/7' } } },
+  transitions: Array.from({ length: 12 }, (_, index) => ({
+    at: noon - (20 - index) * minute,
+    subject: 'pause' as const,
+    from: 'working',
+    to: 'paused',
+    reason: `by person-${String(index)} (comment)`,
+  })),
+  lastRun: {
+    outcome: 'parked',
+    reason: 'usage_limit',
+    at: noon - 60 * minute,
+    published: { head: 'a'.repeat(40), pullRequest: { number: 7, url: 'https://github.com/acme/shop/pull/7' } },
+  },
 };
 
 export const richBudget: Budget = {
   ...emptyBudget,
-  windows: { hour: { openedAt: noon - 30 * minute, calls: 12, tokens: 34_500 }, day: { openedAt: noon - 30 * minute, costUsd: 3.2 } },
+  windows: {
+    hour: { openedAt: noon - 30 * minute, calls: 12, tokens: 34_500 },
+    day: { openedAt: noon - 30 * minute, costUsd: 3.2 },
+  },
   reservations: [
-    { mark: 'm', lane: 'queue', runUrl: lease.runUrl, expiresAt: noon + 50 * minute, tasks: [], calls: 10, tokens: 0, costUsd: 5 },
-    { mark: 'old', lane: 'issue-1', runUrl: '', expiresAt: noon - 48 * 60 * minute, tasks: [], calls: 10, tokens: 0, costUsd: 5 },
+    {
+      mark: 'm',
+      lane: 'queue',
+      runUrl: lease.runUrl,
+      expiresAt: noon + 50 * minute,
+      tasks: [],
+      calls: 10,
+      tokens: 0,
+      costUsd: 5,
+    },
+    {
+      mark: 'old',
+      lane: 'issue-1',
+      runUrl: '',
+      expiresAt: noon - 48 * 60 * minute,
+      tasks: [],
+      calls: 10,
+      tokens: 0,
+      costUsd: 5,
+    },
   ],
 };
 
@@ -57,9 +96,20 @@ export function createPlace(name: 'ref' | 'directory'): Place {
   const now = (): number => noon;
   return {
     cells: faulty,
-    at: { name, store: createLayeredStore({ guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }), copies: null }), budget: createBudgetStore(faulty, now) },
-    async put(text, lane = 'queue') { await write(cells, lane, text); },
-    async damageBudget() { await write(cells, 'budget', 'nonsense'); },
+    at: {
+      name,
+      store: createLayeredStore({
+        guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }),
+        copies: null,
+      }),
+      budget: createBudgetStore(faulty, now),
+    },
+    async put(text, lane = 'queue') {
+      await write(cells, lane, text);
+    },
+    async damageBudget() {
+      await write(cells, 'budget', 'nonsense');
+    },
     async record() {
       const [read] = await cells.read(['queue']);
       const parsed = parseRecord(read?.kind === 'found' ? read.text : '', 'queue');
@@ -70,9 +120,16 @@ export function createPlace(name: 'ref' | 'directory'): Place {
 }
 
 /** A place that holds a lane. */
-export async function placeWith(state: LaneState, change: Partial<LaneRecord> = {}, budget = emptyBudget, name: 'ref' | 'directory' = 'ref'): Promise<Place> {
+export async function placeWith(
+  state: LaneState,
+  change: Partial<LaneRecord> = {},
+  budget = emptyBudget,
+  name: 'ref' | 'directory' = 'ref',
+): Promise<Place> {
   const place = createPlace(name);
-  await place.put(serializeRecord({ ...emptyRecord('queue'), sequence: state.sequence, document: serializeState(state), ...change }));
+  await place.put(
+    serializeRecord({ ...emptyRecord('queue'), sequence: state.sequence, document: serializeState(state), ...change }),
+  );
   await write(place.cells, 'budget', serializeBudget(budget));
   return place;
 }

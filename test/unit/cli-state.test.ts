@@ -29,7 +29,11 @@ describe('ralph status', () => {
       '    issue-12: done, 1 iteration',
       '    issue-13: in-progress, 2 iterations (current)',
       '  Last changes:',
-      ...Array.from({ length: 10 }, (_, index) => `    2026-11-21 11:${String(42 + index)} UTC  pause: working → paused (by person-${String(index + 2)} (comment))`),
+      ...Array.from(
+        { length: 10 },
+        (_, index) =>
+          `    2026-11-21 11:${String(42 + index)} UTC  pause: working → paused (by person-${String(index + 2)} (comment))`,
+      ),
       '',
     ]);
   });
@@ -37,18 +41,33 @@ describe('ralph status', () => {
   test('a lane that never ran', async () => {
     const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
     expect(code).toBe(0);
-    expect(out).toMatch(/^Lane issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/);
+    expect(out).toMatch(
+      /^Lane issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
+    );
   });
 
   test('shows the lane as its next run will find it, and the orders that this run obeys first', async () => {
-    const { out } = await status(await placeWith(richState, { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - minute }] }));
+    const { out } = await status(
+      await placeWith(richState, {
+        orders: [
+          { number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - minute },
+        ],
+      }),
+    );
     expect(out).toMatch(/^ {2}pause: +none$/m);
-    expect(out).toMatch(/^ {2}waits: +resume, by octocat \(comment\), 2026-11-21 11:59 UTC: the next run obeys it first$/m);
+    expect(out).toMatch(
+      /^ {2}waits: +resume, by octocat \(comment\), 2026-11-21 11:59 UTC: the next run obeys it first$/m,
+    );
     expect(out).toContain('pause: paused → working (by octocat (comment))');
   });
 
   test('an order that was obeyed does not wait', async () => {
-    const { out } = await status(await placeWith({ ...richState, ordersApplied: noon }, { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon }] }));
+    const { out } = await status(
+      await placeWith(
+        { ...richState, ordersApplied: noon },
+        { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon }] },
+      ),
+    );
     expect(out).not.toContain('waits:');
     expect(out).toMatch(/^ {2}pause: +by octo/m);
   });
@@ -63,8 +82,14 @@ describe('ralph status', () => {
   test('two places are two lanes of one name: both are told', async () => {
     const directory = await placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
     const { out } = await ralph(['status'], '', at(await placeWith(richState), directory));
-    expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual(['#41 (ref)', '#2 (directory)']);
-    expect([...out.matchAll(/^Lane .*$/gm)].map(([heading]) => heading)).toEqual(['Lane queue (ref)', 'Lane queue (directory)']);
+    expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual([
+      '#41 (ref)',
+      '#2 (directory)',
+    ]);
+    expect([...out.matchAll(/^Lane .*$/gm)].map(([heading]) => heading)).toEqual([
+      'Lane queue (ref)',
+      'Lane queue (directory)',
+    ]);
   });
 
   test.each([
@@ -74,7 +99,10 @@ describe('ralph status', () => {
   ])('says what to type for this very lane: asked with %j', async (options, named) => {
     const issueLane = { ...richState, lane: 'issue-7' };
     const place = await placeWith(richState);
-    await place.put(serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }), 'issue-7');
+    await place.put(
+      serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
+      'issue-7',
+    );
     const { out } = await ralph(['status', ...options], '', at(place));
     expect(out).toContain(`; to go on: ralph resume${named}\n`);
     expect(out).toContain(`; to close it now: ralph reset circuit${named}\n`);
@@ -83,7 +111,9 @@ describe('ralph status', () => {
   test('what a server said is one sentence', async () => {
     const ref = createPlace('ref');
     ref.cells.outage = 'there is no such repository (git said: make sure the repository exists.)';
-    expect((await status(ref)).error).toBe('ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n');
+    expect((await status(ref)).error).toBe(
+      'ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n',
+    );
   });
 
   test('what another person wrote cannot steer the terminal', async () => {
@@ -93,8 +123,24 @@ describe('ralph status', () => {
 
   test.each<[string, string, string]>([
     ['a newer record', '{"version":9}', 'was written by a newer version of this program (version 9)'],
-    ['a newer document', JSON.stringify({ version: 1, lane: 'queue', sequence: 3, document: '{"version":9,"lane":"queue"}', savedBy: null, lease: null, orders: [] }), 'was written by a newer version of this program (version 9)'],
-    ['a document that is garbage', JSON.stringify({ version: 1, lane: 'queue', sequence: 3, document: '{', savedBy: null, lease: null, orders: [] }), 'The state in the ref cannot be read: it is not a JSON object'],
+    [
+      'a newer document',
+      JSON.stringify({
+        version: 1,
+        lane: 'queue',
+        sequence: 3,
+        document: '{"version":9,"lane":"queue"}',
+        savedBy: null,
+        lease: null,
+        orders: [],
+      }),
+      'was written by a newer version of this program (version 9)',
+    ],
+    [
+      'a document that is garbage',
+      JSON.stringify({ version: 1, lane: 'queue', sequence: 3, document: '{', savedBy: null, lease: null, orders: [] }),
+      'The state in the ref cannot be read: it is not a JSON object',
+    ],
     ['a record that is garbage', 'nonsense', 'cannot be read'],
   ])('%s: why, and it ends with 1', async (_, text, why) => {
     const place = createPlace('ref');
@@ -108,7 +154,11 @@ describe('ralph status', () => {
   test('a place that cannot be reached does not hide the other one', async () => {
     const ref = createPlace('ref');
     ref.cells.outage = 'the server cannot be reached';
-    const { code, out, error } = await ralph(['status'], '', at(ref, await placeWith(richState, {}, undefined, 'directory')));
+    const { code, out, error } = await ralph(
+      ['status'],
+      '',
+      at(ref, await placeWith(richState, {}, undefined, 'directory')),
+    );
     expect(code).toBe(1);
     expect(out).toContain('restored #41 (directory)');
     expect(error).toContain('the server cannot be reached');
@@ -125,7 +175,13 @@ describe('ralph status', () => {
   });
 
   test('instants beyond every calendar are told all the same', async () => {
-    const { code } = await status(await placeWith(richState, {}, { ...richBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } }));
+    const { code } = await status(
+      await placeWith(
+        richState,
+        {},
+        { ...richBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } },
+      ),
+    );
     expect(code).toBe(0);
   });
 });
@@ -133,7 +189,9 @@ describe('ralph status', () => {
 describe('orders', () => {
   test('ralph stop says that a run which works now ends after its iteration', async () => {
     const place = await placeWith(richState, { lease });
-    expect((await ralph(['stop'], '', at(place))).out).toMatch(/^Order kept \(ref\): stop\. The next run of lane queue obeys it before anything else; a run that works now ends after its running iteration\./);
+    expect((await ralph(['stop'], '', at(place))).out).toMatch(
+      /^Order kept \(ref\): stop\. The next run of lane queue obeys it before anything else; a run that works now ends after its running iteration\./,
+    );
     expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
   });
 
@@ -162,10 +220,16 @@ describe('orders', () => {
     const place = await placeWith(richState, { lease });
     const { code, out, error } = await ralph(args, '', at(place));
     expect({ code, error }).toEqual({ code: 0, error: '' });
-    expect(out).toMatch(new RegExp(`^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`));
+    expect(out).toMatch(
+      new RegExp(
+        `^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`,
+      ),
+    );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
     const { orders, lease: held, document } = await place.record();
-    expect(orders).toEqual([{ kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon }]);
+    expect(orders).toEqual([
+      { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
+    ]);
     // The document and the lease are the run's.
     expect({ held, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
   });
@@ -183,7 +247,9 @@ describe('orders', () => {
     const { code, out, error } = await ralph(['pause'], '', at(ref, createPlace('directory')));
     expect(code).toBe(1);
     expect(out).toContain('Order kept (directory): pause.');
-    expect(error).toBe('ralph pause: the order could not be kept in the ref, nothing was changed there: the server cannot be reached\n');
+    expect(error).toBe(
+      'ralph pause: the order could not be kept in the ref, nothing was changed there: the server cannot be reached\n',
+    );
   });
 
   test('that are kept nowhere print nothing else', async () => {
@@ -200,13 +266,19 @@ describe('orders', () => {
     await newer.put('{"version":9}');
     const { code, out, error } = await ralph(['pause', '--json'], '', at(ref, newer, createPlace('directory')));
     expect(code).toBe(1);
-    expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual(['unavailable', 'newer', 'lane']);
+    expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual([
+      'unavailable',
+      'newer',
+      'lane',
+    ]);
     expect(error.split('\n')).toHaveLength(3);
   });
 
   test('of somebody with a long or odd name are readable all the same', async () => {
     const place = createPlace('ref');
-    const { code } = await ralph(['pause'], '', () => Promise.resolve({ kind: 'open', places: [place.at], person: `\u001b[2J${'界'.repeat(300)}\n` }));
+    const { code } = await ralph(['pause'], '', () =>
+      Promise.resolve({ kind: 'open', places: [place.at], person: `\u001b[2J${'界'.repeat(300)}\n` }),
+    );
     expect(code).toBe(0);
     const [order] = (await place.record()).orders;
     expect(order?.by).toBe(`${'界'.repeat(99)}…`);

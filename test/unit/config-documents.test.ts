@@ -23,19 +23,40 @@ describe('action.yml, the schema and the README say the same', () => {
   });
 
   test('the defaults are usable', () => {
-    expect(configOf()).toMatchObject({ taskLabel: 'ralph', branchPrefix: 'ralph/', draft: true, failOn: ['halted', 'failed'] });
+    expect(configOf()).toMatchObject({
+      taskLabel: 'ralph',
+      branchPrefix: 'ralph/',
+      draft: true,
+      failOn: ['halted', 'failed'],
+    });
   });
 
   test("inputs, defaults and descriptions of the README's table", () => {
-    const rows = tableUnder('Inputs').map(([name, value, description]) => ({ name: plain(name), default: value === 'empty' ? '' : plain(value), description }));
-    const expected = namesIn('inputs').map((name, index) => ({ name, default: defaults[name], description: descriptionsIn('inputs')[index] }));
+    const rows = tableUnder('Inputs').map(([name, value, description]) => ({
+      name: plain(name),
+      default: value === 'empty' ? '' : plain(value),
+      description,
+    }));
+    const expected = namesIn('inputs').map((name, index) => ({
+      name,
+      default: defaults[name],
+      description: descriptionsIn('inputs')[index],
+    }));
     expect(rows).toEqual(expected);
   });
 
   test('outputs of action.yml, of the code and of the README', () => {
-    const report = reportWithoutLane({ outcome: { kind: 'idle', reason: 'no_tasks' }, repositoryUrl: '', runUrl: '', startedAt: 0, endedAt: 0 });
+    const report = reportWithoutLane({
+      outcome: { kind: 'idle', reason: 'no_tasks' },
+      repositoryUrl: '',
+      runUrl: '',
+      startedAt: 0,
+      endedAt: 0,
+    });
     expect(Object.keys(renderOutputs(report, null)).sort()).toEqual([...namesIn('outputs')].sort());
-    expect(tableUnder('Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })));
+    expect(tableUnder('Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(
+      namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })),
+    );
   });
 });
 
@@ -51,14 +72,25 @@ function namesIn(section: Section): string[] {
 }
 
 function descriptionsIn(section: Section): string[] {
-  return [...sectionOf(section).matchAll(/^ {4}description: (.+)$/gm)].map((match) => (match[1] ?? '').replace(/^"(.*)"$/, '$1'));
+  return [...sectionOf(section).matchAll(/^ {4}description: (.+)$/gm)].map((match) =>
+    (match[1] ?? '').replace(/^"(.*)"$/, '$1'),
+  );
 }
 
 /** Cells of the first table under a heading, without its head. */
 function tableUnder(heading: string): string[][] {
   const [, text = ''] = readme.split(`\n## ${heading}\n`);
-  const rows = text.split('\n## ')[0]?.split('\n').filter((line) => line.startsWith('| `')) ?? [];
-  return rows.map((line) => line.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()));
+  const rows =
+    text
+      .split('\n## ')[0]
+      ?.split('\n')
+      .filter((line) => line.startsWith('| `')) ?? [];
+  return rows.map((line) =>
+    line
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
 }
 
 function plain(cell: string | undefined): string {

@@ -14,11 +14,21 @@ describe('what each input accepts', () => {
     ['agent-version', '10.0.1', (config) => config.agent.version, '10.0.1'],
     ['agent-path', '', (config) => config.agent.path, null],
     ['agent-path', '/usr/bin/claude', (config) => config.agent.path, '/usr/bin/claude'],
-    ['agent-args', '--add-dir\n  ../lib with blanks \r\n\n', (config) => config.agent.args, ['--add-dir', '../lib with blanks']],
+    [
+      'agent-args',
+      '--add-dir\n  ../lib with blanks \r\n\n',
+      (config) => config.agent.args,
+      ['--add-dir', '../lib with blanks'],
+    ],
     ['agent-env', 'NPM_TOKEN\nDATABASE_URL', (config) => config.agent.envNames, ['NPM_TOKEN', 'DATABASE_URL']],
     ['model', '', (config) => config.agent.model, null],
     ['model', 'opus', (config) => config.agent.model, 'opus'],
-    ['allowed-tools', 'Read, Bash(git log -1, x) ,,Edit', (config) => config.policy.allowedTools, ['Read', 'Bash(git log -1, x)', 'Edit']],
+    [
+      'allowed-tools',
+      'Read, Bash(git log -1, x) ,,Edit',
+      (config) => config.policy.allowedTools,
+      ['Read', 'Bash(git log -1, x)', 'Edit'],
+    ],
     ['prompt-file', 'docs/PROMPT.md', (config) => config.promptFile, 'docs/PROMPT.md'],
     ['session', 'fresh', (config) => config.policy.session, 'fresh'],
     ['session-expiry-hours', '1', (config) => config.policy.sessionExpiryMs, 60 * minute],
@@ -42,7 +52,12 @@ describe('what each input accepts', () => {
     ['cb-auto-reset', 'true', (config) => config.policy.circuit.autoReset, true],
     ['completion-signals', '3', (config) => config.policy.completionSignals, 3],
     ['test-only-iterations', '4', (config) => config.policy.testOnlyIterations, 4],
-    ['verify', 'npm test\nnpm run lint', (config) => [config.verify, config.policy.verifies], [['npm test', 'npm run lint'], true]],
+    [
+      'verify',
+      'npm test\nnpm run lint',
+      (config) => [config.verify, config.policy.verifies],
+      [['npm test', 'npm run lint'], true],
+    ],
     ['verify', '\n  \n', (config) => [config.verify, config.policy.verifies], [[], false]],
     ['branch-prefix', 'bot.ralph-2_x/', (config) => config.branchPrefix, 'bot.ralph-2_x/'],
     ['base-branch', '', (config) => config.baseBranch, null],
@@ -131,9 +146,16 @@ describe('what each input refuses, with its name, its value and what is expected
 
 describe('problems', () => {
   test('are reported all at once, one line each', () => {
-    const { message } = errorOf(() => configOf({ 'max-iterations': 'many', draft: 'yes', 'fail-on': 'x,y,z', 'branch-prefix': '/' }));
+    const { message } = errorOf(() =>
+      configOf({ 'max-iterations': 'many', draft: 'yes', 'fail-on': 'x,y,z', 'branch-prefix': '/' }),
+    );
     expect(message).toMatch(/^4 inputs are not usable:/);
-    expect(message.split('\n').slice(1).map((line) => /^- ([\w-]+):/.exec(line)?.[1])).toEqual(['max-iterations', 'branch-prefix', 'draft', 'fail-on']);
+    expect(
+      message
+        .split('\n')
+        .slice(1)
+        .map((line) => /^- ([\w-]+):/.exec(line)?.[1]),
+    ).toEqual(['max-iterations', 'branch-prefix', 'draft', 'fail-on']);
   });
 
   test('outside a runner say which variable to set', () => {
@@ -156,19 +178,41 @@ describe('problems', () => {
   test('are UserErrors, whatever the texts are', () => {
     const names = Object.keys(readInputDefaults(actionYml, 'x'));
     fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom(...names), fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('0', '1', '-1', '1e9', 'true', '', 'NaN'))), (texts) => {
-        try {
-          configOf(texts);
-        } catch (error) {
-          expect(error).toBeInstanceOf(UserError);
-        }
-      }),
+      fc.property(
+        fc.dictionary(
+          fc.constantFrom(...names),
+          fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('0', '1', '-1', '1e9', 'true', '', 'NaN')),
+        ),
+        (texts) => {
+          try {
+            configOf(texts);
+          } catch (error) {
+            expect(error).toBeInstanceOf(UserError);
+          }
+        },
+      ),
     );
   });
 });
 
 test('the defaults of action.yml are the documented policy', () => {
-  expect(configOf().policy).toEqual({ ...policy, allowedTools: ['Read', 'Edit', 'Write', 'Glob', 'Grep', 'Bash(git add:*)', 'Bash(git commit:*)', 'Bash(git diff:*)', 'Bash(git log:*)', 'Bash(git status:*)', 'Bash(npm:*)', 'Bash(pytest:*)'] });
+  expect(configOf().policy).toEqual({
+    ...policy,
+    allowedTools: [
+      'Read',
+      'Edit',
+      'Write',
+      'Glob',
+      'Grep',
+      'Bash(git add:*)',
+      'Bash(git commit:*)',
+      'Bash(git diff:*)',
+      'Bash(git log:*)',
+      'Bash(git status:*)',
+      'Bash(npm:*)',
+      'Bash(pytest:*)',
+    ],
+  });
 });
 
 function errorOf(body: () => unknown): UserError {

@@ -1,12 +1,29 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { emptyBudget, parseBudget, reservationFor, reserve, serializeBudget, settleRun, windowsFor, type Budget, type Reservation } from '../../src/core/budget.ts';
+import {
+  emptyBudget,
+  parseBudget,
+  reservationFor,
+  reserve,
+  serializeBudget,
+  settleRun,
+  windowsFor,
+  type Budget,
+  type Reservation,
+} from '../../src/core/budget.ts';
 import { initialState, type LaneState } from '../../src/core/state.ts';
 import type { Windows } from '../../src/core/stored-windows.ts';
 import { bookCall, bookUsage, chargeCall, chargeUsage } from '../../src/core/windows.ts';
 import { hour, minute, noon, policy as defaults } from './core-fixtures.ts';
 
-const policy = { ...defaults, maxIterations: 8, maxCallsPerHour: 12, maxTokensPerHour: 1_000, maxCostUsd: 2, maxCostUsdPerDay: 3 };
+const policy = {
+  ...defaults,
+  maxIterations: 8,
+  maxCallsPerHour: 12,
+  maxTokensPerHour: 1_000,
+  maxCostUsd: 2,
+  maxCostUsdPerDay: 3,
+};
 const leaseMs = 50 * minute;
 
 /** What may happen next; `run` is one of five machines, on which one run follows another. */
@@ -15,7 +32,11 @@ type Step =
   | { readonly kind: 'begin' | 'calls' | 'end' | 'crash'; readonly run: number };
 
 const stepsOver = (time: fc.Arbitrary<number>): fc.Arbitrary<readonly Step[]> => {
-  const step: fc.Arbitrary<Step> = fc.oneof(time.map((ms) => ({ kind: 'time', ms }) as const), fc.record({ kind: fc.constantFrom('begin', 'begin', 'calls', 'end', 'crash'), run: fc.nat(4) }), fc.record({ kind: fc.constantFrom('calls'), run: fc.nat(4) }));
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    time.map((ms) => ({ kind: 'time', ms }) as const),
+    fc.record({ kind: fc.constantFrom('begin', 'begin', 'calls', 'end', 'crash'), run: fc.nat(4) }),
+    fc.record({ kind: fc.constantFrom('calls'), run: fc.nat(4) }),
+  );
   return fc.array(step, { minLength: 20, maxLength: 80 });
 };
 
@@ -47,7 +68,12 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
     else {
       const run = machines.get(step.run);
       if (step.kind === 'begin' && run === undefined) machines.set(step.run, begin(step.run));
-      while (step.kind === 'calls' && run !== undefined && run.calls < run.reservation.calls && now < run.reservation.expiresAt) {
+      while (
+        step.kind === 'calls' &&
+        run !== undefined &&
+        run.calls < run.reservation.calls &&
+        now < run.reservation.expiresAt
+      ) {
         call(run, now);
         calls.push(now);
       }
@@ -65,7 +91,11 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
   function begin(machine: number): Running {
     const mark = `run-${runs.length}`;
     const windows = windowsFor(budget, mark, now);
-    const reservation = reservationFor({ mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] }, windows, policy);
+    const reservation = reservationFor(
+      { mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] },
+      windows,
+      policy,
+    );
     budget = reserve(budget, reservation, now);
     const state = { ...initialState(reservation.lane, now), windows };
     const run: Running = { reservation, before: state, after: state, calls: 0, settledAt: null };
@@ -77,13 +107,21 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
 /** One more call, which uses its share of what is reserved. */
 function call(run: Running, now: number): void {
   const { reservation, after } = run;
-  const usage = { tokens: Math.floor(reservation.tokens / reservation.calls), costUsd: reservation.costUsd / reservation.calls, durationMs: 0 };
+  const usage = {
+    tokens: Math.floor(reservation.tokens / reservation.calls),
+    costUsd: reservation.costUsd / reservation.calls,
+    durationMs: 0,
+  };
   const windows = chargeUsage(chargeCall(after.windows, now), usage, now);
   run.after = { ...after, windows, ledger: bookUsage(bookCall(after.ledger, now), usage, now) };
   run.calls += 1;
 }
 
-function usedAndReserved({ budget, now }: Played): { readonly calls: number; readonly tokens: number; readonly costUsd: number } {
+function usedAndReserved({ budget, now }: Played): {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd: number;
+} {
   const { hour: inHour, day }: Windows = windowsFor(budget, 'a new run', now);
   return { calls: inHour?.calls ?? 0, tokens: inHour?.tokens ?? 0, costUsd: day?.costUsd ?? 0 };
 }
@@ -99,7 +137,8 @@ test('what is used and what is reserved is never more than a limit and never neg
         expect(calls).toBeLessThanOrEqual(policy.maxCallsPerHour);
         expect(tokens).toBeLessThanOrEqual(policy.maxTokensPerHour);
         expect(costUsd).toBeLessThanOrEqual(policy.maxCostUsdPerDay + 1e-9);
-        for (const reservation of played.budget.reservations) expect(Math.min(reservation.calls, reservation.tokens, reservation.costUsd)).toBeGreaterThanOrEqual(0);
+        for (const reservation of played.budget.reservations)
+          expect(Math.min(reservation.calls, reservation.tokens, reservation.costUsd)).toBeGreaterThanOrEqual(0);
       });
     }),
     { numRuns: 200 },
@@ -125,9 +164,18 @@ test('all that was granted and may still be used in an hour, or was used in it, 
     fc.property(stepsOver(forward), (steps) => {
       playRuns(steps, ({ budget, now, runs }) => {
         const { hour: opened } = budget.windows;
-        const unsettled = runs.filter(({ settledAt, reservation }) => settledAt === null && now < reservation.expiresAt + hour).map(({ reservation }) => reservation.calls);
-        const settled = opened === null || now >= opened.openedAt + hour ? [] : runs.filter(({ settledAt }) => settledAt !== null && settledAt >= opened.openedAt).map(({ calls }) => calls);
-        expect([...unsettled, ...settled].reduce((sum, calls) => sum + calls, 0)).toBeLessThanOrEqual(policy.maxCallsPerHour);
+        const unsettled = runs
+          .filter(({ settledAt, reservation }) => settledAt === null && now < reservation.expiresAt + hour)
+          .map(({ reservation }) => reservation.calls);
+        const settled =
+          opened === null || now >= opened.openedAt + hour
+            ? []
+            : runs
+                .filter(({ settledAt }) => settledAt !== null && settledAt >= opened.openedAt)
+                .map(({ calls }) => calls);
+        expect([...unsettled, ...settled].reduce((sum, calls) => sum + calls, 0)).toBeLessThanOrEqual(
+          policy.maxCallsPerHour,
+        );
       });
     }),
     { numRuns: 200 },
@@ -138,7 +186,10 @@ test('no sixty minutes, wherever they are laid, have more calls than the two hou
   fc.assert(
     fc.property(stepsOver(forward), (steps) => {
       const calls = playRuns(steps, () => undefined);
-      for (const from of calls) expect(calls.filter((at) => from <= at && at < from + hour).length).toBeLessThanOrEqual(2 * policy.maxCallsPerHour);
+      for (const from of calls)
+        expect(calls.filter((at) => from <= at && at < from + hour).length).toBeLessThanOrEqual(
+          2 * policy.maxCallsPerHour,
+        );
     }),
     { numRuns: 200 },
   );
@@ -156,8 +207,20 @@ test('whatever came of it can be stored and read again', () => {
 });
 
 test('no text makes parseBudget throw', () => {
-  const text = serializeBudget(reserve(emptyBudget, { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 }, noon));
-  const broken = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.tuple(fc.nat(text.length), fc.string({ maxLength: 5 })).map(([at, noise]) => text.slice(0, at) + noise + text.slice(at + noise.length)));
+  const text = serializeBudget(
+    reserve(
+      emptyBudget,
+      { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 },
+      noon,
+    ),
+  );
+  const broken = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc
+      .tuple(fc.nat(text.length), fc.string({ maxLength: 5 }))
+      .map(([at, noise]) => text.slice(0, at) + noise + text.slice(at + noise.length)),
+  );
   fc.assert(
     fc.property(broken, (any) => {
       expect(['budget', 'newer']).toContain(parseBudget(any, noon).kind);

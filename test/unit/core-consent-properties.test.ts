@@ -6,10 +6,20 @@ interface Person {
   readonly login: string;
   readonly trusted: boolean;
 }
-const people: readonly Person[] = [{ login: 'ann', trusted: true }, { login: 'bea', trusted: true }, { login: 'eve', trusted: false }, { login: 'mallory', trusted: false }];
+const people: readonly Person[] = [
+  { login: 'ann', trusted: true },
+  { login: 'bea', trusted: true },
+  { login: 'eve', trusted: false },
+  { login: 'mallory', trusted: false },
+];
 
 /** What people do to an issue, and whether Ralph looks at it then. */
-type Deed = { readonly what: 'label' | 'unlabel' | 'reopen' | 'edit' | 'look'; readonly by: Person | null; readonly text: number; readonly pause: number };
+type Deed = {
+  readonly what: 'label' | 'unlabel' | 'reopen' | 'edit' | 'look';
+  readonly by: Person | null;
+  readonly text: number;
+  readonly pause: number;
+};
 const deed: fc.Arbitrary<Deed> = fc.record({
   what: fc.constantFrom('label', 'unlabel', 'reopen', 'edit', 'edit', 'look'),
   by: fc.option(fc.constantFrom(...people), { freq: 8 }),
@@ -19,7 +29,14 @@ const deed: fc.Arbitrary<Deed> = fc.record({
 });
 
 /** The issue's life, told by itself; and next to it, which texts a trusted person has seen when they put the label on, or has written since. */
-function live(deeds: readonly Deed[], look: (world: { readonly history: History<Person>; readonly text: number; readonly approved: { readonly text: string; readonly at: number } | null }) => ReturnType<typeof judgeConsent>): void {
+function live(
+  deeds: readonly Deed[],
+  look: (world: {
+    readonly history: History<Person>;
+    readonly text: number;
+    readonly approved: { readonly text: string; readonly at: number } | null;
+  }) => ReturnType<typeof judgeConsent>,
+): void {
   let history: History<Person> = { labelings: [], reopenings: [], edits: [], truncated: false };
   let [at, text, approved] = [1, 0, null as { readonly text: string; readonly at: number } | null];
   const vouched = new Set<number>();
@@ -34,7 +51,8 @@ function live(deeds: readonly Deed[], look: (world: { readonly history: History<
       // What another label was put on before does not count any more.
       vouched.clear();
       if (isTrusted) vouched.add(text);
-    } else if (what === 'unlabel' && isOn) history = { ...history, labelings: [...history.labelings, { kind: 'unlabeled', label: 'ralph', by, at }] };
+    } else if (what === 'unlabel' && isOn)
+      history = { ...history, labelings: [...history.labelings, { kind: 'unlabeled', label: 'ralph', by, at }] };
     else if (what === 'reopen') history = { ...history, reopenings: [...history.reopenings, { by, at }] };
     else if (what === 'edit') {
       history = { ...history, edits: [...history.edits, { by, at }] };
@@ -51,23 +69,38 @@ function live(deeds: readonly Deed[], look: (world: { readonly history: History<
   }
 }
 
-const judge = ({ history, text, approved }: { readonly history: History<Person>; readonly text: number; readonly approved: { readonly text: string; readonly at: number } | null }) =>
-  judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved, isTrusted: ({ trusted }) => trusted });
+const judge = ({
+  history,
+  text,
+  approved,
+}: {
+  readonly history: History<Person>;
+  readonly text: number;
+  readonly approved: { readonly text: string; readonly at: number } | null;
+}) => judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved, isTrusted: ({ trusted }) => trusted });
 
 test('no run ever works a text that nobody trusted has labelled or written on top of such a one', () => {
-  fc.assert(fc.property(fc.array(deed, { maxLength: 30 }), (deeds) => { live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], judge); }), { numRuns: 3_000 });
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 30 }), (deeds) => {
+      live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], judge);
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test('what a cut history gives, the whole one gives as well', () => {
-  fc.assert(fc.property(fc.array(deed, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (deeds, kept) => {
-    live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], ({ history, text }) => {
-      const whole = judge({ history, text, approved: null });
-      // GitHub lists the newest ones.
-      const edits = history.edits.slice(-kept);
-      const isCut = edits.length < history.edits.length;
-      const seen = judge({ history: { ...history, edits, truncated: isCut }, text, approved: null });
-      if (seen.kind === 'given') expect(whole.kind).toBe('given');
-      return whole;
-    });
-  }), { numRuns: 1_000 });
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (deeds, kept) => {
+      live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], ({ history, text }) => {
+        const whole = judge({ history, text, approved: null });
+        // GitHub lists the newest ones.
+        const edits = history.edits.slice(-kept);
+        const isCut = edits.length < history.edits.length;
+        const seen = judge({ history: { ...history, edits, truncated: isCut }, text, approved: null });
+        if (seen.kind === 'given') expect(whole.kind).toBe('given');
+        return whole;
+      });
+    }),
+    { numRuns: 1_000 },
+  );
 });

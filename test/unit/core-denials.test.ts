@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { judgeDenials } from '../../src/core/denials.ts';
 import { shellParts } from '../../src/core/shell-parts.ts';
 
-const judge = (command: string, allowedTools: readonly string[]) => judgeDenials([{ tool: 'Bash', command }], false, { allowedTools, onPermissionDenied: 'count' });
+const judge = (command: string, allowedTools: readonly string[]) =>
+  judgeDenials([{ tool: 'Bash', command }], false, { allowedTools, onPermissionDenied: 'count' });
 
 describe('a compound of allowed parts is advice, not a denial', () => {
   test.each([
@@ -94,7 +95,9 @@ describe('a real denial', () => {
     ['WebFetch', 'npm ci && npm test'],
     ['Bash', null],
   ])('of %s with %j', (tool, command) => {
-    expect(judgeDenials([{ tool, command }], false, { allowedTools: ['Bash'], onPermissionDenied: 'count' }).counted).toBe(1);
+    expect(
+      judgeDenials([{ tool, command }], false, { allowedTools: ['Bash'], onPermissionDenied: 'count' }).counted,
+    ).toBe(1);
   });
 });
 
@@ -108,7 +111,10 @@ test.each([
   ['of the question tool alone is a question', [question], false, 'count', 0, true],
   ['of the question tool and a command is a denial', [question, docker], false, 'count', 1, false],
 ] as const)('a denial %s', (_, denials, progress, onPermissionDenied, counted, askedOnly) => {
-  expect(judgeDenials(denials, progress, { allowedTools: [], onPermissionDenied })).toMatchObject({ counted, askedOnly });
+  expect(judgeDenials(denials, progress, { allowedTools: [], onPermissionDenied })).toMatchObject({
+    counted,
+    askedOnly,
+  });
 });
 
 test('advice is one line and short, whatever the command holds', () => {

@@ -23,7 +23,14 @@ export const policy: Policy = {
   maxCostUsd: 0,
   maxCostUsdPerDay: 0,
   onPermissionDenied: 'count',
-  circuit: { noProgress: 3, sameError: 5, permissionDenials: 2, outputDeclinePercent: 70, cooldownMs: 30 * minute, autoReset: false },
+  circuit: {
+    noProgress: 3,
+    sameError: 5,
+    permissionDenials: 2,
+    outputDeclinePercent: 70,
+    cooldownMs: 30 * minute,
+    autoReset: false,
+  },
   completionSignals: 2,
   testOnlyIterations: 3,
   session: 'resume',
@@ -47,9 +54,21 @@ export function task(number: number, change: Partial<Task> = {}): Task {
   };
 }
 
-const silence: Signal = { from: 'none', status: null, exitSignal: null, testsStatus: null, workType: null, tasksCompleted: null, filesModified: null, recommendation: null, unreadable: [] };
+const silence: Signal = {
+  from: 'none',
+  status: null,
+  exitSignal: null,
+  testsStatus: null,
+  workType: null,
+  tasksCompleted: null,
+  filesModified: null,
+  recommendation: null,
+  unreadable: [],
+};
 
-export function analysis(change: Omit<Partial<Analysis>, 'signal'> & { readonly signal?: Partial<Signal> } = {}): Analysis {
+export function analysis(
+  change: Omit<Partial<Analysis>, 'signal'> & { readonly signal?: Partial<Signal> } = {},
+): Analysis {
   const { signal, ...rest } = change;
   return {
     format: 'jsonl',
@@ -100,7 +119,10 @@ export function evidence(from: string, play: Play): Evidence {
     outputChars: play.chars ?? 500,
     fencedBlock: play.fencedBlock ?? false,
     withheld: play.withheld ?? [],
-    checklist: play.checklist === undefined ? null : { current: null, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
+    checklist:
+      play.checklist === undefined
+        ? null
+        : { current: null, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
     verification:
       play.verification === undefined
         ? { kind: 'not-run' }
@@ -143,7 +165,13 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     const startedAt = now;
     state = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
     now += (scripted.minutes ?? 1) * minute;
-    const facts = { task: step.task, tasks, analysis: analysis(scripted.says), evidence: evidence(tree, scripted), startedAt };
+    const facts = {
+      task: step.task,
+      tasks,
+      analysis: analysis(scripted.says),
+      evidence: evidence(tree, scripted),
+      startedAt,
+    };
     const settled = settle(state, facts, bounds, now);
     state = settled.state;
     verdicts.push(settled.verdict);

@@ -38,6 +38,13 @@ describe('the next iteration gets', () => {
   });
 
   test('on another task only those about how to work and report', () => {
-    expect(hintsFor(hintCodes, false)).toEqual(['veto_open_tasks', 'discrepancy_removed', 'compound', 'no_block', 'fenced_block', 'unreadable']);
+    expect(hintsFor(hintCodes, false)).toEqual([
+      'veto_open_tasks',
+      'discrepancy_removed',
+      'compound',
+      'no_block',
+      'fenced_block',
+      'unreadable',
+    ]);
   });
 });

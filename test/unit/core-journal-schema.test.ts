@@ -5,21 +5,65 @@ import type { Outcome } from '../../src/core/outcome.ts';
 import { initialState } from '../../src/core/state.ts';
 import { noon, policy } from './core-fixtures.ts';
 import { entry, OUTCOMES } from './report-fixtures.ts';
-import { anyList, anyText, count, flag, instant, listOf, number, oneOf, orNull, replaced, text, valueAt, type FieldRule } from './schema-fixtures.ts';
+import {
+  anyList,
+  anyText,
+  count,
+  flag,
+  instant,
+  listOf,
+  number,
+  oneOf,
+  orNull,
+  replaced,
+  text,
+  valueAt,
+  type FieldRule,
+} from './schema-fixtures.ts';
 
-const start = JSON.parse(serializeStart({ version: 1, lane: 'queue', startedAt: noon, policy, tasks: [{ id: 'issue-1', priority: 2, dependsOn: ['issue-2'], optional: true, hold: 'unchecked' }], state: initialState('queue', noon) })) as object;
+const start = JSON.parse(
+  serializeStart({
+    version: 1,
+    lane: 'queue',
+    startedAt: noon,
+    policy,
+    tasks: [{ id: 'issue-1', priority: 2, dependsOn: ['issue-2'], optional: true, hold: 'unchecked' }],
+    state: initialState('queue', noon),
+  }),
+) as object;
 const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 5 } as const;
 const iteration: JournalEntry & { readonly kind: 'iteration' } = {
   kind: 'iteration',
-  ...entry(1, { verification: failed, evidence: { withheld: ['.env'], checklist: { current: 'open', done: ['plan-b'], finished: 1, removed: 2, added: 3 } }, verdict: { discrepancies: ['It reported 2.'], vetoes: ['open tasks'], advice: ['one command per call'] } }),
+  ...entry(1, {
+    verification: failed,
+    evidence: {
+      withheld: ['.env'],
+      checklist: { current: 'open', done: ['plan-b'], finished: 1, removed: 2, added: 3 },
+    },
+    verdict: { discrepancies: ['It reported 2.'], vetoes: ['open tasks'], advice: ['one command per call'] },
+  }),
   sessionDroppedAt: noon,
 };
-const end: JournalEnd & { readonly kind: 'end' } = { kind: 'end', version: 1, lane: 'queue', decidedAt: noon, cancelled: false, outcome: { kind: 'complete', reason: 'plan_complete' } };
+const end: JournalEnd & { readonly kind: 'end' } = {
+  kind: 'end',
+  version: 1,
+  lane: 'queue',
+  decidedAt: noon,
+  cancelled: false,
+  outcome: { kind: 'complete', reason: 'plan_complete' },
+};
 
 /** Whether a line with this value is read back as it is. */
 function isRead(line: object, path: string, value: unknown): boolean {
   const parsed = parseJournalLine(JSON.stringify(replaced(line, path, value)));
-  const read = parsed.kind === 'start' ? parsed.start : parsed.kind === 'iteration' ? parsed.entry : parsed.kind === 'end' ? parsed.end : null;
+  const read =
+    parsed.kind === 'start'
+      ? parsed.start
+      : parsed.kind === 'iteration'
+        ? parsed.entry
+        : parsed.kind === 'end'
+          ? parsed.end
+          : null;
   return read !== null && isDeepStrictEqual(valueAt(read, path), value);
 }
 
@@ -29,16 +73,37 @@ function expectRule(line: object, { path, takes, refuses }: FieldRule): void {
   for (const value of refuses) {
     expect({ value, parsed: parseJournalLine(JSON.stringify(replaced(line, path, value))) }).toEqual({
       value,
-      parsed: { kind: 'unreadable', why: expect.stringMatching(`^${path}[.\\d]*: missing, or not as the schema wants it$`) as string },
+      parsed: {
+        kind: 'unreadable',
+        why: expect.stringMatching(`^${path}[.\\d]*: missing, or not as the schema wants it$`) as string,
+      },
     });
   }
 }
 
 /** Takes each of these whole values. */
-const allOf = (path: string, takes: readonly unknown[], refuses: readonly unknown[]): FieldRule => ({ path, takes, refuses });
+const allOf = (path: string, takes: readonly unknown[], refuses: readonly unknown[]): FieldRule => ({
+  path,
+  takes,
+  refuses,
+});
 
 describe('the start of a run', () => {
-  const counts = ['maxIterations', 'maxRunMs', 'maxIterationsPerTask', 'agentTimeoutMs', 'maxCallsPerHour', 'maxTokensPerHour', 'completionSignals', 'testOnlyIterations', 'sessionExpiryMs', 'circuit.noProgress', 'circuit.sameError', 'circuit.permissionDenials', 'circuit.cooldownMs'];
+  const counts = [
+    'maxIterations',
+    'maxRunMs',
+    'maxIterationsPerTask',
+    'agentTimeoutMs',
+    'maxCallsPerHour',
+    'maxTokensPerHour',
+    'completionSignals',
+    'testOnlyIterations',
+    'sessionExpiryMs',
+    'circuit.noProgress',
+    'circuit.sameError',
+    'circuit.permissionDenials',
+    'circuit.cooldownMs',
+  ];
   test.each<FieldRule>([
     instant('startedAt'),
     ...counts.map((name) => count(`policy.${name}`)),
@@ -52,14 +117,20 @@ describe('the start of a run', () => {
     number('tasks.0.priority'),
     anyList('tasks.0.dependsOn', 'issue-2'),
     flag('tasks.0.optional'),
-    allOf('tasks.0.hold', ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked', null], ['', 'other', 1]),
+    allOf(
+      'tasks.0.hold',
+      ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked', null],
+      ['', 'other', 1],
+    ),
   ])('$path', (rule) => {
     expectRule(start, rule);
   });
 
   test('is read back in all its fields', () => {
     expect(isRead(start, 'policy', policy)).toBe(true);
-    expect(isRead(start, 'tasks', [{ id: 'issue-1', priority: 2, dependsOn: [], optional: false, hold: null }])).toBe(true);
+    expect(isRead(start, 'tasks', [{ id: 'issue-1', priority: 2, dependsOn: [], optional: false, hold: null }])).toBe(
+      true,
+    );
   });
 });
 
@@ -78,8 +149,23 @@ describe('an iteration', () => {
     listOf('evidence.withheld', '.env', 20),
     ...['fileCount', 'agentCommits', 'insertions', 'deletions', 'outputChars'].map((name) => count(`evidence.${name}`)),
     flag('evidence.fencedBlock'),
-    allOf('evidence.end', [{ kind: 'exited', code: 0 }, { kind: 'exited', code: -1 }, { kind: 'timeout', of: 'call' }, { kind: 'timeout', of: 'run' }, { kind: 'signalled', signal: 'SIGKILL' }, { kind: 'cancelled' }], [null, undefined]),
-    allOf('evidence.verification', [failed, { ...failed, code: null }, { kind: 'passed', durationMs: 0.5 }, { kind: 'not-run' }], [null, undefined]),
+    allOf(
+      'evidence.end',
+      [
+        { kind: 'exited', code: 0 },
+        { kind: 'exited', code: -1 },
+        { kind: 'timeout', of: 'call' },
+        { kind: 'timeout', of: 'run' },
+        { kind: 'signalled', signal: 'SIGKILL' },
+        { kind: 'cancelled' },
+      ],
+      [null, undefined],
+    ),
+    allOf(
+      'evidence.verification',
+      [failed, { ...failed, code: null }, { kind: 'passed', durationMs: 0.5 }, { kind: 'not-run' }],
+      [null, undefined],
+    ),
     anyText('evidence.verification.command'),
     orNull(number('evidence.verification.code')),
     anyText('evidence.verification.tail'),
@@ -106,7 +192,10 @@ describe('an iteration', () => {
     ['a failed verification without a command', 'evidence.verification', { ...failed, command: undefined }],
     ['a verification of an unknown kind', 'evidence.verification', { kind: '' }],
   ])('%s is unreadable', (_, path, value) => {
-    expect(parseJournalLine(JSON.stringify(replaced(iteration, path, value)))).toEqual({ kind: 'unreadable', why: expect.stringMatching(`^${path}\\.`) as string });
+    expect(parseJournalLine(JSON.stringify(replaced(iteration, path, value)))).toEqual({
+      kind: 'unreadable',
+      why: expect.stringMatching(`^${path}\\.`) as string,
+    });
   });
 
   test.each(['evidence', 'verdict', 'analysis'])('its %s is read back in all its fields, and in no other', (part) => {
@@ -122,15 +211,35 @@ describe('the end of a run', () => {
 
   test.each(OUTCOMES)('$kind ($reason) is read back, and needs all its fields', (outcome) => {
     expect(isRead(end, 'outcome', outcome)).toBe(true);
-    for (const field of Object.keys(outcome)) expect(parseJournalLine(JSON.stringify({ ...end, outcome: { ...outcome, [field]: undefined } })).kind).toBe('unreadable');
+    for (const field of Object.keys(outcome))
+      expect(parseJournalLine(JSON.stringify({ ...end, outcome: { ...outcome, [field]: undefined } })).kind).toBe(
+        'unreadable',
+      );
   });
 
-  test.each(['no_progress', 'same_error', 'permission_denied', 'output_decline', 'state_unreadable'])('a circuit may have tripped by %s', (circuitReason) => {
-    expect(isRead(end, 'outcome', { kind: 'halted', reason: 'circuit_open', circuitReason, tripped: 'earlier', probeAt: noon })).toBe(true);
-  });
+  test.each(['no_progress', 'same_error', 'permission_denied', 'output_decline', 'state_unreadable'])(
+    'a circuit may have tripped by %s',
+    (circuitReason) => {
+      expect(
+        isRead(end, 'outcome', {
+          kind: 'halted',
+          reason: 'circuit_open',
+          circuitReason,
+          tripped: 'earlier',
+          probeAt: noon,
+        }),
+      ).toBe(true);
+    },
+  );
 
   const parked: Outcome = { kind: 'parked', reason: 'usage_limit', resumeAt: noon };
-  const circuit: Outcome = { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: noon };
+  const circuit: Outcome = {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'this-run',
+    probeAt: noon,
+  };
   test.each<[string, object]>([
     ['an unknown kind', { kind: 'won', reason: 'plan_complete' }],
     ['no kind', { kind: '', reason: 'signal' }],
@@ -145,7 +254,10 @@ describe('the end of a run', () => {
     ['paused by no text', { kind: 'paused', reason: 'by_person', by: 7 }],
     ['refused with a message that is no text', { kind: 'refused', reason: 'not_allowed', message: null }],
   ])('%s is unreadable', (_, outcome) => {
-    expect(parseJournalLine(JSON.stringify({ ...end, outcome }))).toEqual({ kind: 'unreadable', why: expect.stringMatching('^outcome') as string });
+    expect(parseJournalLine(JSON.stringify({ ...end, outcome }))).toEqual({
+      kind: 'unreadable',
+      why: expect.stringMatching('^outcome') as string,
+    });
   });
 
   test.each([0, 8.64e15])('parked until %d, an edge of the calendar', (resumeAt) => {
@@ -153,8 +265,18 @@ describe('the end of a run', () => {
   });
 });
 
-test.each<[string, object]>([['start', start], ['iteration', iteration], ['end', end]])('a line of the kind %s is of version 1 and of a lane', (_, line) => {
-  for (const version of [0, 2, '1', undefined]) expect(parseJournalLine(JSON.stringify({ ...line, version })).kind).toBe('unreadable');
-  for (const lane of [7, null, undefined]) expect(parseJournalLine(JSON.stringify({ ...line, lane })).kind).toBe('unreadable');
-  for (const kind of ['', text(3), null, undefined]) expect(parseJournalLine(JSON.stringify({ ...line, kind }))).toEqual({ kind: 'unreadable', why: 'kind: missing, or not as the schema wants it' });
+test.each<[string, object]>([
+  ['start', start],
+  ['iteration', iteration],
+  ['end', end],
+])('a line of the kind %s is of version 1 and of a lane', (_, line) => {
+  for (const version of [0, 2, '1', undefined])
+    expect(parseJournalLine(JSON.stringify({ ...line, version })).kind).toBe('unreadable');
+  for (const lane of [7, null, undefined])
+    expect(parseJournalLine(JSON.stringify({ ...line, lane })).kind).toBe('unreadable');
+  for (const kind of ['', text(3), null, undefined])
+    expect(parseJournalLine(JSON.stringify({ ...line, kind }))).toEqual({
+      kind: 'unreadable',
+      why: 'kind: missing, or not as the schema wants it',
+    });
 });

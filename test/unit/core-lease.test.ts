@@ -10,7 +10,11 @@ describe('whom a lease keeps out', () => {
     ['another run', { mark: 'b', runId: '8', runAttempt: 1 }, true],
     ['another run with more attempts', { mark: 'b', runId: '8', runAttempt: 3 }, true],
     ['another job of the same workflow run', { mark: 'b', runId: '7', runAttempt: 2 }, true],
-    ['an earlier attempt of the same workflow run, which cannot be alive', { mark: 'b', runId: '7', runAttempt: 1 }, true],
+    [
+      'an earlier attempt of the same workflow run, which cannot be alive',
+      { mark: 'b', runId: '7', runAttempt: 1 },
+      true,
+    ],
     ['a later attempt: the one with the lease has ended', { mark: 'b', runId: '7', runAttempt: 3 }, false],
     ['the run itself: post after main', { mark: 'a', runId: '7', runAttempt: 2 }, false],
     ['the run itself, whatever else it says', { mark: 'a', runId: 'local', runAttempt: 1 }, false],
@@ -46,7 +50,10 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
     const instant = fc.integer({ min: 0, max: 8.64e14 });
     fc.assert(
       fc.property(instant, instant, fc.integer({ min: 0, max: 120 * hour }), (acquiredAt, now, durationMs) => {
-        expect(keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) && keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now)).toBe(false);
+        expect(
+          keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) &&
+            keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now),
+        ).toBe(false);
       }),
     );
   });

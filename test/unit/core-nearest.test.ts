@@ -13,7 +13,7 @@ test.each<[string, string, readonly string[], string | null]>([
   ['three letters wrong', 'rexxx', ['reset'], null],
   ['two letters wrong in a name of four', 'stxx', ['stop'], null],
   ['two letters wrong in a name of three', 'rxx', ['run'], null],
-  ['two letters wrong, one of them at its neighbour\'s place', 'uxn', ['run'], null],
+  ["two letters wrong, one of them at its neighbour's place", 'uxn', ['run'], null],
   ['also at the place before', 'xrn', ['run'], null],
   ['two neighbours swapped beside two other slips', 'xxatsu', ['status'], null],
   ['letters swapped that are no neighbours', 'nur', ['run'], null],

@@ -1,16 +1,39 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, orderRecord } from '../../src/core/lane-record.ts';
-import { applyOrders, orderSchema, stoppedBy, type Order, type OrderGiven, type OrderKind } from '../../src/core/orders.ts';
+import {
+  applyOrders,
+  orderSchema,
+  stoppedBy,
+  type Order,
+  type OrderGiven,
+  type OrderKind,
+} from '../../src/core/orders.ts';
 import { closedCircuit, initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
 import type { TaskProgress } from '../../src/core/tasks/task.ts';
 import { hour, minute, noon } from './core-fixtures.ts';
 
-const working: LaneState = { ...initialState('queue', noon), sequence: 7, session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' }, circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon } };
+const working: LaneState = {
+  ...initialState('queue', noon),
+  sequence: 7,
+  session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon },
+};
 const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - minute } };
 const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
 
-const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({ kind, task: null, run: null, by: 'ada', from: 'comment', at: noon, ...change });
-const order = (number: number, kind: OrderKind, change: Partial<OrderGiven> = {}): Order => ({ ...given(kind, change), number });
+const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({
+  kind,
+  task: null,
+  run: null,
+  by: 'ada',
+  from: 'comment',
+  at: noon,
+  ...change,
+});
+const order = (number: number, kind: OrderKind, change: Partial<OrderGiven> = {}): Order => ({
+  ...given(kind, change),
+  number,
+});
 
 describe('what an order does, and what the history says of it', () => {
   test.each<[OrderKind, string, LaneState, Partial<LaneState>, string]>([
@@ -18,7 +41,13 @@ describe('what an order does, and what the history says of it', () => {
     ['stop', 'a lane at work, as a pause', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
     ['resume', 'a paused lane', paused, { pause: null }, 'pause: paused → working'],
     ['reset-circuit', 'an open circuit', working, { circuit: closedCircuit(2) }, 'circuit: open → closed'],
-    ['reset-circuit', 'a closed one, whose counters go', { ...bare, circuit: { ...closedCircuit(2), noProgress: 2 } }, { circuit: closedCircuit(2) }, 'circuit: closed → closed'],
+    [
+      'reset-circuit',
+      'a closed one, whose counters go',
+      { ...bare, circuit: { ...closedCircuit(2), noProgress: 2 } },
+      { circuit: closedCircuit(2) },
+      'circuit: closed → closed',
+    ],
     ['reset-session', 'a lane with a session', working, { session: null }, 'session: active → none'],
     ['reset-session', 'a lane without one', bare, { session: null }, 'session: none → none'],
   ])('%s on %s', (kind, _, state, change, transition) => {
@@ -43,8 +72,21 @@ describe('what an order does, and what the history says of it', () => {
 });
 
 describe('a retry', () => {
-  const progress = (state: TaskProgress['state']): TaskProgress => ({ state, attempts: 8, startedTree: 'tree', doneCommit: null });
-  const state: LaneState = { ...working, tasks: { 'issue-1': progress('failed'), 'issue-2': progress('blocked'), 'issue-3': progress('done'), 'issue-4': progress('in-progress') } };
+  const progress = (state: TaskProgress['state']): TaskProgress => ({
+    state,
+    attempts: 8,
+    startedTree: 'tree',
+    doneCommit: null,
+  });
+  const state: LaneState = {
+    ...working,
+    tasks: {
+      'issue-1': progress('failed'),
+      'issue-2': progress('blocked'),
+      'issue-3': progress('done'),
+      'issue-4': progress('in-progress'),
+    },
+  };
   const fresh: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
 
   test.each<[string, string | null, readonly string[]]>([
@@ -58,7 +100,9 @@ describe('a retry', () => {
   ])('%s', (_, task, again) => {
     const obeyed = applyOrders(state, [order(noon, 'retry', { task })]);
     expect(obeyed.tasks).toEqual({ ...state.tasks, ...Object.fromEntries(again.map((id) => [id, fresh])) });
-    expect(obeyed.transitions.map(({ from, to, reason }) => `${from} → ${to} ${reason}`)).toEqual(again.map((id) => `${id} ${state.tasks[id]?.state ?? ''} → todo by ada (comment)`));
+    expect(obeyed.transitions.map(({ from, to, reason }) => `${from} → ${to} ${reason}`)).toEqual(
+      again.map((id) => `${id} ${state.tasks[id]?.state ?? ''} → todo by ada (comment)`),
+    );
   });
 });
 
@@ -78,7 +122,9 @@ describe('a run that works ends for a stop that it has not obeyed', () => {
 });
 
 test('orders of older versions, which name neither task nor run, are read', () => {
-  expect(orderSchema.parse({ number: 1, kind: 'pause', by: 'ada', from: 'comment', at: noon })).toEqual(order(1, 'pause'));
+  expect(orderSchema.parse({ number: 1, kind: 'pause', by: 'ada', from: 'comment', at: noon })).toEqual(
+    order(1, 'pause'),
+  );
 });
 
 describe('each order is obeyed once, in the order in which it was given', () => {
@@ -99,21 +145,33 @@ describe('each order is obeyed once, in the order in which it was given', () => 
     const first = applyOrders(working, [order(1, 'pause')]);
     const stored = parseState(serializeState(first), 'queue');
     const resumed = applyOrders((stored as { state: LaneState }).state, [order(1, 'pause'), order(2, 'resume')]);
-    expect(resumed).toMatchObject({ pause: null, ordersApplied: 2, transitions: [{ to: 'paused' }, { to: 'working' }] });
+    expect(resumed).toMatchObject({
+      pause: null,
+      ordersApplied: 2,
+      transitions: [{ to: 'paused' }, { to: 'working' }],
+    });
   });
 
   test('a resume from the terminal after a pause by comment names both', () => {
-    const transitions = applyOrders(working, [order(1, 'pause', { by: 'ada' }), order(2, 'resume', { by: 'bob', from: 'command-line' })]).transitions;
+    const transitions = applyOrders(working, [
+      order(1, 'pause', { by: 'ada' }),
+      order(2, 'resume', { by: 'bob', from: 'command-line' }),
+    ]).transitions;
     expect(transitions.map(({ reason }) => reason)).toEqual(['by ada (comment)', 'by bob (command-line)']);
   });
 });
 
 describe('the number of an order', () => {
-  const numbers = (...orders: readonly OrderGiven[]): readonly number[] => orders.reduce(orderRecord, emptyRecord('queue')).orders.map(({ number }) => number);
+  const numbers = (...orders: readonly OrderGiven[]): readonly number[] =>
+    orders.reduce(orderRecord, emptyRecord('queue')).orders.map(({ number }) => number);
   test.each<[string, readonly OrderGiven[], readonly number[]]>([
     ['is its instant', [given('pause', { at: 10 })], [10]],
     ['grows within one millisecond', [given('pause', { at: 10 }), given('resume', { at: 10 })], [10, 11]],
-    ['grows also when the clock of who gives it is behind', [given('pause', { at: 10 }), given('resume', { at: 3 })], [10, 11]],
+    [
+      'grows also when the clock of who gives it is behind',
+      [given('pause', { at: 10 }), given('resume', { at: 3 })],
+      [10, 11],
+    ],
   ])('%s', (_, orders, expected) => {
     expect(numbers(...orders)).toEqual(expected);
   });
@@ -128,14 +186,37 @@ describe('the number of an order', () => {
 describe('a list that ends before what was obeyed is another list, and instants tell what is new in it', () => {
   const tomorrow = noon + 24 * hour;
   /** A lane that a laptop paused, whose clock is a day ahead; its run saved a minute later. */
-  const obeyed: LaneState = { ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]), savedAt: noon + minute };
+  const obeyed: LaneState = {
+    ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]),
+    savedAt: noon + minute,
+  };
   const later = noon + 2 * minute;
   test.each<[string, readonly Order[], { readonly paused: boolean; readonly applied: number }]>([
-    ['the list is the one of then: obeyed once', [order(tomorrow, 'pause', { at: tomorrow })], { paused: true, applied: tomorrow }],
-    ['it goes on: the new order is beyond', [order(tomorrow, 'pause', { at: tomorrow }), order(tomorrow + 1, 'resume', { at: later })], { paused: false, applied: tomorrow + 1 }],
-    ['it was lost: a resume counts at once', [order(later, 'resume', { at: later })], { paused: false, applied: later }],
-    ['it was lost: what follows counts too, though its clock is behind', [order(later, 'resume', { at: later }), order(later + 1, 'pause', { at: noon })], { paused: true, applied: later + 1 }],
-    ['it was set back: what is older than the save was obeyed', [order(noon, 'resume')], { paused: true, applied: tomorrow }],
+    [
+      'the list is the one of then: obeyed once',
+      [order(tomorrow, 'pause', { at: tomorrow })],
+      { paused: true, applied: tomorrow },
+    ],
+    [
+      'it goes on: the new order is beyond',
+      [order(tomorrow, 'pause', { at: tomorrow }), order(tomorrow + 1, 'resume', { at: later })],
+      { paused: false, applied: tomorrow + 1 },
+    ],
+    [
+      'it was lost: a resume counts at once',
+      [order(later, 'resume', { at: later })],
+      { paused: false, applied: later },
+    ],
+    [
+      'it was lost: what follows counts too, though its clock is behind',
+      [order(later, 'resume', { at: later }), order(later + 1, 'pause', { at: noon })],
+      { paused: true, applied: later + 1 },
+    ],
+    [
+      'it was set back: what is older than the save was obeyed',
+      [order(noon, 'resume')],
+      { paused: true, applied: tomorrow },
+    ],
     ['it was lost, and nobody ordered since', [], { paused: true, applied: tomorrow }],
   ])('%s', (_, orders, expected) => {
     const once = applyOrders(obeyed, orders);

@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { conclude, type Outcome, type OutcomeKind } from '../../src/core/outcome.ts';
 
 const at = Date.parse('2026-11-21T17:05:00Z');
-const circuit = (tripped: 'this-run' | 'earlier'): Outcome => ({ kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped, probeAt: at });
+const circuit = (tripped: 'this-run' | 'earlier'): Outcome => ({
+  kind: 'halted',
+  reason: 'circuit_open',
+  circuitReason: 'no_progress',
+  tripped,
+  probeAt: at,
+});
 
 /** Every end and its conclusion with the default `fail-on`. */
 const ends: readonly (readonly [Outcome, 'success' | 'failure'])[] = [
@@ -36,9 +42,12 @@ const ends: readonly (readonly [Outcome, 'success' | 'failure'])[] = [
 ];
 const defaults: readonly OutcomeKind[] = ['halted', 'failed'];
 
-test.each(ends.map(([outcome, conclusion]) => ({ outcome, name: `${outcome.kind} (${outcome.reason})`, conclusion })))('$name is a $conclusion', ({ outcome, conclusion }) => {
-  expect(conclude(outcome, defaults)).toBe(conclusion);
-});
+test.each(ends.map(([outcome, conclusion]) => ({ outcome, name: `${outcome.kind} (${outcome.reason})`, conclusion })))(
+  '$name is a $conclusion',
+  ({ outcome, conclusion }) => {
+    expect(conclude(outcome, defaults)).toBe(conclusion);
+  },
+);
 
 describe('fail-on', () => {
   test('an empty list makes nothing red', () => {

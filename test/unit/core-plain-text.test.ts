@@ -14,7 +14,11 @@ describe('foreign text becomes one line', () => {
     ['white space of any kind becomes one blank', 'a\r\n\t b\u2028c\u2029d\u00A0e\u3000f', 'a b c d e f'],
     ['also control characters', 'a\u0000\u0007b\u009Fc', 'a b c'],
     ['but not at its ends', ' \n a b \u0000', 'a b'],
-    ['colours of a terminal go without a trace', '\u001B[31mred\u001B[0m, \u001B[1;38;5;9mbold\u001B[m, \u001B[?25lhidden\u001B[2K', 'red, bold, hidden'],
+    [
+      'colours of a terminal go without a trace',
+      '\u001B[31mred\u001B[0m, \u001B[1;38;5;9mbold\u001B[m, \u001B[?25lhidden\u001B[2K',
+      'red, bold, hidden',
+    ],
     ['an escape that is no such sequence is a control character', 'a\u001B]b', 'a ]b'],
     ['format characters go', 'a\u200Bb\u202Ec\u2066d\u00ADe\u{E0041}f', 'abcdef'],
     ['joiners of emoji stay', '👩\u200D💻', '👩\u200D💻'],

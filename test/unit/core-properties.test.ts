@@ -12,37 +12,83 @@ const says = fc.record({
   completionIndicator: fc.boolean(),
   testOnly: fc.boolean(),
   question: fc.boolean(),
-  agentError: fc.option(fc.record({ kind: fc.constantFrom('auth' as const, 'server' as const, 'unknown-session' as const, 'max-turns' as const), text: fc.constant('x') }), { freq: 10 }),
-  errors: fc.array(fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })), { maxLength: 2 }),
-  denials: fc.oneof(fc.constant([]), fc.constant([{ tool: 'Bash', command: 'docker ps' }]), fc.constant([{ tool: 'AskUserQuestion', command: null }])),
-  usageLimit: fc.option(fc.record({ window: fc.constant('weekly' as const), resumeAt: fc.constantFrom(null, '2000-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z') }), { freq: 10 }),
+  agentError: fc.option(
+    fc.record({
+      kind: fc.constantFrom('auth' as const, 'server' as const, 'unknown-session' as const, 'max-turns' as const),
+      text: fc.constant('x'),
+    }),
+    { freq: 10 },
+  ),
+  errors: fc.array(
+    fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })),
+    { maxLength: 2 },
+  ),
+  denials: fc.oneof(
+    fc.constant([]),
+    fc.constant([{ tool: 'Bash', command: 'docker ps' }]),
+    fc.constant([{ tool: 'AskUserQuestion', command: null }]),
+  ),
+  usageLimit: fc.option(
+    fc.record({
+      window: fc.constant('weekly' as const),
+      resumeAt: fc.constantFrom(null, '2000-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z'),
+    }),
+    { freq: 10 },
+  ),
   sessionId: fc.constantFrom(null, 'one', 'two'),
   tokens: fc.option(fc.integer()),
   costUsd: fc.option(fc.double()),
-  signal: fc.record({ status: fc.constantFrom(null, 'IN_PROGRESS' as const, 'COMPLETE' as const, 'BLOCKED' as const), exitSignal: fc.constantFrom(null, true, false), tasksCompleted: fc.constantFrom(null, 0, 1), filesModified: fc.constantFrom(null, 0, 2) }),
+  signal: fc.record({
+    status: fc.constantFrom(null, 'IN_PROGRESS' as const, 'COMPLETE' as const, 'BLOCKED' as const),
+    exitSignal: fc.constantFrom(null, true, false),
+    tasksCompleted: fc.constantFrom(null, 0, 1),
+    filesModified: fc.constantFrom(null, 0, 2),
+  }),
 });
 
 const anyEnd = fc.oneof(
   { arbitrary: fc.constant({ kind: 'exited', code: 0 } as const), weight: 6 },
-  { arbitrary: fc.constantFrom({ kind: 'exited', code: 1 } as const, { kind: 'timeout', of: 'call' } as const, { kind: 'timeout', of: 'run' } as const, { kind: 'signalled', signal: 'SIGKILL' } as const, { kind: 'cancelled' } as const), weight: 1 },
+  {
+    arbitrary: fc.constantFrom(
+      { kind: 'exited', code: 1 } as const,
+      { kind: 'timeout', of: 'call' } as const,
+      { kind: 'timeout', of: 'run' } as const,
+      { kind: 'signalled', signal: 'SIGKILL' } as const,
+      { kind: 'cancelled' } as const,
+    ),
+    weight: 1,
+  },
 );
 
 /** An iteration, and how far the clock moves with it: it may jump either way. */
 const anyPlay: fc.Arbitrary<{ readonly play: Play; readonly clockMs: number }> = fc.record({
-  play: fc.record({ to: fc.constantFrom('a', 'b', 'c', 'd'), says, end: anyEnd, chars: fc.nat(2_000), verification: fc.constantFrom('passed' as const, 'failed' as const) }),
+  play: fc.record({
+    to: fc.constantFrom('a', 'b', 'c', 'd'),
+    says,
+    end: anyEnd,
+    chars: fc.nat(2_000),
+    verification: fc.constantFrom('passed' as const, 'failed' as const),
+  }),
   clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -3 * hour, max: 3 * hour })),
 });
 
-const anyPolicy: fc.Arbitrary<Policy> = fc.record({
-  maxIterations: fc.integer({ min: 1, max: 12 }),
-  maxIterationsPerTask: fc.constantFrom(0, 2, 8),
-  maxCallsPerHour: fc.constantFrom(3, 100),
-  onPermissionDenied: fc.constantFrom('count' as const, 'continue' as const),
-  verifies: fc.boolean(),
-  session: fc.constantFrom('resume' as const, 'fresh' as const, 'task' as const),
-  autoReset: fc.boolean(),
-  noProgress: fc.integer({ min: 1, max: 4 }),
-}).map(({ autoReset, noProgress, ...rest }) => ({ ...policy, ...rest, maxRunMs: 1_000 * hour, circuit: { ...policy.circuit, autoReset, noProgress } }));
+const anyPolicy: fc.Arbitrary<Policy> = fc
+  .record({
+    maxIterations: fc.integer({ min: 1, max: 12 }),
+    maxIterationsPerTask: fc.constantFrom(0, 2, 8),
+    maxCallsPerHour: fc.constantFrom(3, 100),
+    onPermissionDenied: fc.constantFrom('count' as const, 'continue' as const),
+    verifies: fc.boolean(),
+    session: fc.constantFrom('resume' as const, 'fresh' as const, 'task' as const),
+    autoReset: fc.boolean(),
+    noProgress: fc.integer({ min: 1, max: 4 }),
+  })
+  .map(({ autoReset, noProgress, ...rest }) => ({
+    ...policy,
+    ...rest,
+    maxRunMs: 1_000 * hour,
+    circuit: { ...policy.circuit, autoReset, noProgress },
+  }));
 
 interface Call {
   readonly before: LaneState;
@@ -51,7 +97,10 @@ interface Call {
 }
 
 /** Runs of one lane, one after another, each ended and stored as a real one; returns the calls of each run. */
-function history(runs: readonly (readonly { readonly play: Play; readonly clockMs: number }[])[], bounds: Policy): readonly (readonly Call[])[] {
+function history(
+  runs: readonly (readonly { readonly play: Play; readonly clockMs: number }[])[],
+  bounds: Policy,
+): readonly (readonly Call[])[] {
   const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3), task(4, { optional: true })];
   let now = noon;
   let tree = 'a';
@@ -59,7 +108,8 @@ function history(runs: readonly (readonly { readonly play: Play; readonly clockM
   return runs.map((script) => {
     const calls: Call[] = [];
     const restored = parseState(stored, 'queue');
-    if (restored.kind !== 'state' || restored.problems.length > 0) throw new Error(`a stored state cannot be read: ${stored}`);
+    if (restored.kind !== 'state' || restored.problems.length > 0)
+      throw new Error(`a stored state cannot be read: ${stored}`);
     let state = restored.state;
     let run = startRun(state, now);
     for (let at = 0; ; at += 1) {
@@ -71,7 +121,13 @@ function history(runs: readonly (readonly { readonly play: Play; readonly clockM
       // A script that ends is played again: only the decisions may end a run.
       const { play, clockMs } = script[at % script.length] ?? { play: {}, clockMs: 0 };
       const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
-      const facts = { task: step.task, tasks, analysis: analysis(play.says), evidence: evidence(tree, play), startedAt: now };
+      const facts = {
+        task: step.task,
+        tasks,
+        analysis: analysis(play.says),
+        evidence: evidence(tree, play),
+        startedAt: now,
+      };
       now = Math.max(0, now + clockMs);
       const settled = settle(begun, facts, bounds, now);
       calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
@@ -136,23 +192,27 @@ test('a circuit opened in the future is open at every earlier instant', () => {
 
 test('a clock that jumps never grants calls: one quota per hour that it ever moved on', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: -5 * hour, max: 2 * hour }), { minLength: 1, maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (jumps, maxCallsPerHour) => {
-      let windows = initialState('queue', noon).windows;
-      let now = noon;
-      let granted = 0;
-      let latest = noon;
-      let first: number | null = null;
-      for (const jump of jumps) {
-        now += jump;
-        while (usedUp(windows, { ...policy, maxCallsPerHour }, now) === null) {
-          first ??= now;
-          windows = chargeCall(windows, now);
-          granted += 1;
+    fc.property(
+      fc.array(fc.integer({ min: -5 * hour, max: 2 * hour }), { minLength: 1, maxLength: 60 }),
+      fc.integer({ min: 1, max: 4 }),
+      (jumps, maxCallsPerHour) => {
+        let windows = initialState('queue', noon).windows;
+        let now = noon;
+        let granted = 0;
+        let latest = noon;
+        let first: number | null = null;
+        for (const jump of jumps) {
+          now += jump;
+          while (usedUp(windows, { ...policy, maxCallsPerHour }, now) === null) {
+            first ??= now;
+            windows = chargeCall(windows, now);
+            granted += 1;
+          }
+          latest = Math.max(latest, now);
         }
-        latest = Math.max(latest, now);
-      }
-      expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / hour) + 1));
-    }),
+        expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / hour) + 1));
+      },
+    ),
     { numRuns: 300 },
   );
 });

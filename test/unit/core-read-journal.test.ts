@@ -21,7 +21,12 @@ function problemsOf(journal: string): readonly string[] {
 }
 
 test('a whole journal: start, iterations, end', () => {
-  expect(journalOf(text)).toMatchObject({ start: { lane: 'queue' }, entries: [{ iteration: 1 }, { iteration: 2 }, { iteration: 3 }, { iteration: 4 }], end: { outcome: { kind: 'halted' } }, torn: false });
+  expect(journalOf(text)).toMatchObject({
+    start: { lane: 'queue' },
+    entries: [{ iteration: 1 }, { iteration: 2 }, { iteration: 3 }, { iteration: 4 }],
+    end: { outcome: { kind: 'halted' } },
+    torn: false,
+  });
 });
 
 test('a byte order mark in front is left out', () => {
@@ -37,7 +42,11 @@ describe('a run that was killed', () => {
     ['before the line end was written', `${start}\n${first}`, { iterations: 1, torn: false }],
   ])('%s leaves a journal without an end', (_, journal, { iterations, torn }) => {
     const read = journalOf(journal);
-    expect({ iterations: read.entries.length, torn: read.torn, end: read.end }).toEqual({ iterations, torn, end: null });
+    expect({ iterations: read.entries.length, torn: read.torn, end: read.end }).toEqual({
+      iterations,
+      torn,
+      end: null,
+    });
   });
 });
 
@@ -49,9 +58,21 @@ describe('what is wrong is told with its line', () => {
     ['a second start', `${start}\n${start}\n`, [/^2: a second start/]],
     ['a line that is not JSON', `${start}\nnonsense\n${second}\n`, [/^2: it is not JSON$/]],
     ['a missing iteration', `${start}\n${second}\n`, [/^2: it is iteration 2; 1 was expected$/]],
-    ['lines after the end', `${start}\n${first}\n${end}\n${second}\n`, [/^3: the run has ended/, /^4: it is iteration 2/]],
-    ['another lane', `${start}\n${first.replace('"lane":"queue"', '"lane":"issue-7"')}\n`, [/^2: it is of the lane issue-7, the journal of queue$/]],
-    ['a task that the run did not have', `${start}\n${first.replaceAll('"issue-1"', '"issue-9"')}\n`, [/^2: its task issue-9 is not among/]],
+    [
+      'lines after the end',
+      `${start}\n${first}\n${end}\n${second}\n`,
+      [/^3: the run has ended/, /^4: it is iteration 2/],
+    ],
+    [
+      'another lane',
+      `${start}\n${first.replace('"lane":"queue"', '"lane":"issue-7"')}\n`,
+      [/^2: it is of the lane issue-7, the journal of queue$/],
+    ],
+    [
+      'a task that the run did not have',
+      `${start}\n${first.replaceAll('"issue-1"', '"issue-9"')}\n`,
+      [/^2: its task issue-9 is not among/],
+    ],
     ['a field that is missing', `${start}\n${first.replace('"endedAt"', '"end"')}\n`, [/^2: endedAt: missing/]],
     ['several lines', `nonsense\n${first}\n{}\n`, [/^1: it is not JSON/, /^3: kind: missing/]],
   ])('%s', (_, journal, expected) => {

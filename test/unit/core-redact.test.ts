@@ -86,7 +86,14 @@ describe('keys of well-known form are masked', () => {
   });
 });
 
-test.each(['task-list and risk-free sk-short', 'ghp_short', 'glpat-short', 'a commit 0123456789abcdef0123456789abcdef01234567', 'eyJust.a.sentence', '-----BEGIN CERTIFICATE-----'])('%j stays', (text) => {
+test.each([
+  'task-list and risk-free sk-short',
+  'ghp_short',
+  'glpat-short',
+  'a commit 0123456789abcdef0123456789abcdef01234567',
+  'eyJust.a.sentence',
+  '-----BEGIN CERTIFICATE-----',
+])('%j stays', (text) => {
   expect(redact(text, [])).toBe(text);
 });
 

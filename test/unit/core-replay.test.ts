@@ -40,12 +40,37 @@ describe('a journal replays to the same decisions', () => {
 describe('a record that was changed is found', () => {
   const { text } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
   test.each<[string, (text: string) => string, Partial<Difference>]>([
-    ['a verdict', (journal) => journal.replace('"progress":true', '"progress":false'), { line: 2, of: 'verdict.progress' }],
-    ['the content that an iteration left', (journal) => journal.replace(/"after":\{"head":"[^"]*","tree":"[^"]*"\}/, '"after":{"head":"head-start","tree":"start"}'), { line: 2, of: 'verdict.progress' }],
-    ['the task of an iteration', (journal) => journal.replace('"taskId":"issue-1"', '"taskId":"issue-2"'), { line: 2, of: 'task' }],
-    ['the task that the rest worked on', (journal) => journal.replaceAll('"taskId":"issue-1"', '"taskId":"issue-2"'), { line: 2, of: 'task', recorded: 'issue-2', replayed: 'issue-1' }],
-    ['the outcome', (journal) => journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'), { line: 6, of: 'outcome' }],
-    ['the policy', (journal) => journal.replace('"noProgress":3', '"noProgress":2'), { line: 3, of: 'verdict.circuit' }],
+    [
+      'a verdict',
+      (journal) => journal.replace('"progress":true', '"progress":false'),
+      { line: 2, of: 'verdict.progress' },
+    ],
+    [
+      'the content that an iteration left',
+      (journal) =>
+        journal.replace(/"after":\{"head":"[^"]*","tree":"[^"]*"\}/, '"after":{"head":"head-start","tree":"start"}'),
+      { line: 2, of: 'verdict.progress' },
+    ],
+    [
+      'the task of an iteration',
+      (journal) => journal.replace('"taskId":"issue-1"', '"taskId":"issue-2"'),
+      { line: 2, of: 'task' },
+    ],
+    [
+      'the task that the rest worked on',
+      (journal) => journal.replaceAll('"taskId":"issue-1"', '"taskId":"issue-2"'),
+      { line: 2, of: 'task', recorded: 'issue-2', replayed: 'issue-1' },
+    ],
+    [
+      'the outcome',
+      (journal) => journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'),
+      { line: 6, of: 'outcome' },
+    ],
+    [
+      'the policy',
+      (journal) => journal.replace('"noProgress":3', '"noProgress":2'),
+      { line: 3, of: 'verdict.circuit' },
+    ],
   ])('%s', (_, change, difference) => {
     const changed = change(text);
     expect(changed).not.toBe(text);
@@ -54,7 +79,12 @@ describe('a record that was changed is found', () => {
 
   test('a run that should have stopped, and one that should have gone on', () => {
     const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')));
-    expect(stopped[0]).toEqual({ line: 3, of: 'task', recorded: 'issue-1', replayed: { kind: 'limit', reason: 'iterations' } });
+    expect(stopped[0]).toEqual({
+      line: 3,
+      of: 'task',
+      recorded: 'issue-1',
+      replayed: { kind: 'limit', reason: 'iterations' },
+    });
     const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')));
     expect(patient.at(-1)).toMatchObject({ line: 6, of: 'outcome', replayed: 'issue-1' });
   });
@@ -69,8 +99,14 @@ describe('a record that was changed is found', () => {
 
 describe('what if', () => {
   const tripped = journalOf(record([progress(), idle, idle, idle]).text);
-  const limited = journalOf(record([progress(), progress(), progress()], { policy: { ...policy, maxIterations: 3 } }).text);
-  const costly = journalOf(record([progress({ says: { costUsd: 2 } }), progress({ says: { costUsd: 2 } }), progress(done)], { tasks: [task(1)] }).text);
+  const limited = journalOf(
+    record([progress(), progress(), progress()], { policy: { ...policy, maxIterations: 3 } }).text,
+  );
+  const costly = journalOf(
+    record([progress({ says: { costUsd: 2 } }), progress({ says: { costUsd: 2 } }), progress(done)], {
+      tasks: [task(1)],
+    }).text,
+  );
   const two = journalOf(record([progress(), progress(), progress(done)], { tasks: [task(1), task(2)] }).text);
   test.each<[string, Journal, Readonly<Record<string, string>>, string]>([
     ['nothing that matters were set', tripped, { session: 'fresh' }, '4: halted (circuit_open)'],
@@ -88,7 +124,9 @@ describe('what if', () => {
 });
 
 describe('a run without an end is asked about', () => {
-  const killed = record([progress({ minutes: 10 }), progress({ minutes: 20 }), progress({ minutes: 25 })], { policy: { ...policy, maxRunMs: 100 * 60_000 } }).text;
+  const killed = record([progress({ minutes: 10 }), progress({ minutes: 20 }), progress({ minutes: 25 })], {
+    policy: { ...policy, maxRunMs: 100 * 60_000 },
+  }).text;
   const never = record([]).text;
   test.each<[string, string, Readonly<Record<string, string>>, string]>([
     ['at the end of its last iteration', killed, { 'max-minutes': '50' }, '3: limit (minutes)'],
@@ -110,7 +148,8 @@ test('a session that the CLI had forgotten is forgotten in the replay, too', () 
   // With the session the failure would be neutral, without it counts.
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
   expect(dropped).not.toBe(text);
-  const last = (journal: string) => whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } });
+  const last = (journal: string) =>
+    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } });
   expect(last(text)).toMatchObject({ kind: 'goes-on' });
   expect(last(dropped)).toMatchObject({ kind: 'ended', outcome: { reason: 'circuit_open' } });
 });

@@ -18,21 +18,32 @@ const uses: readonly (readonly [string, typeof policy, string, number, string])[
   ['with session: fresh', { ...policy, session: 'fresh' }, 'issue-1', 0, 'session_fresh'],
   ['last used in the future', policy, 'issue-1', -5 * hour, 'resumed'],
 ];
-test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds, taskId, later, expected })))('a session $name → $expected', ({ bounds, taskId, later, expected }) => {
-  const next = admitSession(state, taskId, bounds, noon + later);
-  expect(next.session === null ? reasonOf(next) : 'resumed').toBe(expected);
-});
+test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds, taskId, later, expected })))(
+  'a session $name → $expected',
+  ({ bounds, taskId, later, expected }) => {
+    const next = admitSession(state, taskId, bounds, noon + later);
+    expect(next.session === null ? reasonOf(next) : 'resumed').toBe(expected);
+  },
+);
 
 describe('after a call', () => {
   const call = (change: Parameters<typeof analysis>[0]) => ({ analysis: analysis(change), taskId: 'issue-1' });
   const failed = (kind: AgentError['kind']): { agentError: AgentError } => ({ agentError: { kind, text: 'x' } });
 
   test('the same session keeps its start', () => {
-    expect(keepSession(state, call({ sessionId: 'abc-1' }), policy, noon + minute).session).toEqual({ ...session, lastUsedAt: noon + minute });
+    expect(keepSession(state, call({ sessionId: 'abc-1' }), policy, noon + minute).session).toEqual({
+      ...session,
+      lastUsedAt: noon + minute,
+    });
   });
 
   test('another id is a new session', () => {
-    expect(keepSession(state, call({ sessionId: 'new-2' }), policy, noon + minute).session).toEqual({ id: 'new-2', startedAt: noon + minute, lastUsedAt: noon + minute, taskId: 'issue-1' });
+    expect(keepSession(state, call({ sessionId: 'new-2' }), policy, noon + minute).session).toEqual({
+      id: 'new-2',
+      startedAt: noon + minute,
+      lastUsedAt: noon + minute,
+      taskId: 'issue-1',
+    });
   });
 
   test('an output cut off before the id keeps what was resumed', () => {
@@ -54,12 +65,16 @@ describe('after a call', () => {
   });
 
   test('session: fresh keeps none', () => {
-    expect(keepSession({ ...state, session: null }, call({}), { ...policy, session: 'fresh' }, noon).session).toBeNull();
+    expect(
+      keepSession({ ...state, session: null }, call({}), { ...policy, session: 'fresh' }, noon).session,
+    ).toBeNull();
   });
 });
 
 test('an id that the CLI does not know costs neither an attempt nor a count of the circuit, once', () => {
-  const unknown = { says: { agentError: { kind: 'unknown-session' as const, text: 'No conversation found' }, sessionId: null } };
+  const unknown = {
+    says: { agentError: { kind: 'unknown-session' as const, text: 'No conversation found' }, sessionId: null },
+  };
   const first = play([unknown], { state });
   expect(first.state.session).toBeNull();
   expect(first.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
@@ -88,6 +103,12 @@ test.each([
 });
 
 test('finishing one task of several keeps it', () => {
-  const facts = { task: task(1), tasks: [task(1), task(2)], analysis: analysis({ sessionId: 'abc-1', signal: { status: 'COMPLETE', exitSignal: false } }), evidence: evidence('a', { to: 'b' }), startedAt: noon };
+  const facts = {
+    task: task(1),
+    tasks: [task(1), task(2)],
+    analysis: analysis({ sessionId: 'abc-1', signal: { status: 'COMPLETE', exitSignal: false } }),
+    evidence: evidence('a', { to: 'b' }),
+    startedAt: noon,
+  };
   expect(settle(state, facts, policy, noon).state.session?.id).toBe('abc-1');
 });

@@ -2,14 +2,36 @@ import { describe, expect, test } from 'vitest';
 import { outputDeclined, pushSignals, type IterationSignals } from '../../src/core/signals.ts';
 import { noSignals, type Signals } from '../../src/core/state.ts';
 
-const nothing: IterationSignals = { indicator: false, done: false, vetoed: false, blocked: false, testOnly: false, outputChars: 100 };
-const after = (iterations: readonly Partial<IterationSignals>[]): Signals => iterations.reduce<Signals>((signals, change) => pushSignals(signals, { ...nothing, ...change }), noSignals);
+const nothing: IterationSignals = {
+  indicator: false,
+  done: false,
+  vetoed: false,
+  blocked: false,
+  testOnly: false,
+  outputChars: 100,
+};
+const after = (iterations: readonly Partial<IterationSignals>[]): Signals =>
+  iterations.reduce<Signals>((signals, change) => pushSignals(signals, { ...nothing, ...change }), noSignals);
 
 describe('a window holds the last five iterations', () => {
-  const seven = () => after([{ vetoed: true, indicator: true, outputChars: 1 }, {}, {}, {}, {}, { vetoed: true, indicator: true }, { outputChars: 7 }, {}]);
+  const seven = () =>
+    after([
+      { vetoed: true, indicator: true, outputChars: 1 },
+      {},
+      {},
+      {},
+      {},
+      { vetoed: true, indicator: true },
+      { outputChars: 7 },
+      {},
+    ]);
 
   test('the newest last', () => {
-    expect(seven()).toMatchObject({ indicators: [false, false, true, false, false], vetoed: [false, false, true, false, false], outputChars: [100, 100, 100, 7, 100] });
+    expect(seven()).toMatchObject({
+      indicators: [false, false, true, false, false],
+      vetoed: [false, false, true, false, false],
+      outputChars: [100, 100, 100, 7, 100],
+    });
   });
 
   test('an iteration without a final message measures none', () => {
@@ -17,12 +39,16 @@ describe('a window holds the last five iterations', () => {
   });
 });
 
-test.each(['done', 'blocked', 'testOnly'] as const)('a streak of %s ends with the first iteration that is not', (signal) => {
-  const streak = (iterations: readonly boolean[]): number => after(iterations.map((is) => ({ [signal]: is })))[`${signal}InARow`];
-  expect(streak([true, true, true])).toBe(3);
-  expect(streak([true, true, false])).toBe(0);
-  expect(streak([true, false, true])).toBe(1);
-});
+test.each(['done', 'blocked', 'testOnly'] as const)(
+  'a streak of %s ends with the first iteration that is not',
+  (signal) => {
+    const streak = (iterations: readonly boolean[]): number =>
+      after(iterations.map((is) => ({ [signal]: is })))[`${signal}InARow`];
+    expect(streak([true, true, true])).toBe(3);
+    expect(streak([true, true, false])).toBe(0);
+    expect(streak([true, false, true])).toBe(1);
+  },
+);
 
 test.each<[string, readonly number[], number, number, boolean]>([
   ['with nothing to compare it with', [], 0, 70, false],

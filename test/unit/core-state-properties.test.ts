@@ -22,23 +22,93 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
   sequence: count,
   savedAt: instant,
   circuit: fc.oneof(
-    fc.record({ kind: fc.constant('closed' as const), totalOpens: count, noProgress: count, errorStreaks: fc.array(fc.record({ fingerprint: text, count }), { maxLength: 10 }), denials: count, decline: count, questionHeld: fc.boolean() }),
-    fc.record({ kind: fc.constant('open' as const), totalOpens: count, reason: fc.constantFrom('no_progress' as const, 'same_error' as const, 'state_unreadable' as const), openedAt: instant }),
+    fc.record({
+      kind: fc.constant('closed' as const),
+      totalOpens: count,
+      noProgress: count,
+      errorStreaks: fc.array(fc.record({ fingerprint: text, count }), { maxLength: 10 }),
+      denials: count,
+      decline: count,
+      questionHeld: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant('open' as const),
+      totalOpens: count,
+      reason: fc.constantFrom('no_progress' as const, 'same_error' as const, 'state_unreadable' as const),
+      openedAt: instant,
+    }),
   ),
-  windows: fc.record({ hour: fc.option(fc.record({ openedAt: instant, calls: count, tokens: count })), day: fc.option(fc.record({ openedAt: instant, costUsd: amount })) }),
-  signals: fc.record({ indicators: fc.array(fc.boolean(), { maxLength: 5 }), vetoed: fc.array(fc.boolean(), { maxLength: 5 }), outputChars: fc.array(count, { maxLength: 5 }), doneInARow: count, blockedInARow: count, testOnlyInARow: count }),
+  windows: fc.record({
+    hour: fc.option(fc.record({ openedAt: instant, calls: count, tokens: count })),
+    day: fc.option(fc.record({ openedAt: instant, costUsd: amount })),
+  }),
+  signals: fc.record({
+    indicators: fc.array(fc.boolean(), { maxLength: 5 }),
+    vetoed: fc.array(fc.boolean(), { maxLength: 5 }),
+    outputChars: fc.array(count, { maxLength: 5 }),
+    doneInARow: count,
+    blockedInARow: count,
+    testOnlyInARow: count,
+  }),
   session: fc.option(fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) })),
-  tasks: fc.dictionary(id, fc.record({ state: fc.constantFrom('todo' as const, 'in-progress' as const, 'done' as const, 'failed' as const, 'blocked' as const), attempts: count, startedTree: objectId, doneCommit: objectId }), { noNullPrototype: true }),
-  approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), { noNullPrototype: true }),
+  tasks: fc.dictionary(
+    id,
+    fc.record({
+      state: fc.constantFrom(
+        'todo' as const,
+        'in-progress' as const,
+        'done' as const,
+        'failed' as const,
+        'blocked' as const,
+      ),
+      attempts: count,
+      startedTree: objectId,
+      doneCommit: objectId,
+    }),
+    { noNullPrototype: true },
+  ),
+  approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), {
+    noNullPrototype: true,
+  }),
   unmarked: fc.array(id, { maxLength: 100 }),
   currentTask: fc.option(id),
   park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
   pause: fc.option(fc.record({ by: text, at: instant })),
   ordersApplied: instant,
-  ledger: fc.array(fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }), { maxLength: 31 }),
-  transitions: fc.array(fc.record({ at: instant, subject: fc.constantFrom('circuit' as const, 'task' as const), from: text, to: text, reason: text }), { maxLength: 50 }),
-  lastRun: fc.option(fc.record({ outcome: fc.constantFrom('complete' as const, 'limit' as const), reason: text, at: instant, published: fc.option(fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url })) })) })),
-  lastIteration: fc.option(fc.record({ taskId: fc.option(id), progress: fc.boolean(), fileCount: count, tree: fc.string({ maxLength: 40 }), verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const), hints: fc.uniqueArray(fc.constantFrom(...hintCodes)) })),
+  ledger: fc.array(
+    fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }),
+    { maxLength: 31 },
+  ),
+  transitions: fc.array(
+    fc.record({
+      at: instant,
+      subject: fc.constantFrom('circuit' as const, 'task' as const),
+      from: text,
+      to: text,
+      reason: text,
+    }),
+    { maxLength: 50 },
+  ),
+  lastRun: fc.option(
+    fc.record({
+      outcome: fc.constantFrom('complete' as const, 'limit' as const),
+      reason: text,
+      at: instant,
+      published: fc.option(
+        fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url })) }),
+      ),
+    }),
+  ),
+  lastIteration: fc.option(
+    fc.record({
+      taskId: fc.option(id),
+      progress: fc.boolean(),
+      fileCount: count,
+      tree: fc.string({ maxLength: 40 }),
+      verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
+      hints: fc.uniqueArray(fc.constantFrom(...hintCodes)),
+    }),
+  ),
 });
 
 test('parse(serialize(s)) = s', () => {
@@ -55,8 +125,12 @@ test('no string makes parseState throw', () => {
   const broken = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.json(),
-    fc.tuple(fc.nat(document.length), fc.string({ maxLength: 5 })).map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
-    fc.tuple(fc.constantFrom(...Object.keys(initialState(lane, noon))), fc.jsonValue()).map(([key, value]) => JSON.stringify({ ...state, [key]: value })),
+    fc
+      .tuple(fc.nat(document.length), fc.string({ maxLength: 5 }))
+      .map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
+    fc
+      .tuple(fc.constantFrom(...Object.keys(initialState(lane, noon))), fc.jsonValue())
+      .map(([key, value]) => JSON.stringify({ ...state, [key]: value })),
   );
   fc.assert(
     fc.property(broken, (text) => {

@@ -1,12 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import type { Windows } from '../../src/core/stored-windows.ts';
-import { bookCall, bookUsage, callsRemaining, chargeCall, chargeUsage, usageAt, usedUp } from '../../src/core/windows.ts';
+import {
+  bookCall,
+  bookUsage,
+  callsRemaining,
+  chargeCall,
+  chargeUsage,
+  usageAt,
+  usedUp,
+} from '../../src/core/windows.ts';
 import { policy as defaults } from './core-fixtures.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
 const none: Windows = { hour: null, day: null };
-const calls = (times: readonly string[], windows = none): Windows => times.reduce((next, time) => chargeCall(next, at(time)), windows);
-const usage = (change: Partial<{ tokens: number; costUsd: number; durationMs: number }>) => ({ tokens: 0, costUsd: 0, durationMs: 0, ...change });
+const calls = (times: readonly string[], windows = none): Windows =>
+  times.reduce((next, time) => chargeCall(next, at(time)), windows);
+const usage = (change: Partial<{ tokens: number; costUsd: number; durationMs: number }>) => ({
+  tokens: 0,
+  costUsd: 0,
+  durationMs: 0,
+  ...change,
+});
 
 describe('the hour of calls', () => {
   const policy = { ...defaults, maxCallsPerHour: 2 };
@@ -54,7 +68,10 @@ describe('tokens and cost', () => {
 
   test('tokens are charged when a call ends', () => {
     expect(usedUp(chargeUsage(windows, usage({ tokens: 99 }), at('10:30')), policy, at('10:30'))).toBeNull();
-    expect(usedUp(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual({ reason: 'tokens_per_hour', resumeAt: at('11:20') });
+    expect(usedUp(chargeUsage(windows, usage({ tokens: 100 }), at('10:30')), policy, at('10:30'))).toEqual({
+      reason: 'tokens_per_hour',
+      resumeAt: at('11:20'),
+    });
   });
 
   test('money is counted per UTC day', () => {
@@ -71,7 +88,9 @@ describe('tokens and cost', () => {
   });
 
   test('0 means no limit', () => {
-    expect(usedUp(chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')), defaults, at('10:30'))).toBeNull();
+    expect(
+      usedUp(chargeUsage(windows, usage({ tokens: 1e9, costUsd: 1e9 }), at('10:30')), defaults, at('10:30')),
+    ).toBeNull();
   });
 
   test.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])('%s gives nothing back', (odd) => {
@@ -79,14 +98,22 @@ describe('tokens and cost', () => {
   });
 
   test('a call that ends after its window is charged to the next one', () => {
-    expect(chargeUsage(windows, usage({ tokens: 7 }), at('11:25')).hour).toEqual({ openedAt: at('11:25'), calls: 0, tokens: 7 });
+    expect(chargeUsage(windows, usage({ tokens: 7 }), at('11:25')).hour).toEqual({
+      openedAt: at('11:25'),
+      calls: 0,
+      tokens: 7,
+    });
   });
 });
 
 describe('the ledger', () => {
   test('adds up per UTC day, in order, also when the clock goes back', () => {
     const next = Date.parse('2026-11-22T00:05:00Z');
-    const used = bookUsage(bookCall(bookCall([], at('10:00')), next), usage({ tokens: 5, costUsd: 0.5, durationMs: 90_000 }), next);
+    const used = bookUsage(
+      bookCall(bookCall([], at('10:00')), next),
+      usage({ tokens: 5, costUsd: 0.5, durationMs: 90_000 }),
+      next,
+    );
     expect(bookCall(used, at('11:00'))).toEqual([
       { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0, minutes: 0 },
       { day: '2026-11-22', calls: 1, tokens: 5, costUsd: 0.5, minutes: 1.5 },

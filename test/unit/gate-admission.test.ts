@@ -4,7 +4,8 @@ import { finisher } from '../loop/behaviours.ts';
 import { addIssue, commented, createProject, labeled, runOnce, type Event, type Run } from '../loop/river.ts';
 import type { Project } from '../loop/project.ts';
 
-const status = (project: Project, thread: number) => [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n');
+const status = (project: Project, thread: number) =>
+  [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n');
 const taskIds = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
 
 describe('who may ask', () => {
@@ -44,7 +45,11 @@ describe('events that are not for us', () => {
 
   test('an unsupported event is an error, without one request', async () => {
     const project = createProject();
-    expect((await runOnce(project, { event: { name: 'release', payload: {} } })).outcome).toMatchObject({ kind: 'failed', reason: 'configuration', message: expect.stringContaining('The event "release" is not supported.') as string });
+    expect((await runOnce(project, { event: { name: 'release', payload: {} } })).outcome).toMatchObject({
+      kind: 'failed',
+      reason: 'configuration',
+      message: expect.stringContaining('The event "release" is not supported.') as string,
+    });
     expect(project.forge.requests().sent).toBe(0);
   });
 });
@@ -52,8 +57,22 @@ describe('events that are not for us', () => {
 describe('the queue', () => {
   test.each([
     ['without issues', createProject({ issues: [] })],
-    ['with closed ones only', (() => { const project = createProject({ issues: [] }); addIssue(project.forge, 1, { state: 'closed' }); return project; })()],
-    ['with unlabelled ones only', (() => { const project = createProject({ issues: [] }); addIssue(project.forge, 1, { labels: ['bug'] }); return project; })()],
+    [
+      'with closed ones only',
+      (() => {
+        const project = createProject({ issues: [] });
+        addIssue(project.forge, 1, { state: 'closed' });
+        return project;
+      })(),
+    ],
+    [
+      'with unlabelled ones only',
+      (() => {
+        const project = createProject({ issues: [] });
+        addIssue(project.forge, 1, { labels: ['bug'] });
+        return project;
+      })(),
+    ],
   ])('%s is idle', async (_name, project) => {
     expect((await runOnce(project)).end).toBe('idle (no_tasks)');
     expect(project.forge.writes).toEqual([]);
@@ -107,7 +126,11 @@ describe('a named issue', () => {
 
   test('is worked on its own lane, and its pull request closes it', async () => {
     const project = createProject({ agent: [finisher] });
-    expect((await runOnce(project, { event: labeled(1) })).work?.lane).toMatchObject({ id: 'issue-1', branch: 'ralph/issue-1', baseBranch: 'main' });
+    expect((await runOnce(project, { event: labeled(1) })).work?.lane).toMatchObject({
+      id: 'issue-1',
+      branch: 'ralph/issue-1',
+      baseBranch: 'main',
+    });
     expect(project.forge.pulls[0]?.body).toContain('Closes #1');
   });
 
@@ -155,7 +178,18 @@ describe('commands', () => {
     ['ralph/issue-2', ['issue-2']],
   ])('run on the pull request of %s works that lane', async (branch, expected) => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
-    project.forge.pulls.push({ number: 101, url: 'https://github.test/101', state: 'open', headSha: '', draft: true, body: '', title: '', branch, fromFork: false, base: 'main' });
+    project.forge.pulls.push({
+      number: 101,
+      url: 'https://github.test/101',
+      state: 'open',
+      headSha: '',
+      draft: true,
+      body: '',
+      title: '',
+      branch,
+      fromFork: false,
+      base: 'main',
+    });
     expect(taskIds(await runOnce(project, { event: onPull('/ralph run') }))).toEqual(expected);
   });
 
@@ -165,7 +199,17 @@ describe('commands', () => {
     ['a branch that only looks like a lane', { branch: 'ralph/issue-2x', fromFork: false }, "is not one of Ralph's"],
   ])('on a pull request from %s are refused with the reason', async (_name, change, answer) => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
-    project.forge.pulls.push({ number: 101, url: 'https://github.test/101', state: 'open', headSha: '', draft: true, body: '', title: '', base: 'main', ...change });
+    project.forge.pulls.push({
+      number: 101,
+      url: 'https://github.test/101',
+      state: 'open',
+      headSha: '',
+      draft: true,
+      body: '',
+      title: '',
+      base: 'main',
+      ...change,
+    });
     expect(await runOnce(project, { event: onPull('/ralph run') })).toMatchObject({ end: 'idle (answered)', calls: 0 });
     expect(status(project, 101)).toContain(answer);
   });

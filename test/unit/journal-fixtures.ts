@@ -15,7 +15,10 @@ export interface Recorded {
 }
 
 /** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added. */
-export function record(script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[], start: Start = {}): Recorded {
+export function record(
+  script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[],
+  start: Start = {},
+): Recorded {
   let tasks = start.tasks ?? [task(1)];
   const bounds = start.policy ?? policy;
   let now = start.now ?? noon;
@@ -26,9 +29,11 @@ export function record(script: readonly (Play & { readonly clockMs?: number; rea
   for (let iteration = 1; ; iteration += 1) {
     const step = nextStep({ state, tasks, run, policy: bounds, now });
     const play = script[iteration - 1];
-    if (step.kind === 'stop') lines.push(serializeEnd({ version: 1, lane: 'queue', decidedAt: now, cancelled: false, outcome: step.outcome }));
+    if (step.kind === 'stop')
+      lines.push(serializeEnd({ version: 1, lane: 'queue', decidedAt: now, cancelled: false, outcome: step.outcome }));
     // A script that ends before the run does is a kill.
-    if (step.kind === 'stop' || play === undefined) return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
+    if (step.kind === 'stop' || play === undefined)
+      return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
     const startedAt = now;
     const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
     now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * minute));
@@ -39,8 +44,20 @@ export function record(script: readonly (Play & { readonly clockMs?: number; rea
     const settled = settle(begun, facts, bounds, now);
     lines.push(
       serializeEntry({
-        version: 1, lane: 'queue', iteration, taskId: step.task.id, taskTitle: step.task.title, startedAt, taskTree: tree, sessionDroppedAt: null, endedAt: now,
-        analysis: facts.analysis, evidence: facts.evidence, found, commit: null, verdict: settled.verdict,
+        version: 1,
+        lane: 'queue',
+        iteration,
+        taskId: step.task.id,
+        taskTitle: step.task.title,
+        startedAt,
+        taskTree: tree,
+        sessionDroppedAt: null,
+        endedAt: now,
+        analysis: facts.analysis,
+        evidence: facts.evidence,
+        found,
+        commit: null,
+        verdict: settled.verdict,
       }),
     );
     state = settled.state;

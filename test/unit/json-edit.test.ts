@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { appendChildren, applyEdits, childIndent, keepChildren, layoutOf, renderJson, transplant } from '../../src/json/edit.ts';
+import {
+  appendChildren,
+  applyEdits,
+  childIndent,
+  keepChildren,
+  layoutOf,
+  renderJson,
+  transplant,
+} from '../../src/json/edit.ts';
 import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../src/json/parse.ts';
 
 function rootOf(text: string): JsonNode {
@@ -17,7 +25,9 @@ function keeping(text: string, values: readonly unknown[]): string {
 /** Appends as the code that edits a list of a file does. */
 function appending(text: string, list: JsonNode, value: unknown): string {
   const layout = layoutOf(text, itemsOf(list).length > 0 ? list : rootOf(text));
-  return applyEdits(text, [appendChildren(text, list, [renderJson(value, layout, childIndent(text, list, layout))], layout)]);
+  return applyEdits(text, [
+    appendChildren(text, list, [renderJson(value, layout, childIndent(text, list, layout))], layout),
+  ]);
 }
 
 describe('what stays, stays as it is written', () => {
@@ -41,8 +51,16 @@ describe('what is added is written as its neighbours are', () => {
   test.each([
     ['on one line without blanks', '{"a":[{"n":1}]}', '{"a":[{"n":1},{"n":2}]}'],
     ['on one line with blanks', '{"a": [{"n": 1}]}', '{"a": [{"n": 1}, { "n": 2 }]}'],
-    ['over lines', '{\n  "a": [\n    {\n      "n": 1\n    }\n  ]\n}\n', '{\n  "a": [\n    {\n      "n": 1\n    },\n    {\n      "n": 2\n    }\n  ]\n}\n'],
-    ['with tabs and CR LF', '{\r\n\t"a": [\r\n\t\t1\r\n\t]\r\n}', '{\r\n\t"a": [\r\n\t\t1,\r\n\t\t{\r\n\t\t\t"n": 2\r\n\t\t}\r\n\t]\r\n}'],
+    [
+      'over lines',
+      '{\n  "a": [\n    {\n      "n": 1\n    }\n  ]\n}\n',
+      '{\n  "a": [\n    {\n      "n": 1\n    },\n    {\n      "n": 2\n    }\n  ]\n}\n',
+    ],
+    [
+      'with tabs and CR LF',
+      '{\r\n\t"a": [\r\n\t\t1\r\n\t]\r\n}',
+      '{\r\n\t"a": [\r\n\t\t1,\r\n\t\t{\r\n\t\t\t"n": 2\r\n\t\t}\r\n\t]\r\n}',
+    ],
     ['in an empty list', '{\n    "a": []\n}', '{\n    "a": [\n        {\n            "n": 2\n        }\n    ]\n}'],
     ['in an empty list on one line', '{"a":[]}', '{"a":[{"n":2}]}'],
   ])('%s', (_, text, expected) => {
@@ -51,7 +69,9 @@ describe('what is added is written as its neighbours are', () => {
 });
 
 test('a piece keeps its form and takes the indentation and line ends of where it goes', () => {
-  expect(transplant('{\r\n\t\t"n":  1.0\r\n\t}', { indent: '\t' }, { indent: '    ', lineEnd: '\n' })).toBe('{\n    \t"n":  1.0\n    }');
+  expect(transplant('{\r\n\t\t"n":  1.0\r\n\t}', { indent: '\t' }, { indent: '    ', lineEnd: '\n' })).toBe(
+    '{\n    \t"n":  1.0\n    }',
+  );
 });
 
 // JSON has no -0.
@@ -60,14 +80,25 @@ const laidOut = fc.tuple(fc.array(value, { maxLength: 6 }), fc.constantFrom(unde
 
 test('any list: what is kept and what is added is there, in order, and nothing else', () => {
   fc.assert(
-    fc.property(laidOut, value, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), ([values, indent, crLf], added, mask) => {
-      const written = JSON.stringify(values, null, indent);
-      const text = crLf ? written.replaceAll('\n', '\r\n') : written;
-      const nodes = itemsOf(rootOf(text));
-      const kept = applyEdits(text, [keepChildren(text, rootOf(text), (node) => mask[nodes.findIndex(({ offset }) => offset === node.offset)] ?? false)]);
-      expect(valueOf(rootOf(kept))).toEqual(values.filter((_, index) => mask[index]));
-      const more = appending(kept, rootOf(kept), added);
-      expect(valueOf(rootOf(more))).toEqual([...values.filter((_, index) => mask[index]), added]);
-    }),
+    fc.property(
+      laidOut,
+      value,
+      fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+      ([values, indent, crLf], added, mask) => {
+        const written = JSON.stringify(values, null, indent);
+        const text = crLf ? written.replaceAll('\n', '\r\n') : written;
+        const nodes = itemsOf(rootOf(text));
+        const kept = applyEdits(text, [
+          keepChildren(
+            text,
+            rootOf(text),
+            (node) => mask[nodes.findIndex(({ offset }) => offset === node.offset)] ?? false,
+          ),
+        ]);
+        expect(valueOf(rootOf(kept))).toEqual(values.filter((_, index) => mask[index]));
+        const more = appending(kept, rootOf(kept), added);
+        expect(valueOf(rootOf(more))).toEqual([...values.filter((_, index) => mask[index]), added]);
+      },
+    ),
   );
 });

@@ -5,7 +5,9 @@ import { itemsOf, member, parseJson, positionsIn, valueOf } from '../../src/json
 
 const problemsOf = (text: string): readonly string[] => {
   const parsed = parseJson(text);
-  return parsed.kind === 'json' ? [] : parsed.problems.map(({ line, column, message }) => `${String(line)}:${String(column)} ${message}`);
+  return parsed.kind === 'json'
+    ? []
+    : parsed.problems.map(({ line, column, message }) => `${String(line)}:${String(column)} ${message}`);
 };
 
 describe('plain JSON is read', () => {
@@ -32,7 +34,11 @@ describe('plain JSON is read', () => {
 
 describe('everything else is a problem with line and column', () => {
   test.each([
-    ['a file cut off inside an entry', '{\n  "tasks": [\n    {"id": "T1", ', ['3:17 the file ends in the middle of a value']],
+    [
+      'a file cut off inside an entry',
+      '{\n  "tasks": [\n    {"id": "T1", ',
+      ['3:17 the file ends in the middle of a value'],
+    ],
     ['a file cut off inside a text', '{\n  "tasks": [\n    {"id": "T', ['3:12 the file ends in the middle of a value']],
     ['a text without its end', '["a,\n1]', ['1:2 a text without its closing quote', '2:1 expected a comma']],
     ['a trailing comma', '{\r\n  "a": [1,\r\n  2,\r\n  ]\r\n}', ['4:3 expected a value (and no comma before `]`)']],
@@ -59,7 +65,41 @@ describe('everything else is a problem with line and column', () => {
   });
 });
 
-const jsonLike = fc.oneof(fc.json({ maxDepth: 3 }), fc.array(fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '1', '-', '.', 'e', 'true', 'null', '\\', '\n', '\r', ' ', '\t', 'a', '/*', '//', '\uFEFF', '\u2028', '\u0000'), { maxLength: 12 }).map((parts) => parts.join('')), fc.string({ unit: 'binary' }));
+const jsonLike = fc.oneof(
+  fc.json({ maxDepth: 3 }),
+  fc
+    .array(
+      fc.constantFrom(
+        '{',
+        '}',
+        '[',
+        ']',
+        '"',
+        ':',
+        ',',
+        '1',
+        '-',
+        '.',
+        'e',
+        'true',
+        'null',
+        '\\',
+        '\n',
+        '\r',
+        ' ',
+        '\t',
+        'a',
+        '/*',
+        '//',
+        '\uFEFF',
+        '\u2028',
+        '\u0000',
+      ),
+      { maxLength: 12 },
+    )
+    .map((parts) => parts.join('')),
+  fc.string({ unit: 'binary' }),
+);
 
 test('exactly what JSON.parse reads is read, to the same value', () => {
   fc.assert(

@@ -4,7 +4,17 @@ import { parseState } from '../../src/core/state.ts';
 import { UserError } from '../../src/user-error.ts';
 import { boaster, finisher, steadyWorker, stuck } from '../loop/behaviours.ts';
 import { addCommit } from '../loop/in-memory.ts';
-import { addIssue, createProject, cutOff, finishOnce, publisherOf, runOnce, savedDocument, savedState, type Run } from '../loop/river.ts';
+import {
+  addIssue,
+  createProject,
+  cutOff,
+  finishOnce,
+  publisherOf,
+  runOnce,
+  savedDocument,
+  savedState,
+  type Run,
+} from '../loop/river.ts';
 import type { Project } from '../loop/project.ts';
 import { killAt } from '../loop/tap.ts';
 
@@ -23,14 +33,26 @@ function textsOf(data: unknown): readonly string[] {
 
 /** Everything that others can see of the project. */
 function seen({ origin, forge }: Project) {
-  return { branches: [...origin.branches], pulls: forge.pulls.map((pull) => ({ ...pull })), comments: [...forge.comments].map(([thread, texts]) => [thread, [...texts]]) };
+  return {
+    branches: [...origin.branches],
+    pulls: forge.pulls.map((pull) => ({ ...pull })),
+    comments: [...forge.comments].map(([thread, texts]) => [thread, [...texts]]),
+  };
 }
 
 describe('a push that is rejected', () => {
   const rejectedOnce = async () => {
-    const project = createProject({ issues: [1, 2], agent: [steadyWorker, finisher], inputs: { 'max-iterations': '1' } });
+    const project = createProject({
+      issues: [1, 2],
+      agent: [steadyWorker, finisher],
+      inputs: { 'max-iterations': '1' },
+    });
     await runOnce(project);
-    const before = { state: savedState(project), body: project.forge.pulls[0]?.body ?? '', head: project.origin.branches.get('ralph/queue') };
+    const before = {
+      state: savedState(project),
+      body: project.forge.pulls[0]?.body ?? '',
+      head: project.origin.branches.get('ralph/queue'),
+    };
     project.script.behaviours = [finisher];
     project.remote.refusal = 'protected branch';
     return { project, before, run: await runOnce(project) };
@@ -38,7 +60,10 @@ describe('a push that is rejected', () => {
 
   test('fails the run with the reason', async () => {
     const { run } = await rejectedOnce();
-    expect(run).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch' } });
+    expect(run).toMatchObject({
+      end: 'failed (infrastructure)',
+      outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch' },
+    });
   });
 
   test("keeps the tasks as the remote has them, and the run's calls and attempts as they were made", async () => {
@@ -48,13 +73,20 @@ describe('a push that is rejected', () => {
     expect(states(after.tasks)).toEqual(states(before.state.tasks));
     const attempts = (tasks: typeof after.tasks) => Object.values(tasks).reduce((sum, task) => sum + task.attempts, 0);
     expect(attempts(after.tasks)).toBeGreaterThan(attempts(before.state.tasks));
-    expect(after).toMatchObject({ currentTask: before.state.currentTask, session: null, sequence: before.state.sequence + 1, windows: { hour: { calls: 2 } }, lastRun: { published: { head: before.head } } });
+    expect(after).toMatchObject({
+      currentTask: before.state.currentTask,
+      session: null,
+      sequence: before.state.sequence + 1,
+      windows: { hour: { calls: 2 } },
+      lastRun: { published: { head: before.head } },
+    });
   });
 
   test('tells nobody that something was done', async () => {
     const { project } = await rejectedOnce();
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
-    for (const thread of [1, 101]) expect([...(project.forge.comments.get(thread)?.values() ?? [])].join()).toContain('0 of 2 tasks done');
+    for (const thread of [1, 101])
+      expect([...(project.forge.comments.get(thread)?.values() ?? [])].join()).toContain('0 of 2 tasks done');
   });
 
   test('is made good by the next run', async () => {
@@ -83,8 +115,16 @@ describe('a push that is rejected', () => {
 
   test('because somebody else pushed meanwhile overwrites nothing', async () => {
     const project = createProject({ agent: [finisher] });
-    const other = addCommit(project.origin, { tree: { 'README.md': 'theirs' }, parent: project.origin.branches.get('main') ?? '', message: 'Theirs' });
-    const run = await runOnce(project, { onRecord: () => { project.origin.branches.set('ralph/queue', other); } });
+    const other = addCommit(project.origin, {
+      tree: { 'README.md': 'theirs' },
+      parent: project.origin.branches.get('main') ?? '',
+      message: 'Theirs',
+    });
+    const run = await runOnce(project, {
+      onRecord: () => {
+        project.origin.branches.set('ralph/queue', other);
+      },
+    });
     expect(run.end).toBe('failed (infrastructure)');
     expect(project.origin.branches.get('ralph/queue')).toBe(other);
   });
@@ -106,27 +146,42 @@ describe('nothing new', () => {
     project.inputs = {};
     const run = await runOnce(project);
     expect(project.remote.pushes).toHaveLength(1);
-    expect(run.report).toMatchObject({ headSha: project.origin.branches.get('ralph/queue'), pullRequest: { number: 101 } });
+    expect(run.report).toMatchObject({
+      headSha: project.origin.branches.get('ralph/queue'),
+      pullRequest: { number: 101 },
+    });
     expect(project.forge.pulls[0]?.body).toContain('circuit');
   });
 });
 
 describe('a pull request that cannot be written', () => {
-  test.each(['openPullRequest', 'markReady'] as const)('(%s) fails the run, and the next one repairs it without a call', async (method) => {
-    const project = createProject({ agent: [finisher] });
-    project.forge.faults.set(method, refused);
-    const run = await runOnce(project);
-    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 1 });
-    expect(run.outcome).toMatchObject({ message: 'The commits are on ralph/queue, but the pull request is not up to date: The token may not open pull requests.' });
-    expect(savedState(project)).toMatchObject({ tasks: { 'issue-1': { state: 'done' } }, lastRun: { published: null } });
+  test.each(['openPullRequest', 'markReady'] as const)(
+    '(%s) fails the run, and the next one repairs it without a call',
+    async (method) => {
+      const project = createProject({ agent: [finisher] });
+      project.forge.faults.set(method, refused);
+      const run = await runOnce(project);
+      expect(run).toMatchObject({ end: 'failed (configuration)', calls: 1 });
+      expect(run.outcome).toMatchObject({
+        message:
+          'The commits are on ralph/queue, but the pull request is not up to date: The token may not open pull requests.',
+      });
+      expect(savedState(project)).toMatchObject({
+        tasks: { 'issue-1': { state: 'done' } },
+        lastRun: { published: null },
+      });
 
-    project.forge.faults.clear();
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
-    expect(project.forge.pulls).toEqual([expect.objectContaining({ state: 'open', draft: false })]);
-    expect(project.forge.pulls[0]?.body).toContain('Closes #1');
-    expect(savedState(project).lastRun?.published).toEqual({ head: project.origin.branches.get('ralph/queue'), pullRequest: { number: 101, url: project.forge.pulls[0]?.url } });
-    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
-  });
+      project.forge.faults.clear();
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
+      expect(project.forge.pulls).toEqual([expect.objectContaining({ state: 'open', draft: false })]);
+      expect(project.forge.pulls[0]?.body).toContain('Closes #1');
+      expect(savedState(project).lastRun?.published).toEqual({
+        head: project.origin.branches.get('ralph/queue'),
+        pullRequest: { number: 101, url: project.forge.pulls[0]?.url },
+      });
+      expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    },
+  );
 
   test.each([
     ['merged', { pulls: 2, newest: 'open' }],
@@ -136,7 +191,11 @@ describe('a pull request that cannot be written', () => {
     await runOnce(project);
     const [pull] = project.forge.pulls;
     if (pull === undefined) throw new Error('no pull request');
-    const run = await runOnce(project, { onRecord: () => { project.forge.pulls[0] = { ...pull, state }; } });
+    const run = await runOnce(project, {
+      onRecord: () => {
+        project.forge.pulls[0] = { ...pull, state };
+      },
+    });
     expect(run.end).toBe('complete (plan_complete)');
     expect({ pulls: project.forge.pulls.length, newest: project.forge.pulls.at(-1)?.state }).toEqual(expected);
   });
@@ -144,14 +203,21 @@ describe('a pull request that cannot be written', () => {
   test('does not hide why the run ended badly before', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     project.forge.faults.set('openPullRequest', refused);
-    const run = await runOnce(project, { onRecord: (work, { faults }) => { if (work.journal.length === 1) faults.set('snapshot', new Error('disk full')); } });
+    const run = await runOnce(project, {
+      onRecord: (work, { faults }) => {
+        if (work.journal.length === 1) faults.set('snapshot', new Error('disk full'));
+      },
+    });
     expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Something failed that should not: disk full' });
   });
 
   test('is an error of its own when it is no refusal', async () => {
     const project = createProject({ agent: [finisher] });
     project.forge.faults.set('openPullRequest', new TypeError('a bug'));
-    expect(await runOnce(project)).toMatchObject({ end: 'failed (infrastructure)', outcome: { message: 'Something failed that should not: a bug' } });
+    expect(await runOnce(project)).toMatchObject({
+      end: 'failed (infrastructure)',
+      outcome: { message: 'Something failed that should not: a bug' },
+    });
   });
 });
 
@@ -168,17 +234,24 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const { report } = await publish(await publisherOf(project, run), workOf(run));
     expect(seen(project)).toEqual(first);
     expect(savedDocument(project)).toBe(state);
-    expect(report).toMatchObject({ outcome: run.outcome, headSha: run.report?.headSha, pullRequest: run.report?.pullRequest ? { number: run.report.pullRequest.number } : null });
+    expect(report).toMatchObject({
+      outcome: run.outcome,
+      headSha: run.report?.headSha,
+      pullRequest: run.report?.pullRequest ? { number: run.report.pullRequest.number } : null,
+    });
   });
 
-  test.each(['openPullRequest', 'upsertComment'] as const)('main died at %s: post goes on from there', async (method) => {
-    const project = createProject({ agent: [finisher] });
-    const run = await runOnce(project, { tap: killAt((name) => name === `forge.${method}`, 'before') });
-    const post = await finishOnce(project, run);
-    expect(post?.report).toMatchObject({ outcome: { kind: 'complete' }, saved: { kind: 'saved', sequence: 1 } });
-    expect(project.forge.pulls).toHaveLength(1);
-    expect(project.forge.comments.get(1)?.size).toBe(1);
-  });
+  test.each(['openPullRequest', 'upsertComment'] as const)(
+    'main died at %s: post goes on from there',
+    async (method) => {
+      const project = createProject({ agent: [finisher] });
+      const run = await runOnce(project, { tap: killAt((name) => name === `forge.${method}`, 'before') });
+      const post = await finishOnce(project, run);
+      expect(post?.report).toMatchObject({ outcome: { kind: 'complete' }, saved: { kind: 'saved', sequence: 1 } });
+      expect(project.forge.pulls).toHaveLength(1);
+      expect(project.forge.comments.get(1)?.size).toBe(1);
+    },
+  );
 });
 
 describe('comments', () => {
@@ -187,7 +260,12 @@ describe('comments', () => {
     await runOnce(project);
     expect([...project.forge.comments.keys()]).toEqual([1, 2, 101]);
     await runOnce(project);
-    expect([...project.forge.comments].map(([thread, texts]) => [thread, texts.size])).toEqual([[1, 1], [2, 1], [101, 1], [3, 1]]);
+    expect([...project.forge.comments].map(([thread, texts]) => [thread, texts.size])).toEqual([
+      [1, 1],
+      [2, 1],
+      [101, 1],
+      [3, 1],
+    ]);
   });
 
   test('that cannot be written are a warning, no failure', async () => {
@@ -195,7 +273,10 @@ describe('comments', () => {
     project.forge.faults.set('upsertComment', new UserError('infrastructure', 'The API is rate-limited.'));
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(run.report?.warnings).toEqual(['The status comment on #1 could not be written: The API is rate-limited.', 'The status comment on #101 could not be written: The API is rate-limited.']);
+    expect(run.report?.warnings).toEqual([
+      'The status comment on #1 could not be written: The API is rate-limited.',
+      'The status comment on #101 could not be written: The API is rate-limited.',
+    ]);
     expect(run.log).toContain('warning: The status comment on #1 could not be written: The API is rate-limited.');
   });
 });
@@ -223,12 +304,19 @@ describe('what is published', () => {
     expect(published.filter((text) => !redacted.has(text))).toEqual([]);
   });
 
-  test.each(['outputChars', 'transitions', 'noProgress'])('a secret that is also the name of a field (%s) does not destroy the state', async (secret) => {
-    const project = createProject({ agent: [finisher] });
-    const run = await runOnce(project, { redact: (text) => text.replaceAll(secret, '***') });
-    expect(run.end).toBe('complete (plan_complete)');
-    expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({ kind: 'state', problems: [], state: { tasks: { 'issue-1': { state: 'done' } } } });
-  });
+  test.each(['outputChars', 'transitions', 'noProgress'])(
+    'a secret that is also the name of a field (%s) does not destroy the state',
+    async (secret) => {
+      const project = createProject({ agent: [finisher] });
+      const run = await runOnce(project, { redact: (text) => text.replaceAll(secret, '***') });
+      expect(run.end).toBe('complete (plan_complete)');
+      expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({
+        kind: 'state',
+        problems: [],
+        state: { tasks: { 'issue-1': { state: 'done' } } },
+      });
+    },
+  );
 
   test('a draft becomes ready only when the work is complete; draft: false opens it ready', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
@@ -244,16 +332,29 @@ describe('what is published', () => {
 
   test('a state that cannot be saved is said aloud, with what it means', async () => {
     const project = createProject({ agent: [finisher] });
-    const run = await runOnce(project, { onRecord: () => { cutOff(project, 'it does not answer'); } });
-    expect(run.report?.saved).toEqual({ kind: 'not-saved', why: 'cache ✗: it does not answer, ref ✗: it does not answer' });
-    expect(run.log.join('\n')).toContain('warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.');
+    const run = await runOnce(project, {
+      onRecord: () => {
+        cutOff(project, 'it does not answer');
+      },
+    });
+    expect(run.report?.saved).toEqual({
+      kind: 'not-saved',
+      why: 'cache ✗: it does not answer, ref ✗: it does not answer',
+    });
+    expect(run.log.join('\n')).toContain(
+      'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.',
+    );
   });
 
   test('each save has the next sequence number, and can be read back', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     for (const sequence of [1, 2, 3]) {
       await runOnce(project);
-      expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({ kind: 'state', problems: [], state: { sequence } });
+      expect(parseState(savedDocument(project) ?? '', 'queue')).toMatchObject({
+        kind: 'state',
+        problems: [],
+        state: { sequence },
+      });
       expect(project.kept.cache.saved.get('queue')?.sequence).toBe(sequence);
     }
   });

@@ -11,7 +11,13 @@ import { createProject, publisherOf, runOnce, schedule } from '../loop/river.ts'
 import type { Project } from '../loop/project.ts';
 import { END, report } from './report-fixtures.ts';
 
-const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNotice => ({ issue, labels: ['ralph'], editor: 'eve', at: END, ...change });
+const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNotice => ({
+  issue,
+  labels: ['ralph'],
+  editor: 'eve',
+  at: END,
+  ...change,
+});
 
 async function publisher(issues: readonly number[]): Promise<{ readonly project: Project; readonly run: PublishRun }> {
   const project = createProject({ issues });
@@ -20,7 +26,10 @@ async function publisher(issues: readonly number[]): Promise<{ readonly project:
   return { project, run: await publisherOf(project, main) };
 }
 
-function ended(notices: readonly ApprovalNotice[], change: Partial<Extract<Intake, { kind: 'end' }>> = {}): Extract<Intake, { kind: 'end' }> {
+function ended(
+  notices: readonly ApprovalNotice[],
+  change: Partial<Extract<Intake, { kind: 'end' }>> = {},
+): Extract<Intake, { kind: 'end' }> {
   const base = endIntake({ kind: 'blocked', reason: 'needs_human' });
   return { ...base, state: initialState('queue', END), notes: { ...base.notes, notices }, ...change };
 }
@@ -38,7 +47,9 @@ describe('the text', () => {
   });
 
   test('names nobody whom GitHub does not name', () => {
-    expect(renderApprovalNotice(notice(1, { editor: null }), 'ralph')).toContain('put on: by somebody whom GitHub does not name, 2026');
+    expect(renderApprovalNotice(notice(1, { editor: null }), 'ralph')).toContain(
+      'put on: by somebody whom GitHub does not name, 2026',
+    );
   });
 
   test.each(['@octocat', 'renovate[bot]', '`<!--', 'a\nb'])('pings nobody and breaks nothing: %j', (editor) => {
@@ -51,7 +62,10 @@ describe('a run that ended in the gate', () => {
   test('tells and labels each issue that waits', async () => {
     const { project, run } = await publisher([1, 2]);
     await publishEnd(run, ended([notice(1), notice(2)]));
-    expect(threads(project)).toEqual([[1, [APPROVAL_MARKER]], [2, [APPROVAL_MARKER]]]);
+    expect(threads(project)).toEqual([
+      [1, [APPROVAL_MARKER]],
+      [2, [APPROVAL_MARKER]],
+    ]);
     expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
   });
 
@@ -65,8 +79,14 @@ describe('a run that ended in the gate', () => {
 
   test('tells it in the answer, where somebody asked on that very issue', async () => {
     const { project, run } = await publisher([1, 2]);
-    await publishEnd(run, ended([notice(1), notice(2)], { answer: { thread: 1, text: { kind: 'status', receipt: null } } }));
-    expect(threads(project)).toEqual([[1, [STATUS_MARKER]], [2, [APPROVAL_MARKER]]]);
+    await publishEnd(
+      run,
+      ended([notice(1), notice(2)], { answer: { thread: 1, text: { kind: 'status', receipt: null } } }),
+    );
+    expect(threads(project)).toEqual([
+      [1, [STATUS_MARKER]],
+      [2, [APPROVAL_MARKER]],
+    ]);
     expect(project.forge.comments.get(1)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
     expect(project.forge.issues.get(1)?.labels).toContain('ralph:needs-approval');
   });
@@ -81,14 +101,26 @@ describe('a run that ended in the gate', () => {
 
   test('tells ten issues at most', async () => {
     const { run } = await publisher([]);
-    expect((await publishNotices(run, Array.from({ length: 12 }, (_, index) => notice(index + 1)), null)).told).toHaveLength(10);
+    expect(
+      (
+        await publishNotices(
+          run,
+          Array.from({ length: 12 }, (_, index) => notice(index + 1)),
+          null,
+        )
+      ).told,
+    ).toHaveLength(10);
   });
 });
 
 test('an issue that gets its status comment in this run gets no second one', async () => {
   const { project, run } = await publisher([12]);
   await publishComments(run, report({ kind: 'limit', reason: 'iterations' }), [notice(12), notice(13)]);
-  expect(threads(project)).toEqual([[12, [STATUS_MARKER]], [7, [STATUS_MARKER]], [13, [APPROVAL_MARKER]]]);
+  expect(threads(project)).toEqual([
+    [12, [STATUS_MARKER]],
+    [7, [STATUS_MARKER]],
+    [13, [APPROVAL_MARKER]],
+  ]);
   expect(project.forge.comments.get(12)?.get(STATUS_MARKER)).toContain('**This issue waits for approval.**');
 });
 
@@ -117,7 +149,10 @@ describe('what an older comment says, and is not so any more', () => {
     const { project, run } = await publisher([12]);
     const sent = project.forge.requests().sent;
     await publishComments(run, worked, []);
-    expect(threads(project)).toEqual([[12, [STATUS_MARKER]], [7, [STATUS_MARKER]]]);
+    expect(threads(project)).toEqual([
+      [12, [STATUS_MARKER]],
+      [7, [STATUS_MARKER]],
+    ]);
     expect(project.forge.requests().sent - sent).toBe(2);
   });
 });

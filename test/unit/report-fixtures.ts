@@ -23,7 +23,14 @@ export const policy: Policy = {
   maxCostUsd: 5,
   maxCostUsdPerDay: 20,
   onPermissionDenied: 'count',
-  circuit: { noProgress: 3, sameError: 5, permissionDenials: 2, outputDeclinePercent: 70, cooldownMs: 30 * MINUTE, autoReset: false },
+  circuit: {
+    noProgress: 3,
+    sameError: 5,
+    permissionDenials: 2,
+    outputDeclinePercent: 70,
+    cooldownMs: 30 * MINUTE,
+    autoReset: false,
+  },
   completionSignals: 2,
   testOnlyIterations: 3,
   session: 'resume',
@@ -32,7 +39,10 @@ export const policy: Policy = {
   allowedTools: ['Bash(npm:*)'],
 };
 
-export function taskReport(number: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
+export function taskReport(
+  number: number,
+  change: Partial<TaskProgress> & { readonly title?: string } = {},
+): TaskReport {
   const { title = `Task ${number}`, ...progress } = change;
   return {
     task: {
@@ -53,7 +63,14 @@ export function taskReport(number: number, change: Partial<TaskProgress> & { rea
 /** An item of the plan. */
 export function planTask(line: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
   const { task, progress } = taskReport(line, change);
-  return { task: { ...task, id: `plan-${String(line).padStart(8, '0')}`, source: { kind: 'plan', path: '.ralph/fix_plan.md', line } }, progress };
+  return {
+    task: {
+      ...task,
+      id: `plan-${String(line).padStart(8, '0')}`,
+      source: { kind: 'plan', path: '.ralph/fix_plan.md', line },
+    },
+    progress,
+  };
 }
 
 export interface EntryChange {
@@ -85,7 +102,17 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
     sessionDroppedAt: null,
     analysis: {
       format: 'jsonl',
-      signal: { from: 'block', status: 'IN_PROGRESS', exitSignal: false, testsStatus: 'PASSING', workType: 'IMPLEMENTATION', tasksCompleted: 0, filesModified: 1, recommendation: change.recommendation ?? null, unreadable: [] },
+      signal: {
+        from: 'block',
+        status: 'IN_PROGRESS',
+        exitSignal: false,
+        testsStatus: 'PASSING',
+        workType: 'IMPLEMENTATION',
+        tasksCompleted: 0,
+        filesModified: 1,
+        recommendation: change.recommendation ?? null,
+        unreadable: [],
+      },
       completionIndicator: false,
       confidence: 100,
       testOnly: false,
@@ -118,7 +145,19 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       ...change.evidence,
     },
     commit: change.commit === undefined ? SHA : change.commit,
-    verdict: { progress: true, taskDone: false, alsoDone: [], testOnly: false, questionOnly: false, discrepancies: [], vetoes: [], advice: [], countedDenials: 0, circuit: 'closed', ...change.verdict },
+    verdict: {
+      progress: true,
+      taskDone: false,
+      alsoDone: [],
+      testOnly: false,
+      questionOnly: false,
+      discrepancies: [],
+      vetoes: [],
+      advice: [],
+      countedDenials: 0,
+      circuit: 'closed',
+      ...change.verdict,
+    },
   };
 }
 
@@ -131,7 +170,10 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     baseBranch: 'main',
     headSha: SHA,
     pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
-    tasks: [taskReport(12, { title: 'Greet people by name', state: 'done', attempts: 1, doneCommit: SHA }), taskReport(13)],
+    tasks: [
+      taskReport(12, { title: 'Greet people by name', state: 'done', attempts: 1, doneCommit: SHA }),
+      taskReport(13),
+    ],
     unlisted: [],
     unmarked: [],
     iterations: [entry(1, { verdict: { taskDone: true } })],
@@ -187,10 +229,16 @@ export const laneView: LaneView = {
   state: laneState,
   restored: 'restored #41 (cache and ref)',
   working: null,
-  tasks: [taskReport(12, { state: 'done', attempts: 1 }), taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 })],
+  tasks: [
+    taskReport(12, { state: 'done', attempts: 1 }),
+    taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 }),
+  ],
   circuit: 'open',
   probeAt: END + 20 * 60_000,
-  usage: { hour: { calls: 7, tokens: 34_500, endsAt: END + 42 * 60_000 }, day: { costUsd: 8.2, endsAt: END + 462 * 60_000 } },
+  usage: {
+    hour: { calls: 7, tokens: 34_500, endsAt: END + 42 * 60_000 },
+    day: { costUsd: 8.2, endsAt: END + 462 * 60_000 },
+  },
   limits: policy,
   receipt: null,
   pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
@@ -209,8 +257,20 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'halted', reason: 'permission_denied' },
   { kind: 'halted', reason: 'test_saturation' },
   { kind: 'halted', reason: 'safety' },
-  { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: END + 30 * MINUTE },
-  { kind: 'halted', reason: 'circuit_open', circuitReason: 'same_error', tripped: 'earlier', probeAt: END + 5 * MINUTE },
+  {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'this-run',
+    probeAt: END + 30 * MINUTE,
+  },
+  {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'same_error',
+    tripped: 'earlier',
+    probeAt: END + 5 * MINUTE,
+  },
   { kind: 'blocked', reason: 'needs_human' },
   { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * MINUTE },
   { kind: 'parked', reason: 'tokens_per_hour', resumeAt: END + 42 * MINUTE },
@@ -226,7 +286,16 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'idle', reason: 'noted', message: 'The label was taken off #12: it is not worked on.' },
   { kind: 'paused', reason: 'by_person', by: 'octocat' },
   { kind: 'refused', reason: 'not_allowed', message: '`/ralph run` by stranger: needs write permission, has read.' },
-  { kind: 'refused', reason: 'another_run', message: 'Another run of lane queue saved its state while this one started.' },
-  { kind: 'failed', reason: 'configuration', message: '2 problems:\n- `max-iterations` is `ten`: give a whole number.\n- `verifi` is no input; did you mean `verify`?' },
+  {
+    kind: 'refused',
+    reason: 'another_run',
+    message: 'Another run of lane queue saved its state while this one started.',
+  },
+  {
+    kind: 'failed',
+    reason: 'configuration',
+    message:
+      '2 problems:\n- `max-iterations` is `ten`: give a whole number.\n- `verifi` is no input; did you mean `verify`?',
+  },
   { kind: 'failed', reason: 'infrastructure', message: 'The push was refused: GitHub said 403.' },
 ];

@@ -18,7 +18,11 @@ describe('text: foreign text renders as the text it is', () => {
     ['a comment cannot open', 'a <!-- b -->', 'a &lt;!-- b --&gt;'],
     ['a tag is no tag', '<img src=x>', '&lt;img src=x&gt;'],
     ['an entity stays as typed', '&#64;octocat', '&amp;#·64;octocat'],
-    ['emphasis, code, links and images are plain', '*a* _b_ `c` [d](e) ![f](g) ~h~', '\\*a\\* \\_b\\_ \\`c\\` \\[d\\](e) !\\[f\\](g) \\~h\\~'],
+    [
+      'emphasis, code, links and images are plain',
+      '*a* _b_ `c` [d](e) ![f](g) ~h~',
+      '\\*a\\* \\_b\\_ \\`c\\` \\[d\\](e) !\\[f\\](g) \\~h\\~',
+    ],
     ['a pipe does not end a table cell', 'a|b \\| c', 'a\\|b \\\\\\| c'],
     ['mathematics are plain', '$x$', '\\$x\\$'],
     ['no list, heading or number at the start', '- a', '\\- a'],
@@ -65,7 +69,9 @@ describe('prose: our sentence, foreign values', () => {
   });
 
   test('further lines become a list', () => {
-    expect(proseLines('2 problems:\n- `a` is wrong\n\n* b is wrong', 200)).toBe('2 problems:\n\n- `a` is wrong\n- b is wrong');
+    expect(proseLines('2 problems:\n- `a` is wrong\n\n* b is wrong', 200)).toBe(
+      '2 problems:\n\n- `a` is wrong\n- b is wrong',
+    );
   });
 });
 
@@ -97,7 +103,37 @@ test('a title is broken at references but not escaped: nothing renders there', (
 });
 
 describe('for any text', () => {
-  const nasty = fc.array(fc.constantFrom('@', '#', '1', 'a', '<!--', '-->', '`', '```', '|', '\\', '\n', 'GH-', '://', 'www.', '[', ']', '(', '<', '&', '*', ' ', '\u200B', '😀', '\uD800'), { maxLength: 30 }).map((parts) => parts.join(''));
+  const nasty = fc
+    .array(
+      fc.constantFrom(
+        '@',
+        '#',
+        '1',
+        'a',
+        '<!--',
+        '-->',
+        '`',
+        '```',
+        '|',
+        '\\',
+        '\n',
+        'GH-',
+        '://',
+        'www.',
+        '[',
+        ']',
+        '(',
+        '<',
+        '&',
+        '*',
+        ' ',
+        '\u200B',
+        '😀',
+        '\uD800',
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join(''));
   const foreign = fc.oneof(nasty, fc.string({ unit: 'binary' }));
 
   test.each([

@@ -4,7 +4,10 @@ import { reportWithoutLane } from '../../src/report/run-report.ts';
 import { END, OUTCOMES, report } from './report-fixtures.ts';
 
 test('every output of a run that worked', () => {
-  const { 'status-json': status, ...outputs } = renderOutputs(report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }), '/temp/journal.jsonl');
+  const { 'status-json': status, ...outputs } = renderOutputs(
+    report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
+    '/temp/journal.jsonl',
+  );
   expect(outputs).toEqual({
     outcome: 'parked',
     reason: 'calls_per_hour',
@@ -28,16 +31,41 @@ test('every output of a run that worked', () => {
 
 test('a run that ended before it had a lane leaves the unknown empty', () => {
   const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
-  const outputs = renderOutputs(reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }), null);
-  expect(outputs).toMatchObject({ outcome: 'failed', iterations: '0', branch: '', 'head-sha': '', 'pr-number': '', circuit: '', 'calls-remaining': '', 'resume-at': '', 'journal-path': '', 'state-saved': 'false' });
+  const outputs = renderOutputs(
+    reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
+    null,
+  );
+  expect(outputs).toMatchObject({
+    outcome: 'failed',
+    iterations: '0',
+    branch: '',
+    'head-sha': '',
+    'pr-number': '',
+    circuit: '',
+    'calls-remaining': '',
+    'resume-at': '',
+    'journal-path': '',
+    'state-saved': 'false',
+  });
 });
 
 test('state-saved is false when the cache refused', () => {
-  expect(renderOutputs(report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'read-only' } }), null)['state-saved']).toBe('false');
+  expect(
+    renderOutputs(
+      report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'read-only' } }),
+      null,
+    )['state-saved'],
+  ).toBe('false');
 });
 
 test('an open circuit says when it is probed', () => {
-  const outcome = { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'earlier', probeAt: END } as const;
+  const outcome = {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'earlier',
+    probeAt: END,
+  } as const;
   expect(renderOutputs(report(outcome), null)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
 });
 

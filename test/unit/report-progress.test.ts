@@ -23,15 +23,42 @@ test('a progress line is one line', () => {
 describe('one line per iteration', () => {
   const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0 } as const;
   test.each<readonly [string, EntryChange, string]>([
-    ['done', { verdict: { taskDone: true } }, 'iteration 1: task done · 1 file +20 −1 · verify passed · 2 min · 12.3k tokens · $0.12'],
+    [
+      'done',
+      { verdict: { taskDone: true } },
+      'iteration 1: task done · 1 file +20 −1 · verify passed · 2 min · 12.3k tokens · $0.12',
+    ],
     ['progress', {}, 'iteration 1: progress · 1 file'],
     ['tests only', { verdict: { testOnly: true } }, 'progress, tests only'],
-    ['nothing changed', { evidence: { ...nothing, verification: { kind: 'not-run' } }, verdict: { progress: false, circuit: 'half-open' } }, 'iteration 1: no progress · nothing changed · 2 min · 12.3k tokens · $0.12 · circuit half-open'],
-    ['a failing command', { verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } }, 'verify failed (npm test: 1)'],
-    ['a command that ran out of time', { verification: { kind: 'failed', command: 'npm test', code: null, tail: '', durationMs: 1 } }, 'verify failed (npm test: out of time)'],
+    [
+      'nothing changed',
+      {
+        evidence: { ...nothing, verification: { kind: 'not-run' } },
+        verdict: { progress: false, circuit: 'half-open' },
+      },
+      'iteration 1: no progress · nothing changed · 2 min · 12.3k tokens · $0.12 · circuit half-open',
+    ],
+    [
+      'a failing command',
+      { verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } },
+      'verify failed (npm test: 1)',
+    ],
+    [
+      'a command that ran out of time',
+      { verification: { kind: 'failed', command: 'npm test', code: null, tail: '', durationMs: 1 } },
+      'verify failed (npm test: out of time)',
+    ],
     ['a timeout with progress', { evidence: { end: { kind: 'timeout', of: 'call' } } }, 'progress, then timed out'],
-    ['a timeout without', { evidence: { ...nothing, end: { kind: 'timeout', of: 'call' } }, verdict: { progress: false } }, 'iteration 1: timed out'],
-    ['an agent error', { analysis: { agentError: { kind: 'auth', text: 'x' } }, verdict: { progress: false } }, 'agent error (auth)'],
+    [
+      'a timeout without',
+      { evidence: { ...nothing, end: { kind: 'timeout', of: 'call' } }, verdict: { progress: false } },
+      'iteration 1: timed out',
+    ],
+    [
+      'an agent error',
+      { analysis: { agentError: { kind: 'auth', text: 'x' } }, verdict: { progress: false } },
+      'agent error (auth)',
+    ],
     ['a denial', { verdict: { progress: false, countedDenials: 1 } }, 'permission denied'],
     ['a question', { verdict: { progress: false, questionOnly: true } }, 'only asked a question'],
     ['unknown cost is left out', { analysis: { tokens: null, costUsd: null } }, 'verify passed · 2 min'],
@@ -57,7 +84,11 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
 
 test('the log of a run that was asked how the lane stands tells that', () => {
   const state = laneView.state === null ? null : { ...laneView.state, pause: { by: 'octo\u001b[31mcat', at: END } };
-  expect(renderClosingBlock(report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView: { ...laneView, state } })).split('\n')).toEqual([
+  expect(
+    renderClosingBlock(
+      report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView: { ...laneView, state } }),
+    ).split('\n'),
+  ).toEqual([
     'Ralph: Answered',
     'The command was answered; no call was made.',
     '[███░░░] 1 of 2 tasks done',
@@ -77,13 +108,18 @@ test('the log of a run that was asked how the lane stands tells that', () => {
 });
 
 test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($reason)', (outcome) => {
-  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(/^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nGitHub API: [^\n]+\nnext: [^\n]+$/);
+  expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(
+    /^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nGitHub API: [^\n]+\nnext: [^\n]+$/,
+  );
 });
 
 test.each<[ApiUsage, string]>([
   [{ sent: 0, limit: 1000, remaining: 1000, resetAt: END }, ''],
   [{ sent: 1, limit: null, remaining: null, resetAt: null }, 'GitHub API: 1 request.'],
-  [{ sent: 14, limit: 1000, remaining: 986, resetAt: END }, 'GitHub API: 14 requests; 986 of 1,000 left until 16:18 UTC.'],
+  [
+    { sent: 14, limit: 1000, remaining: 986, resetAt: END },
+    'GitHub API: 14 requests; 986 of 1,000 left until 16:18 UTC.',
+  ],
   [{ sent: 1234, limit: 15_000, remaining: 0, resetAt: null }, 'GitHub API: 1,234 requests; 0 of 15,000 left.'],
 ])('what the run asked of GitHub, %j, is told as %j', (usage, told) => {
   expect(apiUsageLine(usage)).toBe(told);

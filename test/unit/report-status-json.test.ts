@@ -2,7 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseHiddenStatus, ralphStatusJsonSchema, renderHiddenStatus, renderStatusJson } from '../../src/report/status-json.ts';
+import {
+  parseHiddenStatus,
+  ralphStatusJsonSchema,
+  renderHiddenStatus,
+  renderStatusJson,
+} from '../../src/report/status-json.ts';
 import { reportWithoutLane } from '../../src/report/run-report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from './report-fixtures.ts';
 
@@ -23,8 +28,26 @@ test('says what the run did, in the published shape', () => {
     tasksDone: 1,
     tasksOpen: 1,
     tasks: [
-      { id: 'issue-12', issue: 12, source: { kind: 'issue', name: '#12' }, title: 'Greet people by name', state: 'done', hold: null, attempts: 1, commit: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334' },
-      { id: 'issue-13', issue: 13, source: { kind: 'issue', name: '#13' }, title: 'Task 13', state: 'todo', hold: null, attempts: 0, commit: null },
+      {
+        id: 'issue-12',
+        issue: 12,
+        source: { kind: 'issue', name: '#12' },
+        title: 'Greet people by name',
+        state: 'done',
+        hold: null,
+        attempts: 1,
+        commit: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334',
+      },
+      {
+        id: 'issue-13',
+        issue: 13,
+        source: { kind: 'issue', name: '#13' },
+        title: 'Task 13',
+        state: 'todo',
+        hold: null,
+        attempts: 0,
+        commit: null,
+      },
     ],
     tasksOmitted: 0,
     unlisted: [],
@@ -44,14 +67,25 @@ test('says what the run did, in the published shape', () => {
 });
 
 test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
-  await expect(`${JSON.stringify(ralphStatusJsonSchema(), null, 2)}\n`).toMatchFileSnapshot('../../schemas/ralph-status.schema.json');
+  await expect(`${JSON.stringify(ralphStatusJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../schemas/ralph-status.schema.json',
+  );
 });
 
 test.each(OUTCOMES)('the published JSON Schema accepts a run that ended $kind ($reason)', (outcome) => {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
   const validate = ajv.compile(ralphStatusJsonSchema());
-  for (const some of [report(outcome), reportWithoutLane({ outcome, repositoryUrl: 'https://github.com/a/b', runUrl: 'https://github.com/a/b/actions/runs/1', startedAt: END, endedAt: END })]) {
+  for (const some of [
+    report(outcome),
+    reportWithoutLane({
+      outcome,
+      repositoryUrl: 'https://github.com/a/b',
+      runUrl: 'https://github.com/a/b/actions/runs/1',
+      startedAt: END,
+      endedAt: END,
+    }),
+  ]) {
     validate(JSON.parse(renderStatusJson(some)));
     expect(validate.errors).toBeNull();
   }
@@ -59,14 +93,30 @@ test.each(OUTCOMES)('the published JSON Schema accepts a run that ended $kind ($
 
 test('a task of a file has no issue, but a place', () => {
   const { tasks } = JSON.parse(renderStatusJson({ ...done, tasks: [planTask(7)], unlisted: ['issue-4'] }));
-  expect(tasks).toEqual([{ id: 'plan-00000007', issue: null, source: { kind: 'plan', name: '.ralph/fix_plan.md:7' }, title: 'Task 7', state: 'todo', hold: null, attempts: 0, commit: null }]);
+  expect(tasks).toEqual([
+    {
+      id: 'plan-00000007',
+      issue: null,
+      source: { kind: 'plan', name: '.ralph/fix_plan.md:7' },
+      title: 'Task 7',
+      state: 'todo',
+      hold: null,
+      attempts: 0,
+      commit: null,
+    },
+  ]);
 });
 
 describe('the hidden status', () => {
   test('of a version that knew neither sources nor holds is still read', () => {
-    const old = renderStatusJson(done).replace('"unlisted":[],', '').replaceAll(/"source":\{[^}]*\},|"hold":null,/g, '');
+    const old = renderStatusJson(done)
+      .replace('"unlisted":[],', '')
+      .replaceAll(/"source":\{[^}]*\},|"hold":null,/g, '');
     expect(old).not.toMatch(/unlisted|source|hold/);
-    expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${old} -->`)).toEqual({ kind: 'found', status: JSON.parse(old) });
+    expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${old} -->`)).toEqual({
+      kind: 'found',
+      status: JSON.parse(old),
+    });
   });
 
   test('survives everything that could end its comment', () => {
@@ -77,18 +127,27 @@ describe('the hidden status', () => {
   });
 
   test('parses back to the same status for any title, branch and lane', () => {
-    const anything = fc.oneof(fc.string({ unit: 'binary', maxLength: 100 }), fc.constantFrom('-->', '--', '<!-- ralph-action:RALPH_STATUS {} -->', '\\u002d', '"', '\\'));
+    const anything = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 100 }),
+      fc.constantFrom('-->', '--', '<!-- ralph-action:RALPH_STATUS {} -->', '\\u002d', '"', '\\'),
+    );
     fc.assert(
       fc.property(anything, anything, anything, (title, branch, lane) => {
         const some = { ...done, branch, lane, tasks: [taskReport(1, { title })] };
-        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some)}\nafter`)).toEqual({ kind: 'found', status: JSON.parse(renderStatusJson(some)) });
+        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some)}\nafter`)).toEqual({
+          kind: 'found',
+          status: JSON.parse(renderStatusJson(some)),
+        });
       }),
       { numRuns: 500 },
     );
   });
 
   test('leaves tasks out when there are too many, and says how many', () => {
-    const many = { ...done, tasks: Array.from({ length: 900 }, (_, index) => taskReport(index + 1, { title: '<'.repeat(200) })) };
+    const many = {
+      ...done,
+      tasks: Array.from({ length: 900 }, (_, index) => taskReport(index + 1, { title: '<'.repeat(200) })),
+    };
     const hidden = renderHiddenStatus(many);
     expect(hidden.length).toBeLessThanOrEqual(16_000);
     const parsed = parseHiddenStatus(hidden);
@@ -106,6 +165,10 @@ describe('the hidden status', () => {
   });
 
   test('reading never throws', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (junk) => { parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${junk} -->`); }));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (junk) => {
+        parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${junk} -->`);
+      }),
+    );
   });
 });

@@ -15,12 +15,16 @@ beforeEach(() => {
   mkdirSync(join(folder, 'workspace', '.ralph'), { recursive: true });
   writeFileSync(join(folder, 'secret'), 'secret');
 });
-afterEach(() => { rmSync(folder, { recursive: true, force: true }); });
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe('the journal', () => {
   test('grows line by line, and tells where it is once it has one', () => {
     const told: string[] = [];
-    const journal = createJournalFile(folder, (path) => { told.push(path); });
+    const journal = createJournalFile(folder, (path) => {
+      told.push(path);
+    });
     expect(journal.path()).toBeNull();
     journal.append('{"a":1}');
     journal.append('{"b":2}');
@@ -53,14 +57,57 @@ describe('a file of the workspace', () => {
   test.each<[string, () => string]>([
     ['does not exist', () => 'absent'],
     ['is a folder', () => '.ralph'],
-    ['is a link out of the workspace', () => { symlinkSync('../secret', at('link')); return 'link'; }],
-    ['is a link to the environment of this process', () => { symlinkSync('/proc/self/environ', at('link')); return 'link'; }],
-    ['lies behind a folder that is a link out', () => { symlinkSync('..', at('up')); return 'up/secret'; }],
-    ['is a link to a link out', () => { symlinkSync('../secret', at('b')); symlinkSync('b', at('a')); return 'a'; }],
-    ['is a loop of links', () => { symlinkSync('loop', at('loop')); return 'loop'; }],
+    [
+      'is a link out of the workspace',
+      () => {
+        symlinkSync('../secret', at('link'));
+        return 'link';
+      },
+    ],
+    [
+      'is a link to the environment of this process',
+      () => {
+        symlinkSync('/proc/self/environ', at('link'));
+        return 'link';
+      },
+    ],
+    [
+      'lies behind a folder that is a link out',
+      () => {
+        symlinkSync('..', at('up'));
+        return 'up/secret';
+      },
+    ],
+    [
+      'is a link to a link out',
+      () => {
+        symlinkSync('../secret', at('b'));
+        symlinkSync('b', at('a'));
+        return 'a';
+      },
+    ],
+    [
+      'is a loop of links',
+      () => {
+        symlinkSync('loop', at('loop'));
+        return 'loop';
+      },
+    ],
     ['is named from outside', () => '../secret'],
-    ['is a pipe that nobody writes to', () => { execFileSync('mkfifo', [at('pipe')]); return 'pipe'; }],
-    ['is a device', () => { symlinkSync('/dev/zero', at('zero')); return 'zero'; }],
+    [
+      'is a pipe that nobody writes to',
+      () => {
+        execFileSync('mkfifo', [at('pipe')]);
+        return 'pipe';
+      },
+    ],
+    [
+      'is a device',
+      () => {
+        symlinkSync('/dev/zero', at('zero'));
+        return 'zero';
+      },
+    ],
   ])('that %s is none', async (_what, prepare) => {
     expect(await read(prepare())).toBeNull();
   });
@@ -77,15 +124,29 @@ describe("the runner's variables", () => {
   const environment = () => {
     writeFileSync(join(folder, 'event.json'), '{"action":"labeled"}');
     return {
-      GITHUB_REPOSITORY: 'acme/shop', GITHUB_WORKSPACE: '/workspace', RUNNER_TEMP: '/temp', GITHUB_SERVER_URL: 'https://github.test/', GITHUB_API_URL: 'https://api.github.test/',
-      GITHUB_RUN_ID: '42', GITHUB_EVENT_NAME: 'issues', GITHUB_EVENT_PATH: join(folder, 'event.json'),
+      GITHUB_REPOSITORY: 'acme/shop',
+      GITHUB_WORKSPACE: '/workspace',
+      RUNNER_TEMP: '/temp',
+      GITHUB_SERVER_URL: 'https://github.test/',
+      GITHUB_API_URL: 'https://api.github.test/',
+      GITHUB_RUN_ID: '42',
+      GITHUB_EVENT_NAME: 'issues',
+      GITHUB_EVENT_PATH: join(folder, 'event.json'),
     };
   };
 
   test('say where the run happens', () => {
     expect(readRunContext({ ...environment(), GITHUB_RUN_ATTEMPT: '2', ANTHROPIC_API_KEY: 'key' })).toEqual({
-      workspace: '/workspace', temp: '/temp', repository: { owner: 'acme', repo: 'shop' }, serverUrl: 'https://github.test', apiUrl: 'https://api.github.test',
-      runId: '42', runAttempt: 2, runUrl: 'https://github.test/acme/shop/actions/runs/42', event: { name: 'issues', payload: { action: 'labeled' } }, hasProviderKey: true,
+      workspace: '/workspace',
+      temp: '/temp',
+      repository: { owner: 'acme', repo: 'shop' },
+      serverUrl: 'https://github.test',
+      apiUrl: 'https://api.github.test',
+      runId: '42',
+      runAttempt: 2,
+      runUrl: 'https://github.test/acme/shop/actions/runs/42',
+      event: { name: 'issues', payload: { action: 'labeled' } },
+      hasProviderKey: true,
     });
   });
 
@@ -111,12 +172,17 @@ describe("the runner's variables", () => {
   });
 
   test('an event path that is a folder is refused', () => {
-    expect(messageOf(() => readRunContext({ ...environment(), GITHUB_EVENT_PATH: folder }))).toContain(`- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`);
+    expect(messageOf(() => readRunContext({ ...environment(), GITHUB_EVENT_PATH: folder }))).toContain(
+      `- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`,
+    );
   });
 });
 
 test('inputs come under the names that the runner gives them', () => {
-  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6' })).toMatchObject({ 'max-iterations': '5', draft: undefined });
+  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6' })).toMatchObject({
+    'max-iterations': '5',
+    draft: undefined,
+  });
 });
 
 describe('the summary', () => {
@@ -135,7 +201,9 @@ describe('the summary', () => {
   });
 
   test.each([undefined, '', '/nowhere/summary.md'])('without a file (%j) goes nowhere', (file) => {
-    expect(() => { addSummary('x', file); }).not.toThrow();
+    expect(() => {
+      addSummary('x', file);
+    }).not.toThrow();
   });
 });
 

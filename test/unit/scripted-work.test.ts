@@ -25,16 +25,32 @@ test('the first visit begins a task, the second finishes it in another file', ()
 
 test.each([
   { finishes: true, exit: false, lines: ['STATUS: COMPLETE', 'TASKS_COMPLETED_THIS_LOOP: 1', 'EXIT_SIGNAL: false'] },
-  { finishes: false, exit: false, lines: ['STATUS: IN_PROGRESS', 'TASKS_COMPLETED_THIS_LOOP: 0', 'EXIT_SIGNAL: false'] },
+  {
+    finishes: false,
+    exit: false,
+    lines: ['STATUS: IN_PROGRESS', 'TASKS_COMPLETED_THIS_LOOP: 0', 'EXIT_SIGNAL: false'],
+  },
   { finishes: true, exit: true, lines: ['STATUS: COMPLETE', 'EXIT_SIGNAL: true'] },
 ])('a visit with finishes: $finishes and exit: $exit claims $lines', ({ finishes, exit, lines }) => {
-  expect(statusBlock({ finishes, exit, tests: 'NOT_RUN', recommendation: 'none' }).split('\n')).toEqual(expect.arrayContaining(lines));
+  expect(statusBlock({ finishes, exit, tests: 'NOT_RUN', recommendation: 'none' }).split('\n')).toEqual(
+    expect.arrayContaining(lines),
+  );
 });
 
 function promptWith(open: number): string {
   return composePrompt({
     promptTemplate: '# Your task: be kind\n\nBe kind.',
-    task: { id: 'issue-12', title: 'Say "hello" – twice', body: 'Please.\n- Tasks: 0 done, 1 open', source: { kind: 'issue', number: 12, url: 'https://example.com/12', labels: [] }, comments: [], hold: null, priority: 1, dependsOn: [], optional: false },
+    task: {
+      id: 'issue-12',
+      title: 'Say "hello" – twice',
+      body: 'Please.\n- Tasks: 0 done, 1 open',
+      source: { kind: 'issue', number: 12, url: 'https://example.com/12', labels: [] },
+      comments: [],
+      hold: null,
+      priority: 1,
+      dependsOn: [],
+      optional: false,
+    },
     iteration: 1,
     maxIterations: 10,
     remaining: { all: open, done: 0, open, requiredOpen: open, failed: 0, blocked: 0 },

@@ -21,7 +21,10 @@ test('what is asked for at the same moment is read at once, and each asker gets 
   const batched = batchReads(cells);
   const answers = await Promise.all([batched.read(['queue']), batched.read(['budget', 'queue'])]);
   expect(asked).toEqual([['queue', 'budget']]);
-  expect(answers.map((texts) => texts.map((text) => (text.kind === 'found' ? text.text : text.kind)))).toEqual([['text of queue'], ['text of budget', 'text of queue']]);
+  expect(answers.map((texts) => texts.map((text) => (text.kind === 'found' ? text.text : text.kind)))).toEqual([
+    ['text of queue'],
+    ['text of budget', 'text of queue'],
+  ]);
 });
 
 test('what is asked for later is read anew', async () => {

@@ -31,7 +31,13 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     const a = start('a');
     const restored = await a.store.restore('queue');
     if (progress === 'claimed') expect(await a.store.claim('queue')).toMatchObject({ kind: 'claimed' });
-    return { ...a, restored, elsewhere, other: start('b').store, [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose]() };
+    return {
+      ...a,
+      restored,
+      elsewhere,
+      other: start('b').store,
+      [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
+    };
   }
 
   describe('a claim', () => {
@@ -41,10 +47,16 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       expect(await run.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40 });
     });
 
-    test.each([['refused', null], ['answer-lost', 'a']] as const)('%s: nobody knows who has the lane, with the reason; the save still works', async (fault, owner) => {
+    test.each([
+      ['refused', null],
+      ['answer-lost', 'a'],
+    ] as const)('%s: nobody knows who has the lane, with the reason; the save still works', async (fault, owner) => {
       await using run = await runAt('restored');
       run.cells.fail('write', fault);
-      expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: expect.stringContaining('the server') });
+      expect(await run.store.claim('queue')).toEqual({
+        kind: 'unavailable',
+        why: expect.stringContaining('the server'),
+      });
       expect((await recordIn(run.elsewhere)).lease?.mark ?? null).toBe(owner);
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
       expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, lease: null });
@@ -66,24 +78,42 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       expect(run.cells.asked.slice(2)).toEqual(['write queue', 'read queue', 'readHead queue']);
     });
 
-    test.each([['refused', 'saved'], ['answer-lost', 'already']] as const)('%s: not saved and perhaps still held, with the reason; saved when it is tried again', async (fault, again) => {
-      await using run = await runAt('claimed');
-      run.cells.fail('write', fault);
-      expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('the server'), lane: { kind: 'held', why: expect.stringContaining('the server') } });
-      expect(await run.store.save(copyOf(41))).toEqual({ kind: again });
-      expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: null });
-    });
+    test.each([
+      ['refused', 'saved'],
+      ['answer-lost', 'already'],
+    ] as const)(
+      '%s: not saved and perhaps still held, with the reason; saved when it is tried again',
+      async (fault, again) => {
+        await using run = await runAt('claimed');
+        run.cells.fail('write', fault);
+        expect(await run.store.save(copyOf(41))).toEqual({
+          kind: 'not-saved',
+          why: expect.stringContaining('the server'),
+          lane: { kind: 'held', why: expect.stringContaining('the server') },
+        });
+        expect(await run.store.save(copyOf(41))).toEqual({ kind: again });
+        expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: null });
+      },
+    );
 
     test('that cannot be read back is not called saved', async () => {
       await using run = await runAt('claimed');
       run.cells.fail('readHead', 'refused');
-      expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('read back'), lane: { kind: 'free' } });
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('read back'),
+        lane: { kind: 'free' },
+      });
     });
 
     test('that somebody replaced before it was read back is not called saved', async () => {
       await using run = await runAt('claimed');
       run.cells.meanwhile('readHead', () => put(run.elsewhere, 'queue', serializeRecord(free)));
-      expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('read back'), lane: { kind: 'free' } });
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('read back'),
+        lane: { kind: 'free' },
+      });
     });
 
     test('is saved also when the next run claims the lane before it was read back', async () => {
@@ -109,7 +139,11 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
         await run.other.order('queue', pause);
       };
       run.cells.meanwhile('write', overtake);
-      expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('changed 5 times'), lane: { kind: 'held', why: expect.stringContaining('changed 5 times') } });
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('changed 5 times'),
+        lane: { kind: 'held', why: expect.stringContaining('changed 5 times') },
+      });
     });
 
     test('of a run that never had the lane, where nothing can be written, holds nothing', async () => {
@@ -120,13 +154,16 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
   });
 
   describe('giving the lane back', () => {
-    test.each(['refused', 'answer-lost'] as const)('%s: perhaps still held, with the reason; free when it is tried again', async (fault) => {
-      await using run = await runAt('claimed');
-      run.cells.fail('write', fault);
-      expect(await run.store.release('queue')).toEqual({ kind: 'held', why: expect.stringContaining('the server') });
-      expect(await run.store.release('queue')).toEqual({ kind: 'free' });
-      expect(await recordIn(run.elsewhere)).toEqual(free);
-    });
+    test.each(['refused', 'answer-lost'] as const)(
+      '%s: perhaps still held, with the reason; free when it is tried again',
+      async (fault) => {
+        await using run = await runAt('claimed');
+        run.cells.fail('write', fault);
+        expect(await run.store.release('queue')).toEqual({ kind: 'held', why: expect.stringContaining('the server') });
+        expect(await run.store.release('queue')).toEqual({ kind: 'free' });
+        expect(await recordIn(run.elsewhere)).toEqual(free);
+      },
+    );
 
     test('that was given back before asks nobody', async () => {
       await using run = await runAt('claimed');
@@ -157,15 +194,29 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     run.cells.outage = 'the server is on fire';
     expect(await run.store.restore('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
-    expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: 'the server is on fire', lane: { kind: 'held', why: 'the server is on fire' } });
+    expect(await run.store.save(copyOf(41))).toEqual({
+      kind: 'not-saved',
+      why: 'the server is on fire',
+      lane: { kind: 'held', why: 'the server is on fire' },
+    });
     expect(await run.store.release('queue')).toEqual({ kind: 'held', why: 'the server is on fire' });
   });
 
-  test.each([['a blank', ' '], ['half a record', serializeRecord(free).slice(0, 60)], ['garbage', 'garbage'], ['another lane', serializeRecord({ ...free, lane: 'issue-7' })]])('a record that cannot be read (%s) is reported and written anew', async (_, text) => {
+  test.each([
+    ['a blank', ' '],
+    ['half a record', serializeRecord(free).slice(0, 60)],
+    ['garbage', 'garbage'],
+    ['another lane', serializeRecord({ ...free, lane: 'issue-7' })],
+  ])('a record that cannot be read (%s) is reported and written anew', async (_, text) => {
     await using run = await runAt('claimed', text);
     expect(run.restored).toEqual({ kind: 'record', record: emptyRecord('queue'), problem: expect.any(String) });
     expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
-    expect(await recordIn(run.elsewhere)).toEqual({ ...emptyRecord('queue'), sequence: 41, document: copyOf(41).document, savedBy: 'a' });
+    expect(await recordIn(run.elsewhere)).toEqual({
+      ...emptyRecord('queue'),
+      sequence: 41,
+      document: copyOf(41).document,
+      savedBy: 'a',
+    });
   });
 
   test('a record of a newer version is refused and never overwritten', async () => {
@@ -173,8 +224,15 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     await using run = await runAt('restored', newer);
     expect(run.restored).toEqual({ kind: 'newer', version: 3 });
     expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
-    expect(await run.store.save(copyOf(41))).toEqual({ kind: 'not-saved', why: expect.stringContaining('newer version'), lane: { kind: 'held', why: expect.stringContaining('newer version') } });
-    expect(await run.store.order('queue', pause)).toEqual({ kind: 'not-kept', why: expect.stringContaining('newer version') });
+    expect(await run.store.save(copyOf(41))).toEqual({
+      kind: 'not-saved',
+      why: expect.stringContaining('newer version'),
+      lane: { kind: 'held', why: expect.stringContaining('newer version') },
+    });
+    expect(await run.store.order('queue', pause)).toEqual({
+      kind: 'not-kept',
+      why: expect.stringContaining('newer version'),
+    });
     await run.store.release('queue');
     expect(await textOf(run.elsewhere, 'queue')).toBe(newer);
   });

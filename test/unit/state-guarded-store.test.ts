@@ -20,7 +20,14 @@ interface Run {
 /** A process of the run `mark` on a machine of its own, `at` so many ms after noon. */
 function startRun(mark: string, cells: CellStore, at = 0): Run {
   const faulty = withFaults(cells);
-  return { cells: faulty, store: createGuardedStore({ cells: faulty, lease: () => leaseOf(mark, { acquiredAt: noon + at }), now: () => noon + at }) };
+  return {
+    cells: faulty,
+    store: createGuardedStore({
+      cells: faulty,
+      lease: () => leaseOf(mark, { acquiredAt: noon + at }),
+      now: () => noon + at,
+    }),
+  };
 }
 
 async function recordIn(cells: CellStore): Promise<LaneRecord> {
@@ -35,7 +42,13 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     const shared = await open();
     const cells = shared.machine();
     await put(cells, 'queue', serializeRecord(free));
-    return { cells, a: startRun('a', shared.machine()), b: startRun('b', shared.machine()), later: (mark: string, at: number) => startRun(mark, shared.machine(), at), [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose]() };
+    return {
+      cells,
+      a: startRun('a', shared.machine()),
+      b: startRun('b', shared.machine()),
+      later: (mark: string, at: number) => startRun(mark, shared.machine(), at),
+      [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
+    };
   }
 
   test('a lane that nobody ever had is restored as an empty one, claimed and saved', async () => {
@@ -45,7 +58,12 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     expect(await store.claim('queue')).toEqual({ kind: 'claimed', sequence: 0 });
     expect(await store.save(copyOf(1))).toEqual({ kind: 'saved' });
     expect(cells.asked).toEqual(['read queue', 'write queue', 'write queue', 'readHead queue']);
-    expect(await recordIn(cells)).toMatchObject({ sequence: 1, document: copyOf(1).document, savedBy: 'a', lease: null });
+    expect(await recordIn(cells)).toMatchObject({
+      sequence: 1,
+      document: copyOf(1).document,
+      savedBy: 'a',
+      lease: null,
+    });
   });
 
   test('a claim says what sequence a new copy must go beyond', async () => {
@@ -62,7 +80,10 @@ describe.each(places)('lanes in a $place', ({ open }) => {
 
   test('lanes do not block each other', async () => {
     await using lane = await twoRuns();
-    for (const [{ store }, name] of [[lane.a, 'queue'], [lane.b, 'issue-7']] as const) {
+    for (const [{ store }, name] of [
+      [lane.a, 'queue'],
+      [lane.b, 'issue-7'],
+    ] as const) {
       await store.restore(name);
       expect(await store.claim(name)).toMatchObject({ kind: 'claimed' });
     }
@@ -94,7 +115,10 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       expect(await lane.b.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 41 });
     });
 
-    test.each([['until its lease is over', hour - 1, 'taken'], ['and no longer', hour, 'claimed']])('a killed owner blocks the lane %s', async (_, at, expected) => {
+    test.each([
+      ['until its lease is over', hour - 1, 'taken'],
+      ['and no longer', hour, 'claimed'],
+    ])('a killed owner blocks the lane %s', async (_, at, expected) => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
@@ -117,10 +141,16 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       const second = lane.later('b', hour);
       await second.store.restore('queue');
       await second.store.claim('queue');
-      expect(await lane.a.store.save(copyOf(41))).toEqual({ kind: 'outrun', why: expect.stringContaining('/actions/runs/b') });
+      expect(await lane.a.store.save(copyOf(41))).toEqual({
+        kind: 'outrun',
+        why: expect.stringContaining('/actions/runs/b'),
+      });
       expect(await recordIn(lane.cells)).toMatchObject({ sequence: 40, lease: { mark: 'b' } });
       await second.store.save(copyOf(41, { savedAt: noon + 2 * hour }));
-      expect(await lane.later('a', hour).store.save(copyOf(41))).toEqual({ kind: 'outrun', why: expect.stringContaining('another run saved #41') });
+      expect(await lane.later('a', hour).store.save(copyOf(41))).toEqual({
+        kind: 'outrun',
+        why: expect.stringContaining('another run saved #41'),
+      });
       expect(await recordIn(lane.cells)).toMatchObject({ sequence: 41, savedBy: 'b', lease: null });
     });
   });
@@ -170,7 +200,10 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
       expect(await lane.b.store.order('queue', pause)).toEqual({ kind: 'kept', where: lane.cells.place });
-      expect(await recordIn(lane.cells)).toMatchObject({ lease: { mark: 'a' }, orders: [{ kind: 'pause', by: 'ada', number: noon }] });
+      expect(await recordIn(lane.cells)).toMatchObject({
+        lease: { mark: 'a' },
+        orders: [{ kind: 'pause', by: 'ada', number: noon }],
+      });
     });
 
     test('that are left during a run survive its save', async () => {
@@ -179,7 +212,9 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await lane.a.store.claim('queue');
       await lane.b.store.order('queue', pause);
       expect(await lane.a.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
-      expect(await lane.b.store.restore('queue')).toMatchObject({ record: { sequence: 41, lease: null, orders: [{ kind: 'pause' }] } });
+      expect(await lane.b.store.restore('queue')).toMatchObject({
+        record: { sequence: 41, lease: null, orders: [{ kind: 'pause' }] },
+      });
     });
 
     test('make a run that did not know of them restore again', async () => {
@@ -192,14 +227,20 @@ describe.each(places)('lanes in a $place', ({ open }) => {
 
     test('of two people in the same moment are both kept', async () => {
       await using lane = await twoRuns();
-      await Promise.all([lane.a.store.order('queue', pause), lane.b.store.order('queue', { ...pause, kind: 'reset-session', by: 'bob' })]);
+      await Promise.all([
+        lane.a.store.order('queue', pause),
+        lane.b.store.order('queue', { ...pause, kind: 'reset-session', by: 'bob' }),
+      ]);
       expect((await recordIn(lane.cells)).orders.map(({ by }) => by).sort()).toEqual(['ada', 'bob']);
     });
 
     test('beyond the most that are kept: the newest stay', async () => {
       await using lane = await twoRuns();
-      for (let given = 0; given <= maxOrders; given += 1) await lane.a.store.order('queue', { ...pause, at: noon + given });
-      expect((await recordIn(lane.cells)).orders.map(({ at }) => at - noon)).toEqual(Array.from({ length: maxOrders }, (_, index) => index + 1));
+      for (let given = 0; given <= maxOrders; given += 1)
+        await lane.a.store.order('queue', { ...pause, at: noon + given });
+      expect((await recordIn(lane.cells)).orders.map(({ at }) => at - noon)).toEqual(
+        Array.from({ length: maxOrders }, (_, index) => index + 1),
+      );
     });
 
     test('are seen by the run that works, which asks for the head alone while nobody wrote', async () => {
@@ -210,7 +251,11 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       expect(await lane.a.store.orders('queue')).toEqual({ kind: 'orders', orders: [] });
       expect(lane.a.cells.asked).toEqual(['readHead queue']);
       await lane.b.store.order('queue', { ...pause, kind: 'stop' });
-      for (let asked = 0; asked < 2; asked += 1) expect(await lane.a.store.orders('queue')).toMatchObject({ kind: 'orders', orders: [{ kind: 'stop', by: 'ada' }] });
+      for (let asked = 0; asked < 2; asked += 1)
+        expect(await lane.a.store.orders('queue')).toMatchObject({
+          kind: 'orders',
+          orders: [{ kind: 'stop', by: 'ada' }],
+        });
       expect(lane.a.cells.asked).toEqual(['readHead queue', 'readHead queue', 'read queue', 'readHead queue']);
       expect(await lane.a.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
       expect(await recordIn(lane.cells)).toMatchObject({ sequence: 41, lease: null, orders: [{ kind: 'stop' }] });
@@ -231,7 +276,10 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     test('on a lane that never ran wait for its first run', async () => {
       await using shared = await open();
       await startRun('a', shared.machine()).store.order('issue-7', pause);
-      expect(await startRun('b', shared.machine()).store.restore('issue-7')).toMatchObject({ kind: 'record', record: { sequence: 0, document: null, orders: [{ kind: 'pause' }] } });
+      expect(await startRun('b', shared.machine()).store.restore('issue-7')).toMatchObject({
+        kind: 'record',
+        record: { sequence: 0, document: null, orders: [{ kind: 'pause' }] },
+      });
     });
   });
 });

@@ -4,30 +4,48 @@ import { parsePlan } from '../../src/core/tasks/plan.ts';
 
 const read = (text: string) => parsePlan('plan.md', text);
 /** `title` of an open box, `x title` of a done one. */
-const boxes = (text: string): readonly string[] => read(text).tasks.map(({ task, state }) => (state === 'done' ? `x ${task.title}` : task.title));
+const boxes = (text: string): readonly string[] =>
+  read(text).tasks.map(({ task, state }) => (state === 'done' ? `x ${task.title}` : task.title));
 const ids = (text: string): readonly string[] => read(text).tasks.map(({ task }) => task.id);
 const priorities = (text: string): readonly number[] => read(text).tasks.map(({ task }) => task.priority);
-const problems = (text: string): readonly string[] => read(text).problems.map(({ line, message }) => `${String(line)}: ${message}`);
+const problems = (text: string): readonly string[] =>
+  read(text).problems.map(({ line, message }) => `${String(line)}: ${message}`);
 const lines = (...text: readonly string[]): string => text.join('\n');
 
 describe('a box is one character in brackets at the start of a list item, and white space', () => {
   test.each<[string, string, readonly string[]]>([
-    ['all bullets', lines('- [ ] a', '', '* [ ] b', '', '+ [ ] c', '', '1. [ ] d', '', '2) [ ] e'), ['a', 'b', 'c', 'd', 'e']],
+    [
+      'all bullets',
+      lines('- [ ] a', '', '* [ ] b', '', '+ [ ] c', '', '1. [ ] d', '', '2) [ ] e'),
+      ['a', 'b', 'c', 'd', 'e'],
+    ],
     ['x and X are done', lines('- [x] a', '- [X] b'), ['x a', 'x b']],
-    ['any other character is open', lines('- [~] a', '- [-] b', '- [✓] c', '- [/] d', '- [🚧] e', '- [\u00a0] f', '- [*] g', '- [_] h'), ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']],
+    [
+      'any other character is open',
+      lines('- [~] a', '- [-] b', '- [✓] c', '- [/] d', '- [🚧] e', '- [\u00a0] f', '- [*] g', '- [_] h'),
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'],
+    ],
     ['a character with a variation selector', '- [\u2714\uFE0F] a', ['a']],
     ['none: empty or longer brackets', lines('- [] a', '- [NOTE] b', '- [#12] c', '- [xx] d', '- [  ] e'), []],
     ['none: no white space behind', lines('- [ ]a', '- [x](url) b', '- [x]: c'), []],
     ['none: no text behind', lines('- [ ]', '- [ ] ', '- [ ] <!-- add a task -->'), []],
     ['none: not at the start, or not in a list', lines('- a [ ] b', '', '[ ] c'), []],
-    ['nested boxes are counted each', lines('- [ ] a', '  - [x] b', '    1. [ ] c', '- d', '  - [ ] e'), ['a', 'x b', 'c', 'e']],
+    [
+      'nested boxes are counted each',
+      lines('- [ ] a', '  - [x] b', '    1. [ ] c', '- d', '  - [ ] e'),
+      ['a', 'x b', 'c', 'e'],
+    ],
     ['tabs', lines('-\t[ ]\ta', '\t- [ ] b'), ['a', 'b']],
     ['the text in the next line', lines('- [ ]', '  a', '-', '  [ ] b'), ['a', 'b']],
     ['none: quotes', lines('> - [ ] a', '', '- [ ] b', '  > - [ ] c'), ['b']],
     ['none: fences, closed or not', lines('```', '- [ ] a', '```', '- [ ] b', '', '~~~md', '- [ ] c'), ['b']],
     ['none: a fence in an item', lines('- [ ] a', '  ```', '  - [ ] b', '  ```'), ['a']],
     ['none: indented code', lines('text', '', '    - [ ] a'), []],
-    ['none: HTML comments, closed or not', lines('<!--', '- [ ] a', '', '- [ ] b', '-->', '- [ ] c', '', '<!--', '- [ ] d'), ['c']],
+    [
+      'none: HTML comments, closed or not',
+      lines('<!--', '- [ ] a', '', '- [ ] b', '-->', '- [ ] c', '', '<!--', '- [ ] d'),
+      ['c'],
+    ],
     ['a reference of the same name makes it no link', lines('- [x] a', '', '[x]: http://example.org'), ['x a']],
     ['a byte order mark', '\uFEFF- [ ] a', ['a']],
     ['nothing', '', []],
@@ -40,21 +58,65 @@ describe('a box is one character in brackets at the start of a list item, and wh
 
 describe('headings', () => {
   test.each<[string, number]>([
-    ['## High', 1], ['## High Priority', 1], ['### high priority (this week)', 1], ['## 🔴 High: now', 1], ['## 1. High', 1], ['## **High** Priority', 1], ['High\n---', 1], ['## Critical', 1], ['## P0', 1], ['## [P0] now', 1], ['## Priority: high', 1], ['## High-Priority ##', 1],
-    ['## Medium Priority', 2], ['## P1 – next', 2], ['## Anything', 2],
-    ['## Low Priority', 3], ['## P2', 3], ['## P3', 4],
-    ['## Highlights', 2], ['## Low-level API', 2], ['## lower', 2], ['## P10', 2], ['## The high ones', 2],
+    ['## High', 1],
+    ['## High Priority', 1],
+    ['### high priority (this week)', 1],
+    ['## 🔴 High: now', 1],
+    ['## 1. High', 1],
+    ['## **High** Priority', 1],
+    ['High\n---', 1],
+    ['## Critical', 1],
+    ['## P0', 1],
+    ['## [P0] now', 1],
+    ['## Priority: high', 1],
+    ['## High-Priority ##', 1],
+    ['## Medium Priority', 2],
+    ['## P1 – next', 2],
+    ['## Anything', 2],
+    ['## Low Priority', 3],
+    ['## P2', 3],
+    ['## P3', 4],
+    ['## Highlights', 2],
+    ['## Low-level API', 2],
+    ['## lower', 2],
+    ['## P10', 2],
+    ['## The high ones', 2],
   ])('%j gives priority %d', (heading, priority) => {
     expect(priorities(`${heading}\n- [ ] a`)).toEqual([priority]);
   });
 
   test('a priority holds for the headings below it, until one says otherwise', () => {
-    expect(priorities(lines('- [ ] a', '# High', '## Parser', '- [ ] b', '### Low', '- [ ] c', '## Printer', '- [ ] d', '# Later', '- [ ] e'))).toEqual([2, 1, 3, 1, 2]);
+    expect(
+      priorities(
+        lines(
+          '- [ ] a',
+          '# High',
+          '## Parser',
+          '- [ ] b',
+          '### Low',
+          '- [ ] c',
+          '## Printer',
+          '- [ ] d',
+          '# Later',
+          '- [ ] e',
+        ),
+      ),
+    ).toEqual([2, 1, 3, 1, 2]);
   });
 
   test.each<[string, boolean]>([
-    ['## Optional', true], ['## OPTIONAL (later)', true], ['## 3. Optional', true], ['## *Optional*', true], ['# Future Work', true], ['## Nice to have', true], ['## Nice-to-haves', true], ['### (Optional) polish', true],
-    ['## Optionally typed fields', false], ['## Futures market', false], ['## Not optional', false], ['## Nice', false],
+    ['## Optional', true],
+    ['## OPTIONAL (later)', true],
+    ['## 3. Optional', true],
+    ['## *Optional*', true],
+    ['# Future Work', true],
+    ['## Nice to have', true],
+    ['## Nice-to-haves', true],
+    ['### (Optional) polish', true],
+    ['## Optionally typed fields', false],
+    ['## Futures market', false],
+    ['## Not optional', false],
+    ['## Nice', false],
   ])('under %j optional is %s', (heading, optional) => {
     expect(read(`${heading}\n- [ ] a`).tasks[0]?.task.optional).toBe(optional);
   });
@@ -71,7 +133,10 @@ describe('headings', () => {
 
 describe('title and body', () => {
   test.each<[string, string]>([
-    ['- [ ] Use *the* **new** `parse()` of [the docs](http://x "t"), a\\_b &amp; c', 'Use the new parse() of the docs, a_b & c'],
+    [
+      '- [ ] Use *the* **new** `parse()` of [the docs](http://x "t"), a\\_b &amp; c',
+      'Use the new parse() of the docs, a_b & c',
+    ],
     ['- [ ] one\n  two\n  three', 'one two three'],
     ['- [ ] # no heading', '# no heading'],
     ['- [ ] 1. Install', '1. Install'],
@@ -83,8 +148,30 @@ describe('title and body', () => {
   });
 
   test('the body is the rest of the item without the boxes nested in it', () => {
-    const { tasks } = read(lines('- [ ] a', '', '  More of it.', '', '  - a note', '    - [ ] b', '', '      with a body', '', '  - another', '', '      code', '  - [ ] c', '- [ ] d'));
-    expect(tasks.map(({ task }) => [task.title, task.body])).toEqual([['a', 'More of it.\n\n- a note\n\n- another\n\n    code'], ['b', 'with a body'], ['c', ''], ['d', '']]);
+    const { tasks } = read(
+      lines(
+        '- [ ] a',
+        '',
+        '  More of it.',
+        '',
+        '  - a note',
+        '    - [ ] b',
+        '',
+        '      with a body',
+        '',
+        '  - another',
+        '',
+        '      code',
+        '  - [ ] c',
+        '- [ ] d',
+      ),
+    );
+    expect(tasks.map(({ task }) => [task.title, task.body])).toEqual([
+      ['a', 'More of it.\n\n- a note\n\n- another\n\n    code'],
+      ['b', 'with a body'],
+      ['c', ''],
+      ['d', ''],
+    ]);
   });
 
   test('a title that is too long is told in full in the body', () => {
@@ -100,7 +187,10 @@ describe('title and body', () => {
   });
 
   test('people find it: path and line of the box', () => {
-    expect(read('# Plan\n\ntext\n\n- [ ] a\n-\n  [ ] b').tasks.map(({ task }) => nameOfTask(task))).toEqual(['plan.md:5', 'plan.md:7']);
+    expect(read('# Plan\n\ntext\n\n- [ ] a\n-\n  [ ] b').tasks.map(({ task }) => nameOfTask(task))).toEqual([
+      'plan.md:5',
+      'plan.md:7',
+    ]);
   });
 });
 
@@ -123,7 +213,9 @@ describe('ids', () => {
   });
 
   test('stay when items are sorted', () => {
-    expect(ids(lines('- [ ] b', '- [ ] Add a parser', '- [ ] a')).toSorted()).toEqual(ids(lines('- [ ] a', '- [ ] b', '- [ ] Add a parser')).toSorted());
+    expect(ids(lines('- [ ] b', '- [ ] Add a parser', '- [ ] a')).toSorted()).toEqual(
+      ids(lines('- [ ] a', '- [ ] b', '- [ ] Add a parser')).toSorted(),
+    );
   });
 
   test('the same title below another box is another task', () => {
@@ -143,11 +235,18 @@ describe('dependencies', () => {
   const waits = (text: string): Readonly<Record<string, readonly string[]>> => {
     const { tasks } = read(text);
     const titles = new Map(tasks.map(({ task }) => [task.id, task.title]));
-    return Object.fromEntries(tasks.map(({ task }) => [task.title, task.dependsOn.map((other) => titles.get(other) ?? other)]));
+    return Object.fromEntries(
+      tasks.map(({ task }) => [task.title, task.dependsOn.map((other) => titles.get(other) ?? other)]),
+    );
   };
 
   test('a box waits for those nested in it, done or not, at any depth of plain items', () => {
-    expect(waits(lines('- [ ] a', '  - [x] b', '  - note', '    - [ ] c', '      - [ ] d'))).toEqual({ a: ['b', 'c'], b: [], c: ['d'], d: [] });
+    expect(waits(lines('- [ ] a', '  - [x] b', '  - note', '    - [ ] c', '      - [ ] d'))).toEqual({
+      a: ['b', 'c'],
+      b: [],
+      c: ['d'],
+      d: [],
+    });
   });
 
   test.each<[string, string, readonly string[]]>([
@@ -164,24 +263,43 @@ describe('dependencies', () => {
   });
 
   test('a name that no item begins with is said, with the line', () => {
-    expect(problems(lines('- [ ] T1: a', '', '- [ ] T2: b (depends on T3)'))).toEqual(['3: depends on T3, but no item begins with that name']);
+    expect(problems(lines('- [ ] T1: a', '', '- [ ] T2: b (depends on T3)'))).toEqual([
+      '3: depends on T3, but no item begins with that name',
+    ]);
   });
 
   test('neither itself nor a box around it', () => {
-    expect(waits(lines('- [ ] T1: a', '  - [ ] T2: depends on T1 and T2'))).toEqual({ 'T1: a': ['T2: depends on T1 and T2'], 'T2: depends on T1 and T2': [] });
+    expect(waits(lines('- [ ] T1: a', '  - [ ] T2: depends on T1 and T2'))).toEqual({
+      'T1: a': ['T2: depends on T1 and T2'],
+      'T2: depends on T1 and T2': [],
+    });
   });
 });
 
 describe('large plans', () => {
   test('of more than 1,000 items open ones stay first, and it is said', () => {
-    const { tasks, problems: told } = read(lines(...Array.from({ length: 900 }, (_, index) => `- [x] done ${String(index)}`), ...Array.from({ length: 200 }, (_, index) => `- [ ] open ${String(index)}`)));
+    const { tasks, problems: told } = read(
+      lines(
+        ...Array.from({ length: 900 }, (_, index) => `- [x] done ${String(index)}`),
+        ...Array.from({ length: 200 }, (_, index) => `- [ ] open ${String(index)}`),
+      ),
+    );
     expect(tasks).toHaveLength(1_000);
     expect(tasks.filter(({ state }) => state === 'todo')).toHaveLength(200);
-    expect(told).toEqual([{ file: 'plan.md', line: null, column: null, message: 'only 1000 of its 1100 items are tasks, open ones first: take out what is done' }]);
+    expect(told).toEqual([
+      {
+        file: 'plan.md',
+        line: null,
+        column: null,
+        message: 'only 1000 of its 1100 items are tasks, open ones first: take out what is done',
+      },
+    ]);
   });
 
   test('a parent does not wait for a done child that was left out', () => {
-    const { tasks } = read(lines('- [ ] parent', ...Array.from({ length: 1_100 }, (_, index) => `  - [x] done ${String(index)}`)));
+    const { tasks } = read(
+      lines('- [ ] parent', ...Array.from({ length: 1_100 }, (_, index) => `  - [x] done ${String(index)}`)),
+    );
     const known = new Set(tasks.map(({ task }) => task.id));
     expect(tasks[0]?.task.dependsOn.every((id) => known.has(id))).toBe(true);
   });
@@ -189,11 +307,17 @@ describe('large plans', () => {
   test('lines beyond 5,000 are not read, and it is said', () => {
     const { tasks, problems: told } = read(`${'text\n'.repeat(4_998)}\n- [ ] last\n- [ ] beyond\n`);
     expect(tasks.map(({ task }) => task.title)).toEqual(['last']);
-    expect(told).toMatchObject([{ line: 5_001, message: expect.stringMatching(/^only the first 5000 lines are read/) as string }]);
+    expect(told).toMatchObject([
+      { line: 5_001, message: expect.stringMatching(/^only the first 5000 lines are read/) as string },
+    ]);
   });
 
   test.each<[string, string, number]>([
-    ['a thousand boxes, each nested in the one before', Array.from({ length: 1_000 }, (_, depth) => `${'  '.repeat(depth)}- [ ] a ${String(depth)}`).join('\n'), 1_000],
+    [
+      'a thousand boxes, each nested in the one before',
+      Array.from({ length: 1_000 }, (_, depth) => `${'  '.repeat(depth)}- [ ] a ${String(depth)}`).join('\n'),
+      1_000,
+    ],
     ['a box below 60,000 quotes', `${'>'.repeat(60_000)}\n\n- [ ] a`, 1],
     ['a box below 30,000 bullets', `${'- '.repeat(30_000)}\n\n- [ ] a`, 1],
     ['a box of 60,000 stars', `- [ ] ${'*'.repeat(30_000)}a${'*'.repeat(30_000)}`, 1],

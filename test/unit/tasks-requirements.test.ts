@@ -6,9 +6,16 @@ const listOf = (...tasks: readonly unknown[]): string => JSON.stringify({ tasks 
 
 describe('the list that the agent wrote', () => {
   test('is read with what it leaves out', () => {
-    expect(parseFoundTasks(listOf({ title: 'Add a page', body: 'With a title.', priority: 'high', optional: true }, { title: 'Test it' }))).toEqual({
+    expect(
+      parseFoundTasks(
+        listOf({ title: 'Add a page', body: 'With a title.', priority: 'high', optional: true }, { title: 'Test it' }),
+      ),
+    ).toEqual({
       kind: 'tasks',
-      tasks: [{ title: 'Add a page', body: 'With a title.', priority: 'high', optional: true }, { title: 'Test it', body: '', priority: 'medium', optional: false }],
+      tasks: [
+        { title: 'Add a page', body: 'With a title.', priority: 'high', optional: true },
+        { title: 'Test it', body: '', priority: 'medium', optional: false },
+      ],
       problems: [],
     });
   });
@@ -28,23 +35,40 @@ describe('the list that the agent wrote', () => {
     ['an unknown priority', { title: 'x', priority: 'P9' }, 'Task 2 is left out: priority is not as asked for.'],
     ['no object', 7, 'Task 2 is left out: it is not as asked for.'],
   ])('an entry with %s is left out and said; the others stay', (_, entry, problem) => {
-    expect(parseFoundTasks(listOf({ title: 'a' }, entry, { title: 'c' }))).toMatchObject({ kind: 'tasks', tasks: [{ title: 'a' }, { title: 'c' }], problems: [problem] });
+    expect(parseFoundTasks(listOf({ title: 'a' }, entry, { title: 'c' }))).toMatchObject({
+      kind: 'tasks',
+      tasks: [{ title: 'a' }, { title: 'c' }],
+      problems: [problem],
+    });
   });
 
   test('titles are one line, and hidden text is no part of a task', () => {
-    expect(parseFoundTasks(listOf({ title: 'a\n- [ ] b', body: 'x<!-- y -->' }))).toMatchObject({ tasks: [{ title: 'a - [ ] b', body: 'x' }] });
+    expect(parseFoundTasks(listOf({ title: 'a\n- [ ] b', body: 'x<!-- y -->' }))).toMatchObject({
+      tasks: [{ title: 'a - [ ] b', body: 'x' }],
+    });
   });
 
   test('what is beyond the cap is left out and said', () => {
-    const found = parseFoundTasks(listOf(...Array.from({ length: maxFoundTasks + 3 }, (_, number) => ({ title: `t${String(number)}` }))));
+    const found = parseFoundTasks(
+      listOf(...Array.from({ length: maxFoundTasks + 3 }, (_, number) => ({ title: `t${String(number)}` }))),
+    );
     expect(found).toMatchObject({ kind: 'tasks', problems: ['3 tasks beyond the first 100 are left out.'] });
     expect(found.kind === 'tasks' && found.tasks).toHaveLength(maxFoundTasks);
   });
 
   test('no text makes it throw', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.json(), fc.json().map((json) => `{"tasks":[${json}]}`)), (text) => {
-      expect(['tasks', 'unreadable']).toContain(parseFoundTasks(text).kind);
-    }));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.json().map((json) => `{"tasks":[${json}]}`),
+        ),
+        (text) => {
+          expect(['tasks', 'unreadable']).toContain(parseFoundTasks(text).kind);
+        },
+      ),
+    );
   });
 });
 

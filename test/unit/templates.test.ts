@@ -30,7 +30,9 @@ const ENDS: { readonly [Kind in OutcomeKind]: Readonly<Record<ReasonsOf<Kind>, t
   refused: { not_allowed: true, another_run: true },
   failed: { configuration: true, infrastructure: true },
 };
-const ends = Object.entries(ENDS).flatMap(([kind, reasons]) => Object.keys(reasons).map((reason) => `${kind} ${reason}`));
+const ends = Object.entries(ENDS).flatMap(([kind, reasons]) =>
+  Object.keys(reasons).map((reason) => `${kind} ${reason}`),
+);
 
 describe('the workflow', () => {
   test('of the README is the template, but for comments', () => {
@@ -39,14 +41,18 @@ describe('the workflow', () => {
   });
 
   test('asks for the permissions that the README gives reasons for, and no others', () => {
-    const asked = [...section(workflow, 'permissions:').matchAll(/^ {2}([\w-]+: \w+)$/gm)].map(([, permission]) => permission);
+    const asked = [...section(workflow, 'permissions:').matchAll(/^ {2}([\w-]+: \w+)$/gm)].map(
+      ([, permission]) => permission,
+    );
     const explained = tableOf('Permissions').map(([permission]) => permission);
     expect(asked.length).toBeGreaterThan(0);
     expect(asked).toEqual(explained);
   });
 
   test('sets only inputs that the action has', () => {
-    const set = [...workflow.slice(workflow.indexOf('OWNER/ralph-action')).matchAll(/^ {10}([a-z-]+):/gm)].map(([, name]) => name);
+    const set = [...workflow.slice(workflow.indexOf('OWNER/ralph-action')).matchAll(/^ {10}([a-z-]+):/gm)].map(
+      ([, name]) => name,
+    );
     const inputs = [...section(action, 'inputs:').matchAll(/^ {2}([\w-]+):$/gm)].map(([, name]) => name);
     expect(set.length).toBeGreaterThan(0);
     expect(inputs).toEqual(expect.arrayContaining(set));
@@ -59,7 +65,9 @@ describe('the workflow', () => {
   });
 
   test('skips other labels by the name of the default task label', () => {
-    expect(workflow).toContain(`github.event.label.name == '${/^ {2}task-label:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? ''}'`);
+    expect(workflow).toContain(
+      `github.event.label.name == '${/^ {2}task-label:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? ''}'`,
+    );
   });
 
   test('claims its concurrency group in the job, where what is skipped claims nothing', () => {
@@ -70,14 +78,24 @@ describe('the workflow', () => {
 
 describe('the README', () => {
   test('explains every end once, and none that there is not', () => {
-    expect(tableOf('How it stops').map(([kind, reason]) => `${kind ?? ''} ${reason ?? ''}`).sort()).toEqual([...ends].sort());
+    expect(
+      tableOf('How it stops')
+        .map(([kind, reason]) => `${kind ?? ''} ${reason ?? ''}`)
+        .sort(),
+    ).toEqual([...ends].sort());
   });
 
   test('calls red what fails by default', () => {
     const failOn = (/^ {2}fail-on:\n.*\n {4}default: (.+)$/m.exec(action)?.[1] ?? '').split(',');
-    const red = tableOf('How it stops').filter((row) => row.at(-1) === 'red').map(([kind]) => kind);
+    const red = tableOf('How it stops')
+      .filter((row) => row.at(-1) === 'red')
+      .map(([kind]) => kind);
     expect(new Set(red)).toEqual(new Set(failOn));
-    expect(tableOf('How it stops').filter(([kind]) => failOn.includes(kind ?? '')).every((row) => row.at(-1) === 'red')).toBe(true);
+    expect(
+      tableOf('How it stops')
+        .filter(([kind]) => failOn.includes(kind ?? ''))
+        .every((row) => row.at(-1) === 'red'),
+    ).toBe(true);
   });
 
   test('has a row for every output, in the order of action.yml', () => {
@@ -86,12 +104,17 @@ describe('the README', () => {
   });
 
   test('says of every event what the run does', () => {
-    const rows = EVENTS.map(({ event, types, does }) => [types === null ? event : `\`${event}\` (${types.map((type) => `\`${type}\``).join(', ')})`, does]);
+    const rows = EVENTS.map(({ event, types, does }) => [
+      types === null ? event : `\`${event}\` (${types.map((type) => `\`${type}\``).join(', ')})`,
+      does,
+    ]);
     expect(tableOf('What a run does').slice(0, -1)).toEqual(rows);
   });
 
   test('has a row for every command', () => {
-    expect(tableOf('Commands').map(([command]) => command)).toEqual(Object.keys(COMMANDS).map((name) => `/ralph ${name}`));
+    expect(tableOf('Commands').map(([command]) => command)).toEqual(
+      Object.keys(COMMANDS).map((name) => `/ralph ${name}`),
+    );
   });
 });
 
@@ -99,7 +122,17 @@ describe('the built-in prompt', () => {
   const prompt = read('templates/PROMPT.md');
   const composed = composePrompt({
     promptTemplate: prompt,
-    task: { id: 'issue-7', title: 'Add a farewell', body: '', source: { kind: 'issue', number: 7, url: '', labels: [] }, comments: [], hold: null, priority: 3, dependsOn: [], optional: false },
+    task: {
+      id: 'issue-7',
+      title: 'Add a farewell',
+      body: '',
+      source: { kind: 'issue', number: 7, url: '', labels: [] },
+      comments: [],
+      hold: null,
+      priority: 3,
+      dependsOn: [],
+      optional: false,
+    },
     iteration: 1,
     maxIterations: 10,
     remaining: { all: 1, done: 0, open: 1, requiredOpen: 1, failed: 0, blocked: 0 },
@@ -114,20 +147,37 @@ describe('the built-in prompt', () => {
     verifyCommands: [],
   });
 
-  test.each(['STATUS: COMPLETE', 'STATUS: IN_PROGRESS', 'STATUS: BLOCKED', 'EXIT_SIGNAL: true', 'TESTS_STATUS: PASSING', 'RECOMMENDATION'])('says when to report %s, and the protocol knows it', (words) => {
+  test.each([
+    'STATUS: COMPLETE',
+    'STATUS: IN_PROGRESS',
+    'STATUS: BLOCKED',
+    'EXIT_SIGNAL: true',
+    'TESTS_STATUS: PASSING',
+    'RECOMMENDATION',
+  ])('says when to report %s, and the protocol knows it', (words) => {
     const [field = '', value = ''] = words.split(': ');
     expect(prompt).toContain(words);
     expect(composed).toMatch(new RegExp(`^${field}: .*${value}`, 'm'));
   });
 
   test('stands where it says: after the context, before the task and the form of the report', () => {
-    const at = ['# Context of this iteration', '# How you work', '# Your task: issue-7', '# How to end'].map((heading) => composed.indexOf(heading));
+    const at = ['# Context of this iteration', '# How you work', '# Your task: issue-7', '# How to end'].map(
+      (heading) => composed.indexOf(heading),
+    );
     expect(at).not.toContain(-1);
     expect(at).toEqual([...at].sort((a, b) => a - b));
     expect(prompt).toContain('Above stands what happened so far; your task and the form of your report stand below.');
   });
 
-  test.each(['One task.', 'Search the code', 'No placeholders', 'run the project\'s tests', 'Commit', 'mark it there when it is finished', 'Delete nothing'])('says %j', (words) => {
+  test.each([
+    'One task.',
+    'Search the code',
+    'No placeholders',
+    "run the project's tests",
+    'Commit',
+    'mark it there when it is finished',
+    'Delete nothing',
+  ])('says %j', (words) => {
     expect(prompt).toContain(words);
   });
 
@@ -145,12 +195,25 @@ describe('the plan to copy', () => {
 
   test('has a heading for each priority, and one for what is optional', () => {
     const filled = plan.replace(/^## .*$/gm, (heading) => `${heading}\n\n- [ ] Below ${heading.slice(3)}`);
-    expect(parsePlan('fix_plan.md', filled).tasks.map(({ task: { title, priority, optional } }) => [title, priority, optional])).toEqual([['Below High', 1, false], ['Below Medium', 2, false], ['Below Low', 3, false], ['Below Optional', 2, true]]);
+    expect(
+      parsePlan('fix_plan.md', filled).tasks.map(({ task: { title, priority, optional } }) => [
+        title,
+        priority,
+        optional,
+      ]),
+    ).toEqual([
+      ['Below High', 1, false],
+      ['Below Medium', 2, false],
+      ['Below Low', 3, false],
+      ['Below Optional', 2, true],
+    ]);
   });
 
   test('shows a box that is one where it is copied to', () => {
     const example = /^```markdown\n([^]*?)^```$/m.exec(plan)?.[1] ?? '';
-    expect(parsePlan('fix_plan.md', example).tasks.map(({ task: { title, body }, state }) => [title, body, state])).toEqual([
+    expect(
+      parsePlan('fix_plan.md', example).tasks.map(({ task: { title, body }, state }) => [title, body, state]),
+    ).toEqual([
       ['Reject an order with a negative quantity', '`POST /orders` answers 400 and says which line is wrong.', 'todo'],
       ['A box that is ticked is done', '', 'done'],
     ]);
@@ -168,7 +231,15 @@ describe('the project’s own workflow', () => {
 });
 
 describe('documents', () => {
-  const documents = ['README.md', 'CONTRIBUTING.md', 'action.yml', '.github/workflows/ci.yml', ...readdirSync(join(root, 'templates'), { recursive: true }).map((name) => `templates/${String(name)}`).filter((name) => /\.(md|yml)$/.test(name))];
+  const documents = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'action.yml',
+    '.github/workflows/ci.yml',
+    ...readdirSync(join(root, 'templates'), { recursive: true })
+      .map((name) => `templates/${String(name)}`)
+      .filter((name) => /\.(md|yml)$/.test(name)),
+  ];
 
   test.each(documents)('%s names no folder of the machine that it was written on', (path) => {
     expect(read(path)).not.toMatch(/(?:^|[\s("'`=:])\/(?:work|tmp|home|root|Users)\//m);
@@ -176,10 +247,20 @@ describe('documents', () => {
 
   test.each(['README.md', 'CONTRIBUTING.md'])('%s links to files and headings that exist', (path) => {
     const text = read(path);
-    const anchors = new Set([...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => `#${heading.toLowerCase().replace(/[^\w -]/g, '').replaceAll(' ', '-')}`));
+    const anchors = new Set(
+      [...text.matchAll(/^#+ (.+)$/gm)].map(
+        ([, heading = '']) =>
+          `#${heading
+            .toLowerCase()
+            .replace(/[^\w -]/g, '')
+            .replaceAll(' ', '-')}`,
+      ),
+    );
     const targets = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
     expect(targets.length).toBeGreaterThan(0);
-    expect(targets.filter((target) => (target.startsWith('#') ? !anchors.has(target) : !existsSync(join(root, target))))).toEqual([]);
+    expect(
+      targets.filter((target) => (target.startsWith('#') ? !anchors.has(target) : !existsSync(join(root, target)))),
+    ).toEqual([]);
   });
 });
 
@@ -204,5 +285,10 @@ function tableOf(heading: string): string[][] {
   const lines = readme.slice(readme.indexOf(`\n## ${heading}\n`)).split('\n');
   const start = lines.findIndex((line) => /^\|[-| ]+\|$/.test(line)) + 1;
   const end = lines.findIndex((line, at) => at >= start && !line.startsWith('|'));
-  return lines.slice(start, end).map((line) => line.slice(1, -1).split('|').map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')));
+  return lines.slice(start, end).map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1')),
+  );
 }

@@ -24,8 +24,13 @@ export function classifyFailure(failure: Failure): AgentError {
 /** The CLI's own error printed as text, which it is only when it is the whole output; null otherwise. */
 export function failureInText(output: string): Failure | null {
   const text = output.trim();
-  const own = text.length <= MAX_TEXT_CHARS && !SPEAKS_OF_ERRORS.some((form) => form.test(text)) && WHOLE_TEXTS.some((form) => form.test(text));
-  return own ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) } : null;
+  const own =
+    text.length <= MAX_TEXT_CHARS &&
+    !SPEAKS_OF_ERRORS.some((form) => form.test(text)) &&
+    WHOLE_TEXTS.some((form) => form.test(text));
+  return own
+    ? { text, subtype: null, error: null, apiError: null, terminalReason: null, status: statusIn(text) }
+    : null;
 }
 
 /** The beginning of an error of the CLI that says that a usage limit is reached, e.g. `You've hit your weekly limit`; null when it is another text. */
@@ -41,7 +46,11 @@ export function statusIn(text: string): number | null {
 
 const SUBTYPES: Readonly<Record<string, Kind>> = { error_max_turns: 'max-turns', error_max_budget_usd: 'budget' };
 
-const TERMINAL_REASONS: Readonly<Record<string, Kind>> = { prompt_too_long: 'prompt-too-long', max_turns: 'max-turns', budget_exhausted: 'budget' };
+const TERMINAL_REASONS: Readonly<Record<string, Kind>> = {
+  prompt_too_long: 'prompt-too-long',
+  max_turns: 'max-turns',
+  budget_exhausted: 'budget',
+};
 
 /** The synthetic message's `error`; `invalid_request` and `unknown` say too little. */
 const MESSAGE_ERRORS: Readonly<Record<string, Kind>> = {
@@ -54,7 +63,11 @@ const MESSAGE_ERRORS: Readonly<Record<string, Kind>> = {
   max_output_tokens: 'other',
 };
 
-const API_ERRORS: Readonly<Record<string, Kind>> = { connection_failed: 'server', usage_limit_reached: 'rate-limit', max_output_tokens: 'other' };
+const API_ERRORS: Readonly<Record<string, Kind>> = {
+  connection_failed: 'server',
+  usage_limit_reached: 'rate-limit',
+  max_output_tokens: 'other',
+};
 
 /** How the CLI says that a limit is reached; versions differ in apostrophes and separators. */
 const LIMIT_START = [
@@ -78,7 +91,11 @@ interface Form {
 /** What the CLI makes of errors, as its versions 2.1.197 and 2.1.330 print it. */
 const FORMS: readonly Form[] = [
   { kind: 'unknown-session', start: /(?:Error: )?No conversation found with session ID/, rest: String.raw`: \S+` },
-  { kind: 'auth', start: /Invalid API key|Not logged in|Please run \/login/, rest: String.raw` · (?:Fix external API key|Please run /login|API Error: .+)` },
+  {
+    kind: 'auth',
+    start: /Invalid API key|Not logged in|Please run \/login/,
+    rest: String.raw` · (?:Fix external API key|Please run /login|API Error: .+)`,
+  },
   { kind: 'auth', start: /Failed to authenticate/, rest: String.raw`\. API Error: .+` },
   { kind: 'auth', start: /API Error: 40[13]\b/, rest: '.*' },
   { kind: 'billing', start: /Credit balance is too low/, rest: '' },
@@ -88,7 +105,11 @@ const FORMS: readonly Form[] = [
   { kind: 'max-turns', start: /(?:Error: )?Reached max(?:imum number of)? turns/, rest: String.raw` \(\d+\)\.?` },
   { kind: 'budget', start: /(?:Error: )?(?:Reached maximum|Exceeded USD) budget/, rest: String.raw` \(\$?[\d.]+\)\.?` },
   { kind: 'rate-limit', start: /API Error: (?:Request rejected \(429\)|429\b)/, rest: '.*' },
-  { kind: 'server', start: /API Error: (?:Repeated 529|5\d\d\b|Connection|Unable to connect|Request timed out)/, rest: '.*' },
+  {
+    kind: 'server',
+    start: /API Error: (?:Repeated 529|5\d\d\b|Connection|Unable to connect|Request timed out)/,
+    rest: '.*',
+  },
   { kind: 'server', start: /Request timed out/, rest: String.raw`\.?(?: (?:Check|Try|Please|This|If|See) .+)?` },
 ];
 
@@ -109,9 +130,7 @@ const WHOLE_TEXTS: readonly RegExp[] = [
 /** `API Error: 500 responses are retried now.`: what an agent did about such errors, in the words that they begin with. */
 const SPEAKS_OF_ERRORS: readonly RegExp[] = [
   new RegExp(
-    String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${
-      'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'
-    })\b`,
+    String.raw`^API Error: (?:\S+ ){0,2}(?:responses?|errors?|answers?|replies|failures?|handling|retries|cases?|codes?|timeouts?)(?: [\w'-]+){0,4}? (?:${'is|are|was|were|has|have|gets?|will|should|can|now|added|done|fixed|handled|implemented|improved|tested'})\b`,
     'i',
   ),
   /^API Error: (?:\d{3} )?(?:(?:is|are|was|were) )?(?:now )?(?:handled|retried|caught|mapped|shown|logged|fixed|tested|covered)\b/i,

@@ -5,7 +5,9 @@ const amount = z.number().nonnegative().nullable();
 
 /** `Analysis` as `ralph analyze --json` prints it and a journal holds it. A change that breaks readers needs a new major version. */
 export const analysisSchema = z.object({
-  format: z.enum(['json', 'json-array', 'jsonl', 'text']).describe('Form of the output: the CLI\'s one object, its array, its lines, or plain text.'),
+  format: z
+    .enum(['json', 'json-array', 'jsonl', 'text'])
+    .describe("Form of the output: the CLI's one object, its array, its lines, or plain text."),
   signal: z
     .object({
       from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
@@ -26,13 +28,28 @@ export const analysisSchema = z.object({
   question: z.boolean(),
   agentError: z
     .object({
-      kind: z.enum(['auth', 'billing', 'rate-limit', 'server', 'model', 'prompt-too-long', 'unknown-session', 'max-turns', 'budget', 'other']),
+      kind: z.enum([
+        'auth',
+        'billing',
+        'rate-limit',
+        'server',
+        'model',
+        'prompt-too-long',
+        'unknown-session',
+        'max-turns',
+        'budget',
+        'other',
+      ]),
       text: z.string(),
     })
     .nullable()
-    .describe('How the agent\'s CLI itself failed.'),
-  errors: z.array(z.object({ text: z.string(), fingerprint: z.string() })).describe('Errors in the final message; one entry per fingerprint.'),
-  denials: z.array(z.object({ tool: z.string(), command: z.string().nullable() })).describe('Tool calls that were refused, in order.'),
+    .describe("How the agent's CLI itself failed."),
+  errors: z
+    .array(z.object({ text: z.string(), fingerprint: z.string() }))
+    .describe('Errors in the final message; one entry per fingerprint.'),
+  denials: z
+    .array(z.object({ tool: z.string(), command: z.string().nullable() }))
+    .describe('Tool calls that were refused, in order.'),
   usageLimit: z
     .object({ window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']), resumeAt: z.iso.datetime().nullable() })
     .nullable()

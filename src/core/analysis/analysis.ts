@@ -36,7 +36,17 @@ export interface Signal {
 }
 
 export interface AgentError {
-  readonly kind: 'auth' | 'billing' | 'rate-limit' | 'server' | 'model' | 'prompt-too-long' | 'unknown-session' | 'max-turns' | 'budget' | 'other';
+  readonly kind:
+    | 'auth'
+    | 'billing'
+    | 'rate-limit'
+    | 'server'
+    | 'model'
+    | 'prompt-too-long'
+    | 'unknown-session'
+    | 'max-turns'
+    | 'budget'
+    | 'other';
   readonly text: string;
 }
 

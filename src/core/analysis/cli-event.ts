@@ -5,11 +5,29 @@ import type { JsonObject } from './json.ts';
 
 /** One event of the CLI's stream-json, cut down to what we use. `session` is null when the event names none. */
 export type CliEvent =
-  | { readonly kind: 'assistant'; readonly session: string | null; readonly nested: boolean; readonly text: string | null; readonly tools: readonly ToolUse[]; readonly failure: Failure | null }
+  | {
+      readonly kind: 'assistant';
+      readonly session: string | null;
+      readonly nested: boolean;
+      readonly text: string | null;
+      readonly tools: readonly ToolUse[];
+      readonly failure: Failure | null;
+    }
   | { readonly kind: 'tool-results'; readonly session: string | null; readonly failed: readonly boolean[] }
-  | { readonly kind: 'denied'; readonly session: string | null; readonly tool: string; readonly toolUseId: string | null }
+  | {
+      readonly kind: 'denied';
+      readonly session: string | null;
+      readonly tool: string;
+      readonly toolUseId: string | null;
+    }
   | { readonly kind: 'rate-limit'; readonly session: string | null; readonly limit: RateLimit }
-  | { readonly kind: 'retry'; readonly session: string | null; readonly attempt: number; readonly maxRetries: number; readonly status: number | null }
+  | {
+      readonly kind: 'retry';
+      readonly session: string | null;
+      readonly attempt: number;
+      readonly maxRetries: number;
+      readonly status: number | null;
+    }
   | { readonly kind: 'result'; readonly session: string | null; readonly result: Result }
   | { readonly kind: 'other'; readonly session: string | null };
 
@@ -75,7 +93,10 @@ export function readCliEvent(value: unknown): CliEvent | null {
       return limit === null ? null : { kind: 'rate-limit', session, limit };
     }
     case 'result': {
-      const looksReal = typeof event['is_error'] === 'boolean' || typeof event['subtype'] === 'string' || typeof event['result'] === 'string';
+      const looksReal =
+        typeof event['is_error'] === 'boolean' ||
+        typeof event['subtype'] === 'string' ||
+        typeof event['result'] === 'string';
       return looksReal ? { kind: 'result', session, result: readResult(event) } : null;
     }
     default:
@@ -89,19 +110,43 @@ function readAssistant(event: JsonObject, message: JsonObject, session: string |
   for (const item of asArray(message['content'])) {
     const block = asObject(item);
     if (block?.['type'] === 'text') text = asString(block['text']) ?? text;
-    if (block?.['type'] === 'tool_use') tools.push({ id: asString(block['id']), name: asString(block['name']) ?? 'unknown', input: asObject(block['input']) ?? {} });
+    if (block?.['type'] === 'tool_use')
+      tools.push({
+        id: asString(block['id']),
+        name: asString(block['name']) ?? 'unknown',
+        input: asObject(block['input']) ?? {},
+      });
   }
-  const synthetic = message['model'] === '<synthetic>' || typeof event['error'] === 'string' || event['is_api_error_message'] === true;
+  const synthetic =
+    message['model'] === '<synthetic>' || typeof event['error'] === 'string' || event['is_api_error_message'] === true;
   const failure = synthetic ? readFailure(event, text ?? '') : null;
-  return { kind: 'assistant', session, nested: typeof event['parent_tool_use_id'] === 'string', text: synthetic ? null : text, tools, failure };
+  return {
+    kind: 'assistant',
+    session,
+    nested: typeof event['parent_tool_use_id'] === 'string',
+    text: synthetic ? null : text,
+    tools,
+    failure,
+  };
 }
 
 function readSystem(event: JsonObject, session: string | null): CliEvent {
   switch (event['subtype']) {
     case 'permission_denied':
-      return { kind: 'denied', session, tool: asString(event['tool_name']) ?? 'unknown', toolUseId: asString(event['tool_use_id']) };
+      return {
+        kind: 'denied',
+        session,
+        tool: asString(event['tool_name']) ?? 'unknown',
+        toolUseId: asString(event['tool_use_id']),
+      };
     case 'api_retry':
-      return { kind: 'retry', session, attempt: asAmount(event['attempt']) ?? 0, maxRetries: asAmount(event['max_retries']) ?? 0, status: asAmount(event['error_status']) };
+      return {
+        kind: 'retry',
+        session,
+        attempt: asAmount(event['attempt']) ?? 0,
+        maxRetries: asAmount(event['max_retries']) ?? 0,
+        status: asAmount(event['error_status']),
+      };
     default:
       return { kind: 'other', session };
   }
@@ -111,7 +156,9 @@ function readResult(event: JsonObject): Result {
   const text = asString(event['result']);
   const subtype = asString(event['subtype']);
   const failed = event['is_error'] === true || (subtype?.startsWith('error') ?? false);
-  const errors = asArray(event['errors']).filter((error) => typeof error === 'string').join('\n');
+  const errors = asArray(event['errors'])
+    .filter((error) => typeof error === 'string')
+    .join('\n');
   return {
     text,
     failure: failed ? readFailure(event, text || errors || (subtype ?? '')) : null,
@@ -136,7 +183,13 @@ function readFailure(event: JsonObject, text: string): Failure {
 
 function readRateLimit(value: unknown): RateLimit | null {
   const info = asObject(value);
-  return info && { rejected: info['status'] === 'rejected' && info['isUsingOverage'] !== true, type: asString(info['rateLimitType']), resetsAt: asAmount(info['resetsAt']) };
+  return (
+    info && {
+      rejected: info['status'] === 'rejected' && info['isUsingOverage'] !== true,
+      type: asString(info['rateLimitType']),
+      resetsAt: asAmount(info['resetsAt']),
+    }
+  );
 }
 
 function toolResults(message: JsonObject): boolean[] {
@@ -156,7 +209,10 @@ function tokensOf(value: unknown): number | null {
 
 function costOf(modelUsage: unknown): number | null {
   const models = asObject(modelUsage);
-  return models && Object.values(models).reduce<number>((sum, model) => sum + (asAmount(asObject(model)?.['costUSD']) ?? 0), 0);
+  return (
+    models &&
+    Object.values(models).reduce<number>((sum, model) => sum + (asAmount(asObject(model)?.['costUSD']) ?? 0), 0)
+  );
 }
 
 /** Ids go back to the CLI as an argument, so only what can be one is taken. */

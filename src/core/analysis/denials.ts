@@ -10,10 +10,12 @@ export const QUESTION_TOOL = 'AskUserQuestion';
 
 /** Reads the CLI's field `permission_denials`, in order. */
 export function readDenials(value: unknown): readonly Denial[] {
-  return asArray(value).slice(0, MAX_DENIALS).flatMap((item) => {
-    const tool = asString(asObject(item)?.['tool_name']);
-    return tool === null ? [] : [createDenial(tool, asString(asObject(asObject(item)?.['tool_input'])?.['command']))];
-  });
+  return asArray(value)
+    .slice(0, MAX_DENIALS)
+    .flatMap((item) => {
+      const tool = asString(asObject(item)?.['tool_name']);
+      return tool === null ? [] : [createDenial(tool, asString(asObject(asObject(item)?.['tool_input'])?.['command']))];
+    });
 }
 
 /** `command` is null for a tool that takes none. */

@@ -30,18 +30,23 @@ const FORMS: readonly RegExp[] = [
 ];
 
 /** Words in front that make it the error somebody mended, or the thing somebody talks about. */
-const MENTIONED = /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
+const MENTIONED =
+  /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 /** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
-const DONE_LABEL = /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
+const DONE_LABEL =
+  /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
 /** Bold marks; the three stars of make are none. */
 const BOLD = /(?<!\*|: )\*{2,3}/g;
 
 /** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */
-const NO_REPORT = new RegExp(String.raw`:\s*(?:${[
-  'n/a|0|false|true|nil|no|none',
-  String.raw`(?:none|no|0) (?:(?:errors?|issues?|problems?|failures?)(?: (?:was|were))? ?)?(?:found|reported|detected|seen|occurred|so far)?`,
-  String.raw`(?:null|undefined|string|unknown|any|boolean|never|error)(?:\s*\|\s*\w{1,60})*`,
-].join('|')})\W*$`, 'i');
+const NO_REPORT = new RegExp(
+  String.raw`:\s*(?:${[
+    'n/a|0|false|true|nil|no|none',
+    String.raw`(?:none|no|0) (?:(?:errors?|issues?|problems?|failures?)(?: (?:was|were))? ?)?(?:found|reported|detected|seen|occurred|so far)?`,
+    String.raw`(?:null|undefined|string|unknown|any|boolean|never|error)(?:\s*\|\s*\w{1,60})*`,
+  ].join('|')})\W*$`,
+  'i',
+);
 const WORTH_A_LOOK = /error|exception|fatal|panic|ERR!|: \*\*\* /i;
 
 function errorIn(markdown: string): string | null {
@@ -79,13 +84,25 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/(?<!\w)(['"`])[^'"`\\/\n]{0,200}[\\/][^'"`\n]{0,400}\1(?!\w)/g, '$1<path>$1'],
   [/\b[a-z]:[\\/]{1,2}(?:[^\\/:*?"'`<>|\n]{1,100}[\\/]{1,2}){0,40}[^\s\\/:*?"'`<>|,;)]{0,200}/g, '<path>'],
   [new RegExp(String.raw`(?<!${NAME})${NAME}{0,200}(?:[\\/]{1,2}${STEP})+[\\/]?`, 'gu'), '<path>'],
-  [new RegExp(String.raw`(?<!${NAME})${NAME}{1,200}\.${FILE_ENDING}(?![\p{L}\p{N}_(]|\.\w| is not (?:a|an|defined|iterable)\b)`, 'gu'), '<path>'],
+  [
+    new RegExp(
+      String.raw`(?<!${NAME})${NAME}{1,200}\.${FILE_ENDING}(?![\p{L}\p{N}_(]|\.\w| is not (?:a|an|defined|iterable)\b)`,
+      'gu',
+    ),
+    '<path>',
+  ],
   [/(?<=[a-z>)]):\d{1,9}(?::\d{1,9})?\b/g, ''],
   // A place in a file, as parsers give it: a line and a column, not a time.
   [/\(\d{1,9}:\d{1,9}\)/g, '<place>'],
   [/\b\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:z|[+-]\d\d:?\d\d)?)?/g, '<time>'],
   [/\b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b/g, '<time>'],
-  [new RegExp(String.raw`\b(?:${MONTH}\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?|\d{1,2}\s+${MONTH}(?:\s+\d{4})?)\b`, 'g'), '<time>'],
+  [
+    new RegExp(
+      String.raw`\b(?:${MONTH}\s+\d{1,2}(?:st|nd|rd|th)?(?:,?\s+\d{4})?|\d{1,2}\s+${MONTH}(?:\s+\d{4})?)\b`,
+      'g',
+    ),
+    '<time>',
+  ],
   [/\b(?:mon|tue(?:s)?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+(?=<time>)/g, ''],
   [/<time>(?:,?\s+(?:<time>|\d{4}\b|utc\b|gmt\b|[+-]\d{4}\b))+/g, '<time>'],
   [/\b(?:0x[\da-f]+|[\da-f]{8}-[\da-f-]{9,27}|(?=[a-f]{0,40}\d)[\da-f]{7,64})\b/g, '<hex>'],

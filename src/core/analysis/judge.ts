@@ -21,13 +21,15 @@ export interface JudgedOutput {
 
 /** Reads signal, errors and limits out of an output. */
 export function judgeOutput(output: Output, now: number): JudgedOutput {
-  const { finalMessage, failure, rejected, denials, ...numbers } = output.format === 'text' ? summaryOfText(output.text) : output.summary;
+  const { finalMessage, failure, rejected, denials, ...numbers } =
+    output.format === 'text' ? summaryOfText(output.text) : output.summary;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);
   const { block, endsInFencedBlock } = findStatusBlock(lines);
   // With a block no phrase is read at all.
   const prose = proseOf(lines, 'prose');
   const phrases = block === null ? readPhrases(prose) : NO_PHRASES;
-  const signal: Signal = block === null ? { ...NO_SIGNAL, from: phrases.found ? 'phrases' : 'none' } : { from: 'block', ...block };
+  const signal: Signal =
+    block === null ? { ...NO_SIGNAL, from: phrases.found ? 'phrases' : 'none' } : { from: 'block', ...block };
   const analysis: Analysis = {
     format: output.format,
     signal,

@@ -12,7 +12,9 @@ export function firstVisible(bytes: Uint8Array, from: number): number {
 }
 
 export function isBlank(byte: number | undefined): boolean {
-  return byte !== undefined && ((byte <= SPACE && byte !== LINE_FEED) || byte === 0xef || byte === 0xbb || byte === 0xbf);
+  return (
+    byte !== undefined && ((byte <= SPACE && byte !== LINE_FEED) || byte === 0xef || byte === 0xbb || byte === 0xbf)
+  );
 }
 
 const ESCAPE = 0x1b;
@@ -21,7 +23,11 @@ const EVENT_STARTS = ['{"type":', '{"duration_api_ms":'].map((start) => new Text
 
 /** Whether an event of the CLI seems to begin at `at`; a cheap look. */
 export function startsLikeEvent(bytes: Uint8Array, at: number): boolean {
-  return bytes[at] === OPEN_BRACE && bytes[at + 1] === QUOTE && EVENT_STARTS.some((start) => start.every((byte, index) => bytes[at + index] === byte));
+  return (
+    bytes[at] === OPEN_BRACE &&
+    bytes[at + 1] === QUOTE &&
+    EVENT_STARTS.some((start) => start.every((byte, index) => bytes[at + index] === byte))
+  );
 }
 
 /** Where an event begins in the line from `from` to before `to`, at its start or behind what a terminal overwrites or hides; -1 when none does. */

@@ -52,7 +52,9 @@ const CODE = '`…`';
 
 /** The lines, with everything but prose made empty and inline code blanked out. */
 export function proseOf(lines: readonly MarkedLine[], keep: 'prose' | 'prose-and-quotes'): string {
-  const text = lines.map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : '')).join('\n');
+  const text = lines
+    .map(({ text, within }) => (within === 'prose' || (within === 'quote' && keep === 'prose-and-quotes') ? text : ''))
+    .join('\n');
   if (!text.includes('`')) return text.replace(PARAGRAPH_END, '\n\n');
   // A stray backtick must not swallow more than its own paragraph.
   return text.split(PARAGRAPH_END).map(withoutInlineCode).join('\n\n');

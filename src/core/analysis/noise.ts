@@ -37,6 +37,10 @@ function hasLongLine(lines: Uint8Array): boolean {
 const TOOL_NOISE = String.raw`[^\S\n]*(?:(?:npm|npx|yarn|pnpm|bun|node|warn|warning|notice|info|debug|deprecat\w*|trace)\b|\(node:|\(use |\[|\d{4}-\d\d-\d\d|[>$#]\s)`;
 /** The small words that make sentences; `Starting up…` and `Done in 3s.` have none. */
 const SENTENCE = String.raw`\b(?:i|we|it|this|that|these|those|the|both|is|are|was|were|so|as|what|which|here)\b`;
-const PROSE = new RegExp(String.raw`(?:^|\n)(?=[^\r\n]{${String(MIN_PROSE_CHARS)}})(?!${TOOL_NOISE})[^\n]{0,${String(LOOK_CHARS)}}?${SENTENCE}`, 'i');
+const PROSE = new RegExp(
+  String.raw`(?:^|\n)(?=[^\r\n]{${String(MIN_PROSE_CHARS)}})(?!${TOOL_NOISE})[^\n]{0,${String(LOOK_CHARS)}}?${SENTENCE}`,
+  'i',
+);
 /** `Using the settings of this container:` says what a tool does, `Running it prints this:` what somebody saw. */
-const LOG = /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;
+const LOG =
+  /^\s*[A-Z][a-z]+ing\b(?!.*\b(?:i|we|it|is|are|was|were|what|here|(?:print|output|show|return|give|say|report|write)\w*|gave|wrote|said)\b)/i;

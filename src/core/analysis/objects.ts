@@ -4,7 +4,16 @@ import { asObject, tryParseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import type { JsonWalker } from './json-walker.ts';
-import { endOfLine, eventStart, firstVisible, isBlank, LINE_FEED, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
+import {
+  endOfLine,
+  eventStart,
+  firstVisible,
+  isBlank,
+  LINE_FEED,
+  OPEN_BRACE,
+  SPACE,
+  startsLikeEvent,
+} from './line-bytes.ts';
 import { holdsProse } from './noise.ts';
 
 /** Takes what lines come to: whole JSON objects, on one line or several, and all other lines. */

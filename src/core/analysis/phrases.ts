@@ -21,15 +21,25 @@ const MAX_SENTENCE_CHARS = 1_000;
 /** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes. Of two errors it prefers to miss what was said. */
 export function readPhrases(prose: string): Phrases {
   const sentences = sentencesOf(prose);
-  const says = (patterns: readonly RegExp[], unless?: RegExp): boolean => sentences.some((sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)));
+  const says = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
+    sentences.some(
+      (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
+    );
 
   const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
   const noWork = says(NO_WORK, CONDITION) && !says(MAKING);
   const testOnly = says(TEST_RUN, INTENTION) && !says(MAKING) && !says(OTHER_WORK);
   const stuck = says(STUCK);
-  const question = sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) || says(WAITING_FOR_ANSWER);
+  const question =
+    sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) || says(WAITING_FOR_ANSWER);
   const score = Math.min(95, (complete ? 80 : 0) + (noWork ? 40 : 0));
-  return { found: complete || noWork || testOnly || stuck || question, confidence: stuck ? Math.min(score, 40) : score, noWork, testOnly, question };
+  return {
+    found: complete || noWork || testOnly || stuck || question,
+    confidence: stuck ? Math.min(score, 40) : score,
+    noWork,
+    testOnly,
+    question,
+  };
 }
 
 const ALL = String.raw`(?:all|every|each)(?: (?:of|the|my|our|\d{1,5}|remaining|required|open|planned|requested)){0,3}`;
@@ -43,10 +53,14 @@ const LEFT_OVER = String.raw`(?:open|remaining|more|further|outstanding)`;
 const COMPLETION: readonly RegExp[] = [
   new RegExp(String.raw`\b${ALL} ${WORK}${PLACE}${IS} ${DONE}\b`),
   new RegExp(String.raw`\b(?:i|we)(?: have|'ve)? (?:completed|finished|implemented) (?:all|everything|every)\b`),
-  new RegExp(String.raw`\b(?:project|plan|implementation|everything|^the work|all work) (?:is|are|has been|was)${IS} ${DONE}\b`),
+  new RegExp(
+    String.raw`\b(?:project|plan|implementation|everything|^the work|all work) (?:is|are|has been|was)${IS} ${DONE}\b`,
+  ),
   new RegExp(String.raw`^(?:project|implementation|everything|all) ${DONE}\b`),
   /\bready for (?:review|merge|merging|release)\b/,
-  new RegExp(String.raw`\bno (?:${LEFT_OVER} )?(?:tasks|work|items)(?: are| is)? (?:left|remaining|remain|remains|open)\b`),
+  new RegExp(
+    String.raw`\bno (?:${LEFT_OVER} )?(?:tasks|work|items)(?: are| is)? (?:left|remaining|remain|remains|open)\b`,
+  ),
   new RegExp(String.raw`^(?:there (?:is|are) )?no ${LEFT_OVER} (?:tasks|work|items)(?=\W*$)`),
 ];
 
@@ -58,7 +72,8 @@ const NO_WORK: readonly RegExp[] = [
 ];
 
 /** What a test run that is only wished for, or asked about, is said with. */
-const INTENTION = /\?$|\b(?:will|would|should|shall|could|can|must|going to|(?:need|want|plan|try|have) to|next|please|let me|let's|if|once|when|unless|until)\b|'ll\b/;
+const INTENTION =
+  /\?$|\b(?:will|would|should|shall|could|can|must|going to|(?:need|want|plan|try|have) to|next|please|let me|let's|if|once|when|unless|until)\b|'ll\b/;
 /** What makes an absence of work a mere case. */
 const CONDITION = /\?$|\b(?:if|when|once|unless|until|whether|in case)\b/;
 
@@ -80,7 +95,8 @@ const STUCK: readonly RegExp[] = [
   /\b(?:can't|cannot|can not|unable to|not able to|could not|couldn't) (?:proceed|continue|go on|make progress|complete|finish)\b/,
   /\bblocked (?:by|on)\b/,
 ];
-const ASKING_SOMEBODY = /\b(?:should (?:i|we)|shall (?:i|we)|(?:can|could|may|must) (?:i|we)|do you|would you|could you|can you|will you|are you|how should|how do|where should|is it (?:ok|okay|fine|alright)|am i|want me to|prefer)\b/;
+const ASKING_SOMEBODY =
+  /\b(?:should (?:i|we)|shall (?:i|we)|(?:can|could|may|must) (?:i|we)|do you|would you|could you|can you|will you|are you|how should|how do|where should|is it (?:ok|okay|fine|alright)|am i|want me to|prefer)\b/;
 const WAITING_FOR_ANSWER: readonly RegExp[] = [
   /\bplease (?:confirm|clarify|advise|tell me|let me know|answer|decide|choose)\b/,
   /\blet me know (?:if|whether|which|how|what) (?:you|i|to)\b/,
@@ -99,9 +115,11 @@ const HEDGE = new RegExp(
   ].join('|')})\b`,
 );
 /** Negators of the languages that issues are often written in; those without blanks between words stand anywhere. */
-const NEGATION = /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
+const NEGATION =
+  /(?<![\p{L}\p{N}_])(?:not|no|none|never|neither|nor|without|cannot|hardly|barely|incomplete|unfinished|nothing|nobody|no one|isnt|arent|nicht|nichts|kein\p{L}{0,2}|nie|niemals|ohne|pas|non|ne|jamais|aucune?|sans|ninguna?|nunca|sin|tampoco|não|nem|sem|nessuna?|senza|mai|niet|geen|nooit|inte|ingen|ikke|ei|eivät|не|ни|нет|нельзя|без|ні|nie|není|nejsou|nem|nincs|nu|değil|yok|لا|لم|ليس|नहीं|không|chưa|tidak|belum|bukan|δεν|δε|μην?|όχι|χωρίς|ούτε|κανένα|τίποτα|לא|אין|אינ\p{L}{1,2}|בלי|ללא|טרם|نه|نیست|هیچ|بدون|هنوز|ن(?:می|شد|کرد|بود|دار)\p{L}{0,12})(?![\p{L}\p{N}_])|n't\b|\bn'(?:est|a|ont|sont|y)\b|[不没沒未無无非]|ไม่|มิได้|ยัง|ない|ません|않|없|못|아니/u;
 /** Negations that speak well of the work. */
-const GOOD_NEWS = /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
+const GOOD_NEWS =
+  /\b(?:with )?(?:no|without|zero|0) (?:\w{1,20} )?(?:errors?|warnings?|failures?|issues?|problems?|regressions?|failed|failing)\b|\bnothing (?:is |else |more )*(?:left|remains|remaining|to do)\b(?: to do)?/g;
 
 /** Whether the sentence contains the phrase and nothing before it, in the same clause, negates it. */
 function isStated(sentence: string, phrase: RegExp): boolean {
@@ -116,13 +134,19 @@ function isStated(sentence: string, phrase: RegExp): boolean {
 function isPlainlyStated(sentence: string, phrase: RegExp): boolean {
   const match = phrase.exec(sentence);
   if (match === null) return false;
-  const rest = `${sentence.slice(0, match.index)} … ${sentence.slice(match.index + match[0].length)}`.replace(GOOD_NEWS, '');
+  const rest = `${sentence.slice(0, match.index)} … ${sentence.slice(match.index + match[0].length)}`.replace(
+    GOOD_NEWS,
+    '',
+  );
   return !HEDGE.test(rest) && !NEGATION.test(rest);
 }
 
 /** A question to somebody; `What changed?` is one only if no answer follows. */
 function isAsked(sentence: string, isLast: boolean): boolean {
-  return /\?[^\p{L}\p{N}]*$/u.test(sentence) && (ASKING_SOMEBODY.test(sentence) || (isLast && /\b(?:which|what)\b/.test(sentence)));
+  return (
+    /\?[^\p{L}\p{N}]*$/u.test(sentence) &&
+    (ASKING_SOMEBODY.test(sentence) || (isLast && /\b(?:which|what)\b/.test(sentence)))
+  );
 }
 
 /** Sentences of the message's end, in lower case. A sentence may go on in the next line, but not in the next list item. */
@@ -136,6 +160,12 @@ function sentencesOf(prose: string): readonly string[] {
     .replace(/？/g, '? ')
     .replace(/[。！]/g, '. ')
     .split(/(?<=[.!?]["')\]»”]{0,3})\s+|\n(?=[^\S\n]*(?:\n|[-+•#|]|\d{1,9}[.)]|$))/)
-    .map((sentence) => sentence.replace(/\s+/g, ' ').trim().replace(/^(?:[-+•#|]+|\d{1,9}[.)]) /, '').slice(0, MAX_SENTENCE_CHARS))
+    .map((sentence) =>
+      sentence
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/^(?:[-+•#|]+|\d{1,9}[.)]) /, '')
+        .slice(0, MAX_SENTENCE_CHARS),
+    )
     .filter((sentence) => sentence !== '');
 }

@@ -63,7 +63,9 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   function takeLines(chunk: Uint8Array, from: number, mayArrayCome: boolean): number {
     const isText = !objects.isOpen();
     const array = mayArrayCome && witness.eventCount() === 0;
-    const to = isText ? texts.takeTogether(chunk, from, { object: objects.isLooking(), array }) : objects.takeTogether(chunk, from, array);
+    const to = isText
+      ? texts.takeTogether(chunk, from, { object: objects.isLooking(), array })
+      : objects.takeTogether(chunk, from, array);
     if (to === from) return from;
     const lines = { head: chunk.subarray(from, to), tail: null };
     if (witness.mayBeQuotation()) keep(lines);
@@ -99,7 +101,8 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     if (!witness.mayBeQuotation()) keep(lines);
     witness.sawText(lines.head);
     if (onEvent === undefined) return;
-    for (const line of decodeKept({ head: lines.head, tail: null }).split('\n')) if (line.trim() !== '') onEvent(textEvent(line, false));
+    for (const line of decodeKept({ head: lines.head, tail: null }).split('\n'))
+      if (line.trim() !== '') onEvent(textEvent(line, false));
   }
 
   function keep({ head, tail }: Kept): void {
@@ -111,7 +114,10 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     splitter.end();
     const output = decodeKept(text.kept());
     const format = witness.format(output);
-    const judged = judgeOutput(format === 'text' ? { format, text: output } : { format, summary: transcript.summary() }, now);
+    const judged = judgeOutput(
+      format === 'text' ? { format, text: output } : { format, summary: transcript.summary() },
+      now,
+    );
     final = judged.final;
     return judged.analysis;
   }
@@ -122,7 +128,9 @@ const MAX_SHOWN_BYTES = 64 * 1024;
 
 const UNREAD: CliEvent = { kind: 'other', session: null };
 /** Lines of which the analysis uses nothing once the session is known; most bytes of a transcript are in them. Every version of the CLI prints them so. */
-const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) => new TextEncoder().encode(start));
+const UNREAD_STARTS = ['{"type":"user","message":{"role":"user",', '{"type":"stream_event","event":{'].map((start) =>
+  new TextEncoder().encode(start),
+);
 const CLOSE_BRACE = 0x7d;
 
 /** Whether the line is an event that need not be parsed. Its first keys decide: the CLI never writes a key twice. */

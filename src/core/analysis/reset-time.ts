@@ -5,7 +5,8 @@ const DAY_MS = 86_400_000;
 const MAX_YEARS = 8;
 
 /** `resets 5pm (Europe/Berlin)`, `resets Oct 9, 17:30`, …: the zone is UTC when none is named. */
-const RESET = /\bresets?(?: at| on)? (?:([a-z]{3,9})\.? (\d{1,2})(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))?\s?(am|pm)?(?![\w:])(?:\s?\(([^()]{1,64})\))?/i;
+const RESET =
+  /\bresets?(?: at| on)? (?:([a-z]{3,9})\.? (\d{1,2})(?:,| at|, at)? )?(\d{1,2})(?::(\d{2}))?\s?(am|pm)?(?![\w:])(?:\s?\(([^()]{1,64})\))?/i;
 
 /** The next instant after `now` that the text's reset time names, as ISO; null when it names none that we know. */
 export function nextReset(text: string, now: number): string | null {
@@ -13,7 +14,10 @@ export function nextReset(text: string, now: number): string | null {
   const zone = reset && zoneNamed(reset.zone);
   if (!reset || !zone) return null;
   const today = wallClock(zone, now);
-  const days = reset.day === null ? [-1, 0, 1, 2].map((offset) => ({ ...today, day: today.day + offset })) : yearsFrom(today.year - 1, reset.day);
+  const days =
+    reset.day === null
+      ? [-1, 0, 1, 2].map((offset) => ({ ...today, day: today.day + offset }))
+      : yearsFrom(today.year - 1, reset.day);
   const next = days
     .flatMap((day) => instantsOf(zone, Date.UTC(day.year, day.month, day.day, reset.hour, reset.minute)))
     .filter((instant) => instant > now)
@@ -45,7 +49,9 @@ function hourOf(hour: number, half: string | undefined): number | null {
 
 /** That day of the year in this and the following years, where it exists. */
 function yearsFrom(year: number, { month, day }: { readonly month: number; readonly day: number }): WallDay[] {
-  return Array.from({ length: MAX_YEARS + 2 }, (_, offset) => ({ year: year + offset, month, day })).filter((date) => new Date(Date.UTC(date.year, date.month, date.day)).getUTCDate() === date.day);
+  return Array.from({ length: MAX_YEARS + 2 }, (_, offset) => ({ year: year + offset, month, day })).filter(
+    (date) => new Date(Date.UTC(date.year, date.month, date.day)).getUTCDate() === date.day,
+  );
 }
 
 interface WallDay {
@@ -58,7 +64,16 @@ type Zone = Intl.DateTimeFormat;
 
 function zoneNamed(name: string): Zone | null {
   try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: name.trim(), hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' });
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone: name.trim(),
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
   } catch {
     return null;
   }

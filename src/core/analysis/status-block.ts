@@ -13,7 +13,10 @@ export interface FoundBlock {
 
 /** Finds the agent's self-report, outside code fences and quotes; the last one wins. */
 export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
-  const block = passagesIn(lines).map(readBlock).findLast((found) => found !== null) ?? null;
+  const block =
+    passagesIn(lines)
+      .map(readBlock)
+      .findLast((found) => found !== null) ?? null;
   return { block, endsInFencedBlock: endsInFencedBlock(lines) };
 }
 
@@ -29,10 +32,22 @@ export function renderStatusBlock(block: StatusBlock): string {
     RECOMMENDATION: block.recommendation,
   };
   const fields = FIELD_NAMES.filter((name) => values[name] !== null || block.unreadable.includes(name));
-  return ['---RALPH_STATUS---', ...fields.map((name) => `${name}: ${String(values[name] ?? '')}`.trimEnd()), '---END_RALPH_STATUS---'].join('\n');
+  return [
+    '---RALPH_STATUS---',
+    ...fields.map((name) => `${name}: ${String(values[name] ?? '')}`.trimEnd()),
+    '---END_RALPH_STATUS---',
+  ].join('\n');
 }
 
-const FIELD_NAMES = ['STATUS', 'TASKS_COMPLETED_THIS_LOOP', 'FILES_MODIFIED', 'TESTS_STATUS', 'WORK_TYPE', 'EXIT_SIGNAL', 'RECOMMENDATION'] as const;
+const FIELD_NAMES = [
+  'STATUS',
+  'TASKS_COMPLETED_THIS_LOOP',
+  'FILES_MODIFIED',
+  'TESTS_STATUS',
+  'WORK_TYPE',
+  'EXIT_SIGNAL',
+  'RECOMMENDATION',
+] as const;
 type FieldName = (typeof FIELD_NAMES)[number];
 
 const STATUSES = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
@@ -82,7 +97,10 @@ function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage
   };
 }
 
-function divided(lines: readonly MarkedLine[], isField: (line: MarkedLine, position: number) => boolean): Pick<Passage, 'fields' | 'inside'> {
+function divided(
+  lines: readonly MarkedLine[],
+  isField: (line: MarkedLine, position: number) => boolean,
+): Pick<Passage, 'fields' | 'inside'> {
   const marked = lines.map((line, position) => ({ text: line.text, isField: isField(line, position) }));
   const textsOf = (field: boolean): string[] => marked.filter((line) => line.isField === field).map(({ text }) => text);
   return { fields: textsOf(true), inside: textsOf(false) };
@@ -90,7 +108,10 @@ function divided(lines: readonly MarkedLine[], isField: (line: MarkedLine, posit
 
 /** Whether a line of the text, in a quote too, is one of a block's markers. */
 export function holdsMarker(text: string): boolean {
-  return /RALPH_STATUS/i.test(text) && text.split(/[\r\n]/).some((line) => markerKind(line.replace(/^[\s>]+/, '').trimEnd()) !== null);
+  return (
+    /RALPH_STATUS/i.test(text) &&
+    text.split(/[\r\n]/).some((line) => markerKind(line.replace(/^[\s>]+/, '').trimEnd()) !== null)
+  );
 }
 
 function markerKind(line: string): 'start' | 'end' | 'yaml' | null {
@@ -110,7 +131,10 @@ function readField(line: string): { readonly name: string; readonly value: strin
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
   const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
-  const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '').toUpperCase();
+  const name = label
+    .replace(/[\\*`"'“”‘’]/g, '')
+    .replace(/^[\s_]+|[\s_]+$/g, '')
+    .toUpperCase();
   if (!/^[A-Z][A-Z_]*$/.test(name)) return null;
   const rest = line.slice(colon + 1);
   return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
@@ -135,7 +159,12 @@ const DISGUISE = new RegExp(`^${MENTION.source}$`, 'u');
 
 function mentionPattern(...words: readonly (readonly string[])[]): RegExp {
   const between = String.raw`[^\p{L}\p{N}]{0,3}`;
-  return new RegExp(words.map((letters) => letters.map((alike) => `[${alike}]`).join(between)).join(String.raw`(?:&#?\w{1,8};|[^\p{L}\p{N}]){0,8}`), 'u');
+  return new RegExp(
+    words
+      .map((letters) => letters.map((alike) => `[${alike}]`).join(between))
+      .join(String.raw`(?:&#?\w{1,8};|[^\p{L}\p{N}]){0,8}`),
+    'u',
+  );
 }
 
 function mentions(lines: readonly string[], pattern: RegExp): boolean {
@@ -174,14 +203,19 @@ function readBlock(passage: Passage): StatusBlock | null {
   const testsStatus = read('TESTS_STATUS', oneOf(TESTS_STATUSES));
   const workType = read('WORK_TYPE', oneOf(WORK_TYPES));
   const exitSignal = readExitSignal();
-  const recommendation = read('RECOMMENDATION', (value) => (value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS)));
+  const recommendation = read('RECOMMENDATION', (value) =>
+    value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
+  );
   return { status, exitSignal, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
 
   /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
   function readExitSignal(): boolean | null {
     const said = read('EXIT_SIGNAL', trueOrFalse);
     if (said === false || unreadable.includes('EXIT_SIGNAL')) return said;
-    const isHidden = said === true ? mentions([...unread, ...foreign], ASSIGNMENT) : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.behind, MENTION);
+    const isHidden =
+      said === true
+        ? mentions([...unread, ...foreign], ASSIGNMENT)
+        : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.behind, MENTION);
     if (isHidden) unreadable.push('EXIT_SIGNAL');
     return isHidden ? null : (said ?? (status === 'COMPLETE' ? true : null));
   }
@@ -195,7 +229,10 @@ function readBlock(passage: Passage): StatusBlock | null {
 /** The protocol's own text, echoed: every value is as the protocol has it. What is filled in by half is an answer. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
   const offers = [...fields].filter(([name]) => name !== 'RECOMMENDATION');
-  return offers.length > 0 && [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(plain(value))));
+  return (
+    offers.length > 0 &&
+    [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(plain(value))))
+  );
 }
 
 const NUMBER_OFFER = /^<number>$/i;
@@ -231,7 +268,10 @@ function plain(value: string): string {
   const padded = ` ${value}`;
   const comment = padded.search(/\s#/);
   const text = comment === -1 ? value : padded.slice(0, comment);
-  return text.trim().replace(/^(?:\*\*|__)|(?:\*\*|__)$/g, '').trim();
+  return text
+    .trim()
+    .replace(/^(?:\*\*|__)|(?:\*\*|__)$/g, '')
+    .trim();
 }
 
 function indentOf(line: string): number {
@@ -243,6 +283,11 @@ function endsInFencedBlock(lines: readonly MarkedLine[]): boolean {
   const end = lines.findLastIndex(({ text }) => text.trim() !== '');
   if (lines[end]?.within !== 'fence') return false;
   const before = lines.findLastIndex(({ within }, index) => index < end && within !== 'fence');
-  const inside = lines.slice(before + 1, end + 1).map(({ text }): MarkedLine => ({ text: text.trimStart().startsWith('```') || text.trimStart().startsWith('~~~') ? '' : text, within: 'prose' }));
+  const inside = lines
+    .slice(before + 1, end + 1)
+    .map(({ text }): MarkedLine => ({
+      text: text.trimStart().startsWith('```') || text.trimStart().startsWith('~~~') ? '' : text,
+      within: 'prose',
+    }));
   return passagesIn(inside).some((passage) => readBlock(passage) !== null);
 }

@@ -15,7 +15,17 @@ const MAX_NAME_CHARS = 100;
 const MAX_INPUT_CHARS = 300;
 
 /** What a tool call is about: the first of these that its input has. */
-const TELLING_INPUTS = ['command', 'file_path', 'notebook_path', 'pattern', 'path', 'url', 'query', 'description', 'prompt'];
+const TELLING_INPUTS = [
+  'command',
+  'file_path',
+  'notebook_path',
+  'pattern',
+  'path',
+  'url',
+  'query',
+  'description',
+  'prompt',
+];
 
 /** The parts of an event that are worth showing, in order. */
 export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
@@ -23,7 +33,10 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
     case 'assistant': {
       const { nested } = event;
       const text = event.text ?? event.failure?.text ?? '';
-      return [...(text.trim() === '' ? [] : [textEvent(text, nested)]), ...event.tools.map((tool) => toolEvent(tool, nested))];
+      return [
+        ...(text.trim() === '' ? [] : [textEvent(text, nested)]),
+        ...event.tools.map((tool) => toolEvent(tool, nested)),
+      ];
     }
     case 'tool-results':
       return event.failed.map((failed) => ({ kind: 'tool-result', failed }));
@@ -33,7 +46,9 @@ export function streamEventsOf(event: CliEvent): readonly StreamEvent[] {
       return [{ kind: 'retry', attempt: event.attempt, maxRetries: event.maxRetries, status: event.status }];
     case 'result': {
       const { failure, text, turns } = event.result;
-      return [{ kind: 'result', failed: failure !== null, text: capped(failure?.text ?? text ?? '', MAX_TEXT_CHARS), turns }];
+      return [
+        { kind: 'result', failed: failure !== null, text: capped(failure?.text ?? text ?? '', MAX_TEXT_CHARS), turns },
+      ];
     }
     default:
       return [];

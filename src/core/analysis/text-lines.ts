@@ -1,4 +1,14 @@
-import { CARRIAGE_RETURN, endOfLine, eventStart, firstVisible, isBlank, LINE_FEED, OPEN_BRACE, OPEN_BRACKET, startsLikeEvent } from './line-bytes.ts';
+import {
+  CARRIAGE_RETURN,
+  endOfLine,
+  eventStart,
+  firstVisible,
+  isBlank,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  startsLikeEvent,
+} from './line-bytes.ts';
 
 /** Follows the lines of an output through Markdown fences, on bytes: decoding each line would cost far more than reading. */
 export interface TextLines {
@@ -48,7 +58,8 @@ export function createTextLines(): TextLines {
 
   function follow(bytes: Uint8Array, from: number, to: number): void {
     if (!followsFences) return;
-    for (let at = from; at !== -1 && at < to; at = endOfLine(bytes, at, false)) fence = fenceBehind(bytes, at, to, fence);
+    for (let at = from; at !== -1 && at < to; at = endOfLine(bytes, at, false))
+      fence = fenceBehind(bytes, at, to, fence);
   }
 
   function ignoreFences(): void {
@@ -96,8 +107,16 @@ function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | 
   let end = start + 1;
   while (bytes[end] === mark) end += 1;
   const length = end - start;
-  if (open !== null) return mark === open.mark && length >= open.length && endsLine(bytes, firstVisible(bytes, end), to) ? null : open;
-  if (length < 3 || (mark === TILDE && first - from > MAX_FENCE_INDENT && start === first && endsLine(bytes, firstVisible(bytes, end), to))) return null;
+  if (open !== null)
+    return mark === open.mark && length >= open.length && endsLine(bytes, firstVisible(bytes, end), to) ? null : open;
+  if (
+    length < 3 ||
+    (mark === TILDE &&
+      first - from > MAX_FENCE_INDENT &&
+      start === first &&
+      endsLine(bytes, firstVisible(bytes, end), to))
+  )
+    return null;
   if (mark === BACKTICK) while (!endsLine(bytes, end, to) && bytes[end] !== BACKTICK) end += 1;
   return mark === TILDE || endsLine(bytes, end, to) ? { mark, length } : null;
 }
@@ -120,7 +139,8 @@ function behindListMark(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at - from < 9 && isDigit(bytes[at])) at += 1;
   const byte = bytes[at];
-  const isMark = at > from ? byte === POINT || byte === CLOSE_PARENTHESIS : byte === MINUS || byte === PLUS || byte === STAR;
+  const isMark =
+    at > from ? byte === POINT || byte === CLOSE_PARENTHESIS : byte === MINUS || byte === PLUS || byte === STAR;
   const behind = isMark ? firstVisible(bytes, at + 1) : from;
   return isMark && behind > at + 1 ? behind : from;
 }

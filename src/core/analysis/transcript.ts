@@ -51,7 +51,8 @@ export function createTranscript(): Transcript {
         else goOn();
         return;
       case 'denied':
-        if (deniedSinceResult.length < MAX_DENIALS) deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
+        if (deniedSinceResult.length < MAX_DENIALS)
+          deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
         return;
       case 'rate-limit':
         if (event.limit.rejected) rejected = laterOf(rejected, event.limit);

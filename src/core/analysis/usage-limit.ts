@@ -16,7 +16,8 @@ export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null
   const limit = limitIn(text);
   const epoch = limit && /^\|(\d{9,13})\b/.exec(text.trimStart().slice(limit.length))?.[1];
   if (epoch) return { window: 'unknown', resumeAt: instantOf(Number(epoch)) };
-  if (limit !== null || failure.apiError === 'usage_limit_reached') return { window: windowOfText(limit ?? text), resumeAt: nextReset(text, now) };
+  if (limit !== null || failure.apiError === 'usage_limit_reached')
+    return { window: windowOfText(limit ?? text), resumeAt: nextReset(text, now) };
   return isOverload(failure) ? { window: 'unknown', resumeAt: null } : null;
 }
 

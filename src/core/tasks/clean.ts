@@ -24,7 +24,8 @@ export function cleanText(text: string): CleanedText {
   // Cutting may open what was closed: a code span whose end is gone lets a comment in it loose.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
-  for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][]) kinds[kind] = (kinds[kind] ?? 0) + count;
+  for (const [kind, count] of Object.entries(again.kinds) as [CleanKind, number][])
+    kinds[kind] = (kinds[kind] ?? 0) + count;
   return { text: again.text, removed: whole.removed + codePoints(whole.text) - codePoints(again.text), kinds };
 }
 
@@ -32,8 +33,16 @@ export function cleanText(text: string): CleanedText {
 export function cleanTitle(title: string): CleanedText {
   const tally = createTally();
   const lines = plainBlanks(plainLines(title));
-  const seen = edited(lines, findUnseen(lines).map((span) => ({ ...span, insert: '' })), tally.add);
-  const line = withoutComments(seen, (count) => { tally.add('html-comment', count); }).replaceAll(/\s+/g, ' ').trim();
+  const seen = edited(
+    lines,
+    findUnseen(lines).map((span) => ({ ...span, insert: '' })),
+    tally.add,
+  );
+  const line = withoutComments(seen, (count) => {
+    tally.add('html-comment', count);
+  })
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   const kept = cut(line, maxTitleChars);
   return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
 }
@@ -70,13 +79,19 @@ function createTally(): Tally {
   const kinds: Partial<Record<CleanKind, number>> = {};
   return {
     kinds,
-    add: (kind, count = 1) => { kinds[kind] = (kinds[kind] ?? 0) + count; },
+    add: (kind, count = 1) => {
+      kinds[kind] = (kinds[kind] ?? 0) + count;
+    },
     sum: () => Object.values(kinds).reduce((sum, count) => sum + count, 0),
   };
 }
 
 /** The text after the edits; of those that overlap, the first and longest counts. */
-function edited(text: string, edits: readonly Edit<CleanKind>[], onRemoved: (kind: CleanKind, count: number) => void): string {
+function edited(
+  text: string,
+  edits: readonly Edit<CleanKind>[],
+  onRemoved: (kind: CleanKind, count: number) => void,
+): string {
   let kept = '';
   let done = 0;
   for (const { kind, start, end, insert } of [...edits].sort((a, b) => a.start - b.start || b.end - a.end)) {

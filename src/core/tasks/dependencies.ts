@@ -27,9 +27,16 @@ export interface SettledTasks<T extends QueuedTask> {
 }
 
 /** Numbers of issues that tasks wait for and that are no tasks of the lane: what became of them must be asked. */
-export function issuesToAskAbout(dependents: readonly DependentTask[], tasks: readonly QueuedTask[]): readonly number[] {
+export function issuesToAskAbout(
+  dependents: readonly DependentTask[],
+  tasks: readonly QueuedTask[],
+): readonly number[] {
   const listed = new Set(tasks.map(({ id }) => id));
-  const numbers = dependents.flatMap(({ waitsFor }) => waitsFor.flatMap((awaited) => (awaited.kind === 'issue' && !listed.has(taskIdOfIssue(awaited.number)) ? [awaited.number] : [])));
+  const numbers = dependents.flatMap(({ waitsFor }) =>
+    waitsFor.flatMap((awaited) =>
+      awaited.kind === 'issue' && !listed.has(taskIdOfIssue(awaited.number)) ? [awaited.number] : [],
+    ),
+  );
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
@@ -37,7 +44,13 @@ export function issuesToAskAbout(dependents: readonly DependentTask[], tasks: re
  * Gives each task its `dependsOn`, and holds those whose wait cannot end. `states`: of the issues that are no tasks of the lane;
  * one that is missing there does not exist. `isDone`: tasks that wait for nothing any more.
  */
-export function settleDependencies<T extends QueuedTask>(dependents: readonly DependentTask<T>[], known: { readonly states: ReadonlyMap<number, 'open' | 'closed' | 'missing'>; readonly isDone: (id: TaskId) => boolean }): SettledTasks<T> {
+export function settleDependencies<T extends QueuedTask>(
+  dependents: readonly DependentTask<T>[],
+  known: {
+    readonly states: ReadonlyMap<number, 'open' | 'closed' | 'missing'>;
+    readonly isDone: (id: TaskId) => boolean;
+  },
+): SettledTasks<T> {
   const listed = new Set(dependents.map(({ task }) => task.id));
   const warnings: string[] = [];
   const settled = dependents.map((dependent): DependentTask<T> => {
@@ -45,16 +58,34 @@ export function settleDependencies<T extends QueuedTask>(dependents: readonly De
     if (known.isDone(task.id)) return dependent;
     const { ids, missing, isSelf } = sort(dependent);
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
-    if (missing.length > 0) warnings.push(`${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`);
-    return { ...dependent, task: { ...task, dependsOn: ids, hold: task.hold ?? (missing.length > 0 ? 'dependency-unknown' : null) } };
+    if (missing.length > 0)
+      warnings.push(
+        `${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`,
+      );
+    return {
+      ...dependent,
+      task: { ...task, dependsOn: ids, hold: task.hold ?? (missing.length > 0 ? 'dependency-unknown' : null) },
+    };
   });
   const circles = findCircles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
   const names = new Map(settled.map(({ task, name }) => [task.id, name]));
   const inCircle = new Set(circles.flat());
-  for (const circle of circles) warnings.push(`${[...circle, ...circle.slice(0, 1)].map((id) => names.get(id) ?? id).join(' → ')}: these depend on each other, so none of them can begin. Take one of the dependencies out.`);
-  return { tasks: settled.map(({ task }) => (inCircle.has(task.id) ? { ...task, hold: task.hold ?? 'dependency-cycle' } : task)), warnings };
+  for (const circle of circles)
+    warnings.push(
+      `${[...circle, ...circle.slice(0, 1)].map((id) => names.get(id) ?? id).join(' → ')}: these depend on each other, so none of them can begin. Take one of the dependencies out.`,
+    );
+  return {
+    tasks: settled.map(({ task }) =>
+      inCircle.has(task.id) ? { ...task, hold: task.hold ?? 'dependency-cycle' } : task,
+    ),
+    warnings,
+  };
 
-  function sort({ task, waitsFor }: DependentTask): { readonly ids: readonly TaskId[]; readonly missing: readonly string[]; readonly isSelf: boolean } {
+  function sort({ task, waitsFor }: DependentTask): {
+    readonly ids: readonly TaskId[];
+    readonly missing: readonly string[];
+    readonly isSelf: boolean;
+  } {
     const ids = new Set<TaskId>();
     const missing = new Set<string>();
     let isSelf = false;
@@ -72,7 +103,9 @@ export function settleDependencies<T extends QueuedTask>(dependents: readonly De
 
 /** Names for a sentence, the first ten of them. */
 export function namesOf(names: readonly string[], max = MAX_TOLD): string {
-  return names.length <= max ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${String(names.length - max)} more`;
+  return names.length <= max
+    ? names.join(', ')
+    : `${names.slice(0, max).join(', ')} and ${String(names.length - max)} more`;
 }
 
 function idOf(awaited: Awaited): TaskId {
@@ -83,13 +116,19 @@ function idOf(awaited: Awaited): TaskId {
       return taskIdOfIssue(awaited.number);
     case 'elsewhere':
       // No task has this id, so it is never done here. Names of owners have no dot.
-      return `elsewhere-${awaited.name.replace('/', '.').replace('#', '.').replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
+      return `elsewhere-${awaited.name
+        .replace('/', '.')
+        .replace('#', '.')
+        .replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
   }
 }
 
 /** What people call what a task waits for, where it is no task itself: `#12`, `other/repo#4`; else its id. */
 export function nameOfAwaited(id: TaskId): string {
-  return id.replace(/^issue-(?=\d+$)/, '#').replace(/^elsewhere-([\w-]+)\.(.+)\.(\d+)$/, '$1/$2#$3').replace(/^elsewhere-.*/, 'an issue of another repository');
+  return id
+    .replace(/^issue-(?=\d+$)/, '#')
+    .replace(/^elsewhere-([\w-]+)\.(.+)\.(\d+)$/, '$1/$2#$3')
+    .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
 /** The circles in which tasks wait for each other, each as the walk around it; every task that stands in one is in one of them. */

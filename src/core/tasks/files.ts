@@ -15,18 +15,26 @@ export interface ReadTasks {
 export function readTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
   const read = sources.map((source) => readSource(files, source));
   return {
-    tasks: read.flatMap(({ tasks }) => tasks).sort(({ task: a }, { task: b }) => Number(a.optional) - Number(b.optional) || a.priority - b.priority),
+    tasks: read
+      .flatMap(({ tasks }) => tasks)
+      .sort(({ task: a }, { task: b }) => Number(a.optional) - Number(b.optional) || a.priority - b.priority),
     problems: read.flatMap(({ problems }) => problems),
   };
 }
 
 /** The same, and behind them what was archived: its entries are not gone. What is wrong with an archive is told when it is written. */
-export function readTaskFilesAndArchive(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
+export function readTaskFilesAndArchive(
+  files: Readonly<Record<string, string>>,
+  sources: readonly FileSource[],
+): ReadTasks {
   const { tasks, problems } = readTaskFiles(files, sources);
   const archive = sources.includes('prd') ? files[prdArchivePath] : undefined;
   if (archive === undefined) return { tasks, problems };
   const listed = new Set(tasks.map(({ task }) => task.id));
-  return { tasks: [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))], problems };
+  return {
+    tasks: [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))],
+    problems,
+  };
 }
 
 /** Of all paths that there are, the one file that the tasks of a source stand in: the first one, so that an old copy beside it brings no tasks back. */
@@ -37,8 +45,13 @@ export function fileOfSource(paths: readonly string[], source: FileSource): stri
 const nothing: ReadTasks = { tasks: [], problems: [] };
 
 function readSource(files: Readonly<Record<string, string>>, source: FileSource): ReadTasks {
-  if (source === 'beads') return parseBeads(Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))));
+  if (source === 'beads')
+    return parseBeads(
+      Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))),
+    );
   const path = fileOfSource(Object.keys(files), source);
   if (path === undefined) return nothing;
-  return source === 'plan' ? parsePlan(path, files[path] ?? '') : parsePrd(path, files[path] ?? '', files[prdArchivePath] ?? null);
+  return source === 'plan'
+    ? parsePlan(path, files[path] ?? '')
+    : parsePrd(path, files[path] ?? '', files[prdArchivePath] ?? null);
 }

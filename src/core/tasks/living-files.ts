@@ -10,7 +10,11 @@ type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
  * What the agent added to its plan is a task of its own; what it added and ticked at once is a note. What people took out of the
  * base since the lane left it (at `fork`) is asked for no more, unless it is done. `lane`: null where the base has all that counts.
  */
-export function mergeFileTasks(base: readonly FileTask[], lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null, progress: ProgressById): readonly FileTask[] {
+export function mergeFileTasks(
+  base: readonly FileTask[],
+  lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null,
+  progress: ProgressById,
+): readonly FileTask[] {
   const ofBase = new Map(base.map((item) => [item.task.id, item]));
   const ofLane = new Set(lane?.now.map(({ task }) => task.id));
   const askedOnce = new Set(lane?.fork.map(({ task }) => task.id));
@@ -29,10 +33,17 @@ export function mergeFileTasks(base: readonly FileTask[], lane: { readonly now: 
  * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it. On a lane that
  * `beginsAnew` everything it ever did is in the base or lost, so the base alone says what is done, but for what is `unmarked`.
  */
-export function fileProgress(progress: ProgressById, tasks: readonly FileTask[], { beginsAnew, unmarked }: { readonly beginsAnew: boolean; readonly unmarked: readonly TaskId[] }): ProgressById {
+export function fileProgress(
+  progress: ProgressById,
+  tasks: readonly FileTask[],
+  { beginsAnew, unmarked }: { readonly beginsAnew: boolean; readonly unmarked: readonly TaskId[] },
+): ProgressById {
   const own = new Map(Object.entries(progress));
   const ofFile: [TaskId, TaskProgress][] = [];
-  for (const { task: { id }, state } of tasks) {
+  for (const {
+    task: { id },
+    state,
+  } of tasks) {
     const known = own.get(id);
     const isUndone = beginsAnew && known?.state === 'done' && state !== 'done' && !unmarked.includes(id);
     // What this lane did itself took attempts, or at least a commit.
@@ -47,7 +58,13 @@ export function fileProgress(progress: ProgressById, tasks: readonly FileTask[],
 }
 
 /** Those of the `unmarked` tasks that are done and that files still have open. What is in no file is asked for no more, unless one of them cannot be read: `areWhole`. */
-export function stillUnmarked(unmarked: readonly TaskId[], progress: ProgressById, { tasks, areWhole }: { readonly tasks: readonly FileTask[]; readonly areWhole: boolean }): readonly TaskId[] {
+export function stillUnmarked(
+  unmarked: readonly TaskId[],
+  progress: ProgressById,
+  { tasks, areWhole }: { readonly tasks: readonly FileTask[]; readonly areWhole: boolean },
+): readonly TaskId[] {
   const inFiles = new Map(tasks.map(({ task, state }) => [task.id, state]));
-  return unmarked.filter((id) => progressOf(progress, id).state === 'done' && (inFiles.has(id) ? inFiles.get(id) !== 'done' : !areWhole));
+  return unmarked.filter(
+    (id) => progressOf(progress, id).state === 'done' && (inFiles.has(id) ? inFiles.get(id) !== 'done' : !areWhole),
+  );
 }

@@ -6,21 +6,28 @@ import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from './priority.t
 
 /** Puts a box under the heading of its priority, which is added when there is none; everything else stays byte for byte. */
 export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTask {
-  const refused = (message: string): AddedTask => ({ kind: 'refused', problem: { file: path, line: null, column: null, message } });
+  const refused = (message: string): AddedTask => ({
+    kind: 'refused',
+    problem: { file: path, line: null, column: null, message },
+  });
   const [alone] = parsePlan(path, `- [ ] ${wanted.title}\n`).tasks;
   if (alone === undefined) return refused('its title has no visible text');
   const before = parsePlan(path, plan).tasks;
   const same = before.find(({ task }) => task.title === alone.task.title);
   if (same !== undefined) return { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
 
-  const isRight = ({ task }: FileTask): boolean => task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
+  const isRight = ({ task }: FileTask): boolean =>
+    task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
   for (const place of placesFor(plan.trim() === '' ? firstPlan : plan, wanted)) {
     const text = inserted(plan.trim() === '' ? firstPlan : plan, place, wanted);
     const after = parsePlan(path, text).tasks;
     const added = after.find(({ task }) => task.title === alone.task.title);
-    if (added !== undefined && isRight(added) && isKept(before, after)) return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
+    if (added !== undefined && isRight(added) && isKept(before, after))
+      return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
   }
-  return refused('no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?');
+  return refused(
+    'no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?',
+  );
 }
 
 const firstPlan = '# Fix plan\n';
@@ -40,20 +47,31 @@ function placesFor(plan: string, wanted: NewTask): readonly Place[] {
 }
 
 function bestSections(sections: readonly OutlineSection[], wanted: NewTask): readonly OutlineSection[] {
-  const withLists = (found: readonly OutlineSection[]): readonly OutlineSection[] => [...found.filter(({ checklist }) => checklist !== null).toReversed(), ...found.filter(({ checklist }) => checklist === null)];
+  const withLists = (found: readonly OutlineSection[]): readonly OutlineSection[] => [
+    ...found.filter(({ checklist }) => checklist !== null).toReversed(),
+    ...found.filter(({ checklist }) => checklist === null),
+  ];
   if (wanted.optional) return withLists(sections.filter(isOptional));
   const required = sections.filter((section) => !isOptional(section));
   const named = withLists(required.filter((section) => priorityOf(section) === numberOf(wanted)));
   if (numberOf(wanted) !== NORMAL_PRIORITY) return named;
   // A plan without such a heading: where people put their tasks.
-  const plain = required.filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinished(section)).toReversed();
-  return [...named, ...plain.filter(({ checklist }) => checklist?.open), ...plain.filter(({ checklist }) => checklist?.open === false)];
+  const plain = required
+    .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinished(section))
+    .toReversed();
+  return [
+    ...named,
+    ...plain.filter(({ checklist }) => checklist?.open),
+    ...plain.filter(({ checklist }) => checklist?.open === false),
+  ];
 }
 
 function placesIn({ checklist, headingLine, lastLine }: OutlineSection): readonly Place[] {
   const behind = { heading: null, bullet: '- ', afterBlank: true };
   return [
-    ...(checklist === null ? [] : [{ line: checklist.lastLine, heading: null, bullet: checklist.bullet, afterBlank: checklist.loose }]),
+    ...(checklist === null
+      ? []
+      : [{ line: checklist.lastLine, heading: null, bullet: checklist.bullet, afterBlank: checklist.loose }]),
     { line: lastLine, ...behind },
     { line: headingLine, ...behind },
   ];
@@ -61,9 +79,18 @@ function placesIn({ checklist, headingLine, lastLine }: OutlineSection): readonl
 
 /** Below the last section with work to do: what is done, and notes, stay at the end. */
 function placesForHeading(sections: readonly OutlineSection[], wanted: NewTask): readonly Place[] {
-  const name = wanted.optional ? 'Optional' : ({ 1: 'High Priority', 2: 'Medium Priority', 3: 'Low Priority' }[numberOf(wanted)] ?? 'Medium Priority');
+  const name = wanted.optional
+    ? 'Optional'
+    : ({ 1: 'High Priority', 2: 'Medium Priority', 3: 'Low Priority' }[numberOf(wanted)] ?? 'Medium Priority');
   const above = sections.findLast((section) => !isFinished(section));
-  return [above, sections.at(-1)].flatMap((section) => ['##', '#'].map((mark) => ({ line: section?.lastLine ?? 0, heading: `${mark} ${name}`, bullet: '- ', afterBlank: true })));
+  return [above, sections.at(-1)].flatMap((section) =>
+    ['##', '#'].map((mark) => ({
+      line: section?.lastLine ?? 0,
+      heading: `${mark} ${name}`,
+      bullet: '- ',
+      afterBlank: true,
+    })),
+  );
 }
 
 /** The plan with the item at a place, in its own line ends. */
@@ -73,9 +100,18 @@ function inserted(plan: string, { line, heading, bullet, afterBlank }: Place, { 
   const above = lines.slice(0, line);
   const below = lines.slice(line);
   const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
-  const indented = body === '' ? [] : ['', ...body.split(/\r\n?|\n/)].map((text) => (text.trim() === '' ? '' : `${' '.repeat(bullet.length)}${text}`));
+  const indented =
+    body === ''
+      ? []
+      : ['', ...body.split(/\r\n?|\n/)].map((text) =>
+          text.trim() === '' ? '' : `${' '.repeat(bullet.length)}${text}`,
+        );
   const item = [...(heading === null ? [] : [heading, '']), `${bullet}[ ] ${title}`, ...indented];
-  const piece = [...(afterBlank && !isBlank(above.at(-1)) ? [''] : []), ...item, ...((afterBlank || body !== '') && !isBlank(below[0]) ? [''] : [])].join(end);
+  const piece = [
+    ...(afterBlank && !isBlank(above.at(-1)) ? [''] : []),
+    ...item,
+    ...((afterBlank || body !== '') && !isBlank(below[0]) ? [''] : []),
+  ].join(end);
   const last = above.at(-1);
   if (last !== undefined && !/[\r\n]$/.test(last)) return `${above.join('')}${end}${piece}`;
   return `${above.join('')}${piece}${end}${below.join('')}`;

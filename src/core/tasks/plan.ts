@@ -15,16 +15,33 @@ const maxTasks = 1_000;
  * The boxes of a plan, in the order of the file. A box that others are nested in waits for them: it is worked last.
  * Ids follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
  */
-export function parsePlan(path: string, text: string): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
+export function parsePlan(
+  path: string,
+  text: string,
+): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = firstLines(text);
   const items = identified(parseChecklist(head));
   const kept = items.length <= maxTasks ? items : openFirst(items);
-  const leftOut = new Set(kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id));
+  const leftOut = new Set(
+    kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
+  );
   const waitsOf = dependencies(items);
   const waiting = kept.map((item) => ({ item, waits: waitsOf(item) }));
-  const problems = [...(head === text ? [] : [tooLong]), ...(kept === items ? [] : [tooMany(items)]), ...duplicates(items), ...waiting.flatMap(({ waits }) => waits.problems)];
+  const problems = [
+    ...(head === text ? [] : [tooLong]),
+    ...(kept === items ? [] : [tooMany(items)]),
+    ...duplicates(items),
+    ...waiting.flatMap(({ waits }) => waits.problems),
+  ];
   return {
-    tasks: waiting.map(({ item, waits }) => ({ state: isDone(item) ? 'done' as const : 'todo' as const, task: taskOf(item, path, waits.ids.filter((id) => !leftOut.has(id))) })),
+    tasks: waiting.map(({ item, waits }) => ({
+      state: isDone(item) ? ('done' as const) : ('todo' as const),
+      task: taskOf(
+        item,
+        path,
+        waits.ids.filter((id) => !leftOut.has(id)),
+      ),
+    })),
     problems: problems.map((problem) => ({ file: path, column: null, ...problem })),
   };
 }
@@ -40,11 +57,19 @@ interface Item extends ChecklistItem {
 
 type Problem = Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
-const tooLong: Problem = { line: maxLines + 1, message: `only the first ${maxLines} lines are read: split the plan, or take out what is done`, hidesTasks: true };
+const tooLong: Problem = {
+  line: maxLines + 1,
+  message: `only the first ${maxLines} lines are read: split the plan, or take out what is done`,
+  hidesTasks: true,
+};
 
 function tooMany(items: readonly Item[]): Problem {
   const losesOpen = items.filter((item) => !isDone(item)).length > maxTasks;
-  return { line: null, message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done`, ...(losesOpen ? { hidesTasks: true } : {}) };
+  return {
+    line: null,
+    message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done`,
+    ...(losesOpen ? { hidesTasks: true } : {}),
+  };
 }
 
 function firstLines(text: string): string {
@@ -65,7 +90,12 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
     const id = `plan-${hashId([parent?.id ?? '', box.title].join('\n'))}`;
     const same = lines.get(id) ?? [];
     lines.set(id, [...same, box.line]);
-    items.push({ ...box, id: same.length === 0 ? id : `${id}-${same.length + 1}`, around: parent === undefined ? [] : [...parent.around, parent.id], firstLine: same[0] ?? box.line });
+    items.push({
+      ...box,
+      id: same.length === 0 ? id : `${id}-${same.length + 1}`,
+      around: parent === undefined ? [] : [...parent.around, parent.id],
+      firstLine: same[0] ?? box.line,
+    });
   }
   return items;
 }
@@ -82,7 +112,11 @@ function isDone({ mark }: ChecklistItem): boolean {
   return mark === 'x' || mark === 'X';
 }
 
-function taskOf({ id, line, title, body, headings }: Item, path: string, dependsOn: readonly TaskId[]): FileTask['task'] {
+function taskOf(
+  { id, line, title, body, headings }: Item,
+  path: string,
+  dependsOn: readonly TaskId[],
+): FileTask['task'] {
   return {
     id,
     title: cleanTitle(title).text || `Item on line ${line}`,
@@ -102,30 +136,51 @@ export function isOptionalHeading(heading: string): boolean {
 }
 
 function duplicates(items: readonly Item[]): readonly Problem[] {
-  return items.filter((item) => item.line !== item.firstLine && !isDone(item)).map(({ line, firstLine }) => ({ line, message: `has the same title as line ${firstLine}: they are told apart by their order alone` }));
+  return items
+    .filter((item) => item.line !== item.firstLine && !isDone(item))
+    .map(({ line, firstLine }) => ({
+      line,
+      message: `has the same title as line ${firstLine}: they are told apart by their order alone`,
+    }));
 }
 
 /** What each item waits for: the boxes nested in it, and what its text says (`depends on #12`, `depends on T3`). */
-function dependencies(items: readonly Item[]): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
-  const nested = grouped(items.filter(({ around }) => around.length > 0), ({ around }) => around.at(-1));
+function dependencies(
+  items: readonly Item[],
+): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
+  const nested = grouped(
+    items.filter(({ around }) => around.length > 0),
+    ({ around }) => around.at(-1),
+  );
   // Of several with the same name the first one has it.
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
     const said = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
     const names = [...new Set(said.names.map(normalName))].filter((name) => families.has(familyOf(name)));
-    const all = [...(nested.get(item.id) ?? []).map(({ id }) => id), ...names.map((name) => ids.get(name) ?? `plan-${name}`), ...said.issues.map((number) => `issue-${number}`)];
+    const all = [
+      ...(nested.get(item.id) ?? []).map(({ id }) => id),
+      ...names.map((name) => ids.get(name) ?? `plan-${name}`),
+      ...said.issues.map((number) => `issue-${number}`),
+    ];
     return {
       // A part cannot wait for the whole.
       ids: [...new Set(all)].filter((id) => id !== item.id && !item.around.includes(id)),
-      problems: names.filter((name) => !ids.has(name)).map((name) => ({ line: item.line, message: `depends on ${name.toUpperCase()}, but no item begins with that name` })),
+      problems: names
+        .filter((name) => !ids.has(name))
+        .map((name) => ({
+          line: item.line,
+          message: `depends on ${name.toUpperCase()}, but no item begins with that name`,
+        })),
     };
   };
 }
 
 /** `US-001: log in`, `[T3] log in`, `Task 2 - log in`: the name that a title begins with. */
 function nameIn(title: string): string | null {
-  const name = /^[[(]?([A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4})(?:[\])]|\s*[:–—]|\.\s|\s+-\s)/.exec(title)?.[1] ?? /^([A-Z]{1,10}-\d{1,9})\s/.exec(title)?.[1];
+  const name =
+    /^[[(]?([A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4})(?:[\])]|\s*[:–—]|\.\s|\s+-\s)/.exec(title)?.[1] ??
+    /^([A-Z]{1,10}-\d{1,9})\s/.exec(title)?.[1];
   return name === undefined ? null : normalName(name);
 }
 

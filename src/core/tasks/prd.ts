@@ -9,13 +9,19 @@ import type { TaskId, TaskProgress } from './task.ts';
 type State = TaskProgress['state'];
 
 /** The tasks of a prd.json, in the order of the file; `state` is what the file says. Nothing waits for what is done in its archive (null: there is none). Any text is answered. */
-export function parsePrd(path: string, text: string, archive: string | null = null): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
+export function parsePrd(
+  path: string,
+  text: string,
+  archive: string | null = null,
+): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const prd = readPrd(path, text);
   if (prd.kind === 'unreadable') return { tasks: [], problems: prd.problems };
   const idOfKey = idsByKey(prd.entries);
   const archived = doneKeys(archive);
   const problems: TaskProblem[] = [...prd.problems];
-  const note: Note = (node, message) => { problems.push({ file: path, ...prd.at(node), message }); };
+  const note: Note = (node, message) => {
+    problems.push({ file: path, ...prd.at(node), message });
+  };
   const tasks = prd.entries.map((entry) => ({
     state: stateOf(entry, note),
     task: {
@@ -42,7 +48,10 @@ export function idsByKey(entries: readonly PrdEntry[]): ReadonlyMap<string, Task
 }
 
 /** The entry's own ids of what it depends on, each with its place; anything else is noted. */
-export function dependencyKeys(entry: JsonNode, note: Note): readonly { readonly key: string; readonly node: JsonNode }[] {
+export function dependencyKeys(
+  entry: JsonNode,
+  note: Note,
+): readonly { readonly key: string; readonly node: JsonNode }[] {
   return ['depends_on', 'dependsOn', 'dependencies'].flatMap((name) => {
     const given = member(entry, name);
     if (given === null || given.type === 'null') return [];
@@ -62,11 +71,17 @@ function doneKeys(archive: string | null): ReadonlySet<string> {
 }
 
 const states: Readonly<Record<string, State>> = {
-  'todo': 'todo', 'to-do': 'todo', 'pending': 'todo', 'open': 'todo', 'not-started': 'todo',
+  todo: 'todo',
+  'to-do': 'todo',
+  pending: 'todo',
+  open: 'todo',
+  'not-started': 'todo',
   'in-progress': 'in-progress',
-  'done': 'done', 'complete': 'done', 'completed': 'done',
-  'failed': 'failed',
-  'blocked': 'blocked',
+  done: 'done',
+  complete: 'done',
+  completed: 'done',
+  failed: 'failed',
+  blocked: 'blocked',
 };
 
 /** `tasks` go by their status, `userStories` by what they pass; each by the other where its own is absent. */
@@ -78,9 +93,18 @@ function stateOf({ list, node }: PrdEntry, note: Note): State {
 function stateOfStatus(entry: JsonNode, note: Note): State | null {
   const status = member(entry, 'status');
   if (status === null || status.type === 'null') return null;
-  const word = status.type === 'string' ? String(status.value).trim().toLowerCase().replaceAll(/[\s_]+/g, '-') : '';
+  const word =
+    status.type === 'string'
+      ? String(status.value)
+          .trim()
+          .toLowerCase()
+          .replaceAll(/[\s_]+/g, '-')
+      : '';
   if (Object.hasOwn(states, word)) return states[word] ?? null;
-  note(status, `the status ${quoted(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`);
+  note(
+    status,
+    `the status ${quoted(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
+  );
   return null;
 }
 
@@ -98,12 +122,19 @@ function priorityOf(entry: JsonNode, note: Note): number {
   const text = given.type === 'string' || given.type === 'number' ? String(given.value).trim() : '';
   const number = /^\d+$/.test(text) ? Number(text) : priorityOfWord(text);
   if (number !== null && number >= 1 && Number.isSafeInteger(number)) return number;
-  note(given, `the priority ${quoted(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`);
+  note(
+    given,
+    `the priority ${quoted(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
+  );
   return NORMAL_PRIORITY;
 }
 
 /** What is not in the file stays: to work on the task without it would be wrong. */
-function dependenciesOf(entry: JsonNode, { idOfKey, archived }: { readonly idOfKey: ReadonlyMap<string, TaskId>; readonly archived: ReadonlySet<string> }, note: Note): readonly TaskId[] {
+function dependenciesOf(
+  entry: JsonNode,
+  { idOfKey, archived }: { readonly idOfKey: ReadonlyMap<string, TaskId>; readonly archived: ReadonlySet<string> },
+  note: Note,
+): readonly TaskId[] {
   const ids = new Map<string, TaskId>();
   for (const { key, node } of dependencyKeys(entry, note)) {
     const id = idOfKey.get(key);
@@ -120,11 +151,18 @@ function bodyOf(entry: JsonNode): string {
   const parts = [
     textMember(entry, 'description'),
     textMember(entry, 'details'),
-    criteria.length === 0 ? null : `Acceptance criteria:\n\n${criteria.map((text) => `- ${text.replaceAll(/\r\n?|\n/g, '\n  ')}`).join('\n')}`,
+    criteria.length === 0
+      ? null
+      : `Acceptance criteria:\n\n${criteria.map((text) => `- ${text.replaceAll(/\r\n?|\n/g, '\n  ')}`).join('\n')}`,
     titled('Tests', textMember(entry, 'tests')),
     titled('Notes', textMember(entry, 'notes')),
   ];
-  return cleanText(parts.flatMap((part) => (part === null ? [] : [cleanText(part).text.trim()])).filter((part) => part !== '').join('\n\n')).text;
+  return cleanText(
+    parts
+      .flatMap((part) => (part === null ? [] : [cleanText(part).text.trim()]))
+      .filter((part) => part !== '')
+      .join('\n\n'),
+  ).text;
 }
 
 function titled(name: string, text: string | null): string | null {

@@ -2,9 +2,18 @@
 export const NORMAL_PRIORITY = 2;
 
 const WORDS: ReadonlyMap<string, number> = new Map([
-  ['p0', 1], ['critical', 1], ['urgent', 1], ['highest', 1], ['high', 1],
-  ['p1', 2], ['medium', 2], ['normal', 2], ['none', 2],
-  ['p2', 3], ['low', 3], ['lowest', 3],
+  ['p0', 1],
+  ['critical', 1],
+  ['urgent', 1],
+  ['highest', 1],
+  ['high', 1],
+  ['p1', 2],
+  ['medium', 2],
+  ['normal', 2],
+  ['none', 2],
+  ['p2', 3],
+  ['low', 3],
+  ['lowest', 3],
   ['p3', 4],
 ]);
 
@@ -22,6 +31,9 @@ export function priorityOfLabel(label: string): number | null {
 
 /** What a heading that begins with such a word means: `High Priority`, `🔴 P0 – now`, `Priority: low`; null: it gives no priority. */
 export function priorityOfHeading(heading: string): number | null {
-  const word = /^[^\p{L}]*(?:priority[\s:–—-]+)?(critical|urgent|high(?:est)?|medium|normal|low(?:est)?|p[0-3])(?:[\s-]*priority|(?![\p{L}\p{N}_]|-\p{L}))/iu.exec(heading)?.[1];
+  const word =
+    /^[^\p{L}]*(?:priority[\s:–—-]+)?(critical|urgent|high(?:est)?|medium|normal|low(?:est)?|p[0-3])(?:[\s-]*priority|(?![\p{L}\p{N}_]|-\p{L}))/iu.exec(
+      heading,
+    )?.[1];
   return word === undefined ? null : priorityOfWord(word);
 }

@@ -21,7 +21,11 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
 }
 
 /** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
-export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): T | null {
+export function nextTask<T extends QueuedTask>(
+  tasks: readonly T[],
+  progress: ProgressById,
+  current: TaskId | null,
+): T | null {
   let first: { readonly task: T; readonly rank: readonly number[] } | null = null;
   for (const task of tasks) {
     if (!isEligible(task, progress)) continue;
@@ -35,7 +39,11 @@ export function nextTask<T extends QueuedTask>(tasks: readonly T[], progress: Pr
  * Open tasks that a run of so many iterations can get to, each of which takes at least one: those it would work if each
  * is done at once, and those that are next if none is. In the order of work.
  */
-export function withinReach(tasks: readonly QueuedTask[], progress: ProgressById, iterations: number): readonly TaskId[] {
+export function withinReach(
+  tasks: readonly QueuedTask[],
+  progress: ProgressById,
+  iterations: number,
+): readonly TaskId[] {
   const optimistic: TaskId[] = [];
   let imagined = progress;
   while (optimistic.length < iterations) {
@@ -44,7 +52,11 @@ export function withinReach(tasks: readonly QueuedTask[], progress: ProgressById
     optimistic.push(next.id);
     imagined = { ...imagined, [next.id]: { ...progressOf(imagined, next.id), state: 'done' } };
   }
-  const eligible = inOrder(tasks.filter((task) => isEligible(task, progress)), progress, null).map(({ id }) => id);
+  const eligible = inOrder(
+    tasks.filter((task) => isEligible(task, progress)),
+    progress,
+    null,
+  ).map(({ id }) => id);
   return [...new Set([...optimistic, ...eligible.slice(0, iterations)])];
 }
 
@@ -53,9 +65,16 @@ export function inOrderOfWork<T extends QueuedTask>(tasks: readonly T[]): readon
   return inOrder(tasks, {}, null);
 }
 
-function inOrder<T extends QueuedTask>(tasks: readonly T[], progress: ProgressById, current: TaskId | null): readonly T[] {
+function inOrder<T extends QueuedTask>(
+  tasks: readonly T[],
+  progress: ProgressById,
+  current: TaskId | null,
+): readonly T[] {
   // Array sort is stable: equal ranks keep the given order.
-  return tasks.map((task) => ({ task, rank: rankOf(task, progress, current) })).sort((a, b) => compare(a.rank, b.rank)).map(({ task }) => task);
+  return tasks
+    .map((task) => ({ task, rank: rankOf(task, progress, current) }))
+    .sort((a, b) => compare(a.rank, b.rank))
+    .map(({ task }) => task);
 }
 
 function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null): readonly number[] {
@@ -90,7 +109,11 @@ export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressB
 
 function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   const { state } = progressOf(progress, task.id);
-  return task.hold === null && (state === 'todo' || state === 'in-progress') && task.dependsOn.every((id) => progressOf(progress, id).state === 'done');
+  return (
+    task.hold === null &&
+    (state === 'todo' || state === 'in-progress') &&
+    task.dependsOn.every((id) => progressOf(progress, id).state === 'done')
+  );
 }
 
 function compare(a: readonly number[], b: readonly number[]): number {

@@ -49,7 +49,8 @@ Write the tasks to the file ${answerFile}, and nothing else, as JSON in this for
 
 /** Reads the list that the agent wrote. Any text is answered. */
 export function parseFoundTasks(text: string): FoundTasks {
-  if (text.length > maxListBytes) return { kind: 'unreadable', why: `it is longer than ${String(maxListBytes / 1024)} KiB` };
+  if (text.length > maxListBytes)
+    return { kind: 'unreadable', why: `it is longer than ${String(maxListBytes / 1024)} KiB` };
   const parsed = list.safeParse(tryJson(text));
   if (!parsed.success) return { kind: 'unreadable', why: 'it is not JSON of the form { "tasks": [ … ] }' };
   const entries = parsed.data.tasks.map((raw, index) => readEntry(raw, index + 1));
@@ -58,14 +59,34 @@ export function parseFoundTasks(text: string): FoundTasks {
   return {
     kind: 'tasks',
     tasks: tasks.slice(0, maxFoundTasks),
-    problems: [...entries.flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])), ...(beyond > 0 ? [`${String(beyond)} tasks beyond the first ${String(maxFoundTasks)} are left out.`] : [])],
+    problems: [
+      ...entries.flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])),
+      ...(beyond > 0 ? [`${String(beyond)} tasks beyond the first ${String(maxFoundTasks)} are left out.`] : []),
+    ],
   };
 }
 
-function readEntry(raw: unknown, number: number): { readonly kind: 'task'; readonly task: FoundTask } | { readonly kind: 'problem'; readonly problem: string } {
+function readEntry(
+  raw: unknown,
+  number: number,
+): { readonly kind: 'task'; readonly task: FoundTask } | { readonly kind: 'problem'; readonly problem: string } {
   const parsed = entry.safeParse(raw);
-  if (!parsed.success) return { kind: 'problem', problem: `Task ${String(number)} is left out: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not as asked for.` };
+  if (!parsed.success)
+    return {
+      kind: 'problem',
+      problem: `Task ${String(number)} is left out: ${parsed.error.issues[0]?.path.join('.') || 'it'} is not as asked for.`,
+    };
   const title = cleanTitle(parsed.data.title).text;
   if (title === '') return { kind: 'problem', problem: `Task ${String(number)} is left out: its title is empty.` };
-  return { kind: 'task', task: { ...parsed.data, title, body: cleanText(parsed.data.body).text.slice(0, maxBodyChars).replace(/\p{Surrogate}$/u, '').trim() } };
+  return {
+    kind: 'task',
+    task: {
+      ...parsed.data,
+      title,
+      body: cleanText(parsed.data.body)
+        .text.slice(0, maxBodyChars)
+        .replace(/\p{Surrogate}$/u, '')
+        .trim(),
+    },
+  };
 }

@@ -40,7 +40,13 @@ export interface QueuedTask {
  * `unchecked`: so far down the queue that this run did not look who approved it.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
-export const taskHolds = ['needs-approval', 'dependency-unknown', 'dependency-cycle', 'unchecked', 'unreadable'] as const;
+export const taskHolds = [
+  'needs-approval',
+  'dependency-unknown',
+  'dependency-cycle',
+  'unchecked',
+  'unreadable',
+] as const;
 export type TaskHold = (typeof taskHolds)[number];
 
 /** How far a lane got with a task. */

@@ -17,17 +17,23 @@ export interface TextDependencies {
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts wait for nothing, and parsing a thousand of them would take a second.
-  const mentions = HINT.test(text.slice(0, maxChars)) ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at)) : [];
+  const mentions = HINT.test(text.slice(0, maxChars))
+    ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
+    : [];
   const issues = mentions.filter((mention) => mention.kind === 'issue');
   const isOwn = (repo: string | null): boolean => repo === null || repo.toLowerCase() === repository?.toLowerCase();
   return {
     issues: [...new Set(issues.filter(({ repo }) => isOwn(repo)).map(({ number }) => number))],
-    elsewhere: [...new Set(issues.filter(({ repo }) => !isOwn(repo)).map(({ repo, number }) => `${repo ?? ''}#${number}`))],
+    elsewhere: [
+      ...new Set(issues.filter(({ repo }) => !isOwn(repo)).map(({ repo, number }) => `${repo ?? ''}#${number}`)),
+    ],
     names: [...new Set(mentions.flatMap((mention) => (mention.kind === 'name' ? [mention.name] : [])))],
   };
 }
 
-type Mention = { readonly kind: 'issue'; readonly repo: string | null; readonly number: number } | { readonly kind: 'name'; readonly name: string };
+type Mention =
+  | { readonly kind: 'issue'; readonly repo: string | null; readonly number: number }
+  | { readonly kind: 'name'; readonly name: string };
 
 /** No more is read of a text: an agent gets to see less, and thousands of lists would take seconds. */
 const maxChars = 30_000;
@@ -52,15 +58,19 @@ function announces(text: string): boolean {
 }
 
 function keywordEnds(text: string): readonly number[] {
-  return [...text.matchAll(KEYWORD)].filter(({ index }) => !NEGATION.test(text.slice(Math.max(0, index - 40), index))).map(({ index, 0: word }) => index + word.length);
+  return [...text.matchAll(KEYWORD)]
+    .filter(({ index }) => !NEGATION.test(text.slice(Math.max(0, index - 40), index)))
+    .map(({ index, 0: word }) => index + word.length);
 }
 
 /** `#12`, `GH-12`, `owner/repo#12` or the address of an issue or pull request. */
-const ISSUE = /(?:https?:\/\/[\w.-]{1,200}(?::\d+)?\/([\w.-]{1,100}\/[\w.-]{1,100})\/(?:issues|pull)\/([1-9]\d{0,9})(?!\w)(?:[?#][\w#=&-]*)?\/?|([\w.-]{1,100}\/[\w.-]{1,100})?#([1-9]\d{0,9})(?!\w)|GH-([1-9]\d{0,9})(?!\w))/iy;
+const ISSUE =
+  /(?:https?:\/\/[\w.-]{1,200}(?::\d+)?\/([\w.-]{1,100}\/[\w.-]{1,100})\/(?:issues|pull)\/([1-9]\d{0,9})(?!\w)(?:[?#][\w#=&-]*)?\/?|([\w.-]{1,100}\/[\w.-]{1,100})?#([1-9]\d{0,9})(?!\w)|GH-([1-9]\d{0,9})(?!\w))/iy;
 /** Letters and a number. */
 const NAME = /[A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4}(?!\w)/y;
 /** Words and signs between two references; a new line only after a comma, a colon or "and". */
-const FILLER = /(?:(?:[,:;&+]|\b(?:and|or))\s+|[ \t,:;&+–—([]|\b(?:and|or|on|by|issues?|prs?|pull requests?|both)\b(?=[ :])|\))*/iy;
+const FILLER =
+  /(?:(?:[,:;&+]|\b(?:and|or))\s+|[ \t,:;&+–—([]|\b(?:and|or|on|by|issues?|prs?|pull requests?|both)\b(?=[ :])|\))*/iy;
 /** What is said of a reference, such as "(the parser)". */
 const ASIDE = /[ \t]?\([^()#\n]{0,80}\)/y;
 
@@ -72,7 +82,11 @@ function mentionsAt(text: string, start: number): readonly Mention[] {
     const match = issue ?? matchAt(NAME, text, at);
     if (match === null) return found;
     const [, addressRepo, addressNumber, repo, number, short] = issue ?? [];
-    found.push(issue === null ? { kind: 'name', name: match[0] } : { kind: 'issue', repo: addressRepo ?? repo ?? null, number: Number(addressNumber ?? number ?? short) });
+    found.push(
+      issue === null
+        ? { kind: 'name', name: match[0] }
+        : { kind: 'issue', repo: addressRepo ?? repo ?? null, number: Number(addressNumber ?? number ?? short) },
+    );
     at += match[0].length;
     at += matchAt(ASIDE, text, at)?.[0].length ?? 0;
   }

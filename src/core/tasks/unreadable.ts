@@ -7,7 +7,9 @@ import type { Task } from './task.ts';
 /** A task for each source whose file hides tasks. Nobody can work it, and nothing is complete while it is there. */
 export function unreadableTasks(problems: readonly TaskProblem[], sources: readonly FileSource[]): readonly Task[] {
   return sources.flatMap((source) => {
-    const problem = problems.find(({ file, hidesTasks }) => hidesTasks === true && fileOfSource([file], source) === file);
+    const problem = problems.find(
+      ({ file, hidesTasks }) => hidesTasks === true && fileOfSource([file], source) === file,
+    );
     return problem === undefined ? [] : [unreadableTask(source, problem)];
   });
 }

@@ -9,11 +9,18 @@ import type { TaskId } from './task.ts';
 export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
   const byId = new Map(tasks.map((task) => [task.task.id, task]));
   const rank = inOrderOfWork(tasks.map(({ task }) => task)).flatMap(({ id }) => byId.get(id) ?? []);
-  const left = [...rank.filter(({ state }) => state === 'in-progress'), ...rank.filter(({ state }) => state !== 'in-progress')];
+  const left = [
+    ...rank.filter(({ state }) => state === 'in-progress'),
+    ...rank.filter(({ state }) => state !== 'in-progress'),
+  ];
   const waiting = new Set<TaskId>(left.flatMap(({ task, state }) => (state === 'done' ? [] : [task.id])));
   const order: FileTask[] = [];
   while (left.length > 0) {
-    const next = left.findIndex(({ task, state }) => state === 'done' || task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || id.startsWith('issue-')))));
+    const next = left.findIndex(
+      ({ task, state }) =>
+        state === 'done' ||
+        task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || id.startsWith('issue-')))),
+    );
     // None: the rest cannot be worked.
     const [task] = left.splice(Math.max(next, 0), 1);
     if (task === undefined) break;
