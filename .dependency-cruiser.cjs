@@ -1,6 +1,86 @@
-/** Import cycles hide which of two files is the deeper one; eslint.config.js holds the layers. */
+/**
+ * The layers of the house (docs/internals.md): one river, pure decisions, thin adapters.
+ * `may`: rooms of src/ that a room may import besides itself; `packages`: what it may load from npm or Node.
+ */
+const PURE = ['core', 'markdown', 'json'];
+const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
+const ADAPTER = ['ports', 'core', 'errors'];
+
+/** @type {Record<string, { may: string[], packages: string[] }>} */
+const layers = {
+  errors: { may: [], packages: [] },
+  markdown: { may: [], packages: ['mdast', 'mdast-util-', 'micromark', 'htmlparser2', 'domhandler'] },
+  json: { may: [], packages: ['jsonc-parser'] },
+  core: { may: PURE, packages: ['zod'] },
+  ports: { may: ['core'], packages: [] },
+  handover: { may: ['ports', 'core'], packages: ['zod'] },
+  config: { may: ['core', 'errors'], packages: ['zod'] },
+  gate: { may: STAGE, packages: ['zod', 'node:crypto'] },
+  loop: { may: STAGE, packages: [] },
+  report: { may: ['handover', 'core'], packages: ['zod'] },
+  publish: { may: [...STAGE, 'report'], packages: [] },
+  river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
+  processes: { may: ADAPTER, packages: ['execa', 'node:'] },
+  agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
+  git: { may: [...ADAPTER, 'processes'], packages: ['execa', 'node:'] },
+  github: { may: ADAPTER, packages: ['@actions/github', '@octokit/', 'node:'] },
+  secrets: { may: ADAPTER, packages: ['@secretlint/'] },
+  state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
+  runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', 'node:'] },
+  cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod'] },
+};
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const roomPath = (room) => `^src/${room}(/|\\.ts$)`;
+const builtins = (packages) =>
+  packages.filter((name) => name.startsWith('node:')).map((name) => name.slice('node:'.length));
+
+const rooms = Object.entries(layers).flatMap(([room, { may, packages }]) => [
+  {
+    name: `${room}-knows-only`,
+    comment: `${room}/ may import only: ${[room, ...may].join(', ')}.`,
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: { path: '^(src|sandbox|test|scripts|bench)/', pathNot: [room, ...may].map(roomPath) },
+  },
+  {
+    name: `${room}-uses-only`,
+    comment: `${room}/ may use only these packages: ${packages.join(', ') || 'none'}.`,
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: { path: 'node_modules', pathNot: packages.map((name) => `node_modules/(@types/)?${escaped(name)}`) },
+  },
+  {
+    name: `${room}-of-node-only`,
+    comment: `${room}/ may use of Node: ${
+      builtins(packages)
+        .map((name) => name || 'everything')
+        .join(', ') || 'nothing'
+    }.`,
+    severity: 'error',
+    from: { path: roomPath(room) },
+    to: { dependencyTypes: ['core'], pathNot: builtins(packages).map((name) => `^(node:)?${name}`) },
+  },
+]);
+
 module.exports = {
-  forbidden: [{ name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } }],
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Cycles hide which of two files is the deeper one.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'adapters-are-wired',
+      comment: 'Only entries and wiring know what stands behind a port.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: ['^src/(entries|wiring)/'] },
+      to: { path: '^src/(entries|wiring)/' },
+    },
+    ...rooms,
+  ],
   options: {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,

@@ -1,29 +1,6 @@
 // @ts-check
 import tseslint from 'typescript-eslint';
 
-/** The layers of the house (design: one river, pure decisions, thin adapters). `may` lists what a folder of src/ may import. */
-const layers = {
-  // Parsers: pure and synchronous like core, each the one home of its library.
-  markdown: { may: ['markdown'], packages: ['mdast', 'mdast-util-', 'micromark-', 'htmlparser2'] },
-  json: { may: ['json'], packages: ['jsonc-parser'] },
-  core: { may: ['core', 'markdown', 'json'], packages: ['zod'] },
-  config: { may: ['config', 'core', 'user-error'], packages: ['zod'] },
-  gate: { may: ['gate', 'core', 'config', 'ports', 'user-error'], packages: ['zod', 'node:crypto'] },
-  loop: { may: ['loop', 'core', 'config', 'ports', 'user-error', 'gate/intake'], packages: [] },
-  publish: {
-    may: ['publish', 'core', 'config', 'ports', 'report', 'user-error', 'gate/intake', 'loop/work'],
-    packages: [],
-  },
-  report: { may: ['report', 'core', 'gate/intake', 'loop/work'], packages: ['zod'] },
-  agents: { may: ['agents', 'core', 'ports', 'user-error'], packages: ['execa', 'node:'] },
-  git: { may: ['git', 'core', 'ports', 'user-error'], packages: ['execa', 'node:'] },
-  github: { may: ['github', 'core', 'ports', 'user-error'], packages: ['@actions/github', '@octokit/', 'node:'] },
-  secrets: { may: ['secrets', 'core', 'ports', 'user-error'], packages: ['@secretlint/'] },
-  state: { may: ['state', 'core', 'ports', 'user-error'], packages: ['@actions/cache', 'node:'] },
-  cli: { may: ['cli', 'core', 'config', 'ports', 'report/format'], packages: ['node:', 'zod'] },
-  runner: { may: ['runner', 'core', 'config', 'ports', 'user-error'], packages: ['@actions/core', 'node:'] },
-};
-
 const namedExports = { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' };
 
 const pureCode = [
@@ -40,39 +17,6 @@ const pureCode = [
   { selector: ':function[async=true]', message: 'core is synchronous.' },
   { selector: 'AwaitExpression', message: 'core is synchronous.' },
 ];
-
-const folders = Object.keys(layers);
-const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-
-function importRule(folder) {
-  const { may, packages } = layers[folder];
-  const inside = may.map((name) => (name === folder ? '(?!\\.\\./)' : name));
-  const outside = may
-    .filter((name) => name !== folder)
-    .map(escape)
-    .join('|');
-  return [
-    'error',
-    {
-      patterns: [
-        // A relative import that leaves the folder must go to a layer that this one may know.
-        {
-          regex: `^(\\.\\./)+(?!\\.\\./|${[outside, ...folderInternal(folder)].filter(Boolean).join('|')})`,
-          message: `${folder}/ may import only: ${inside.length ? may.join(', ') : 'itself'}.`,
-        },
-        {
-          regex: `^(?!\\.)(?!${packages.map(escape).join('|') || '$^'})`,
-          message: `${folder}/ may use only these packages: ${packages.join(', ') || 'none'}.`,
-        },
-      ],
-    },
-  ];
-}
-
-/** Names of files and folders inside `folder` that its subfolders may reach with `../`. */
-function folderInternal(folder) {
-  return folder === 'core' ? ['analysis/', 'tasks/', '[a-z-]+\\.ts$'] : ['[a-z-]+\\.ts$'];
-}
 
 export default tseslint.config(
   { ignores: ['dist/', '.build/', '.cache/', '**/*.d.ts', 'node_modules/', 'scripts/toolchain/', 'sandbox-output/'] },
@@ -92,10 +36,6 @@ export default tseslint.config(
       ],
     },
   },
-  ...folders.map((folder) => ({
-    files: [`src/${folder}/**/*.ts`],
-    rules: { 'no-restricted-imports': importRule(folder) },
-  })),
   {
     files: ['src/core/**/*.ts', 'src/markdown/**/*.ts', 'src/json/**/*.ts'],
     rules: {
@@ -120,7 +60,8 @@ export default tseslint.config(
     files: [
       'src/config/**/*.ts',
       'src/runner/**/*.ts',
-      'src/*.ts',
+      'src/entries/**/*.ts',
+      'src/wiring/**/*.ts',
       'sandbox/**',
       'test/**',
       'scripts/**',

@@ -6,7 +6,7 @@ export default defineConfig({
     testTimeout: 120_000,
     // The tables share nothing; a worker for each file would take most of the time.
     isolate: false,
-    include: ['test/unit/{analysis,core}-*.test.ts'],
-    exclude: [...configDefaults.exclude, 'test/unit/*-properties.test.ts'],
+    include: ['test/unit/core/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, '**/*properties.test.ts'],
   },
 });

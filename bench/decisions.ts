@@ -1,9 +1,9 @@
 import { analyze } from '../src/core/analysis/analyze.ts';
-import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/decide.ts';
+import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
-import { beginIteration, settle } from '../src/core/settle.ts';
-import { initialState, maxLedgerDays, maxTransitions, type LaneState } from '../src/core/state.ts';
+import { beginIteration, settle } from '../src/core/lane/settle.ts';
+import { initialState, maxLedgerDays, maxTransitions, type LaneState } from '../src/core/lane/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { spread, type Row } from './measure.ts';
 import { configOf } from './simulator/policies.ts';

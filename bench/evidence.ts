@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { createRepository } from '../src/git/checkout.ts';
+import { createRepository } from '../src/git/checkout/checkout.ts';
 import { alternate, costOf, ratioRow, type Row } from './measure.ts';
 
 const GOAL = 2;

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startGitRemote } from '../sandbox/git-remote.ts';
-import { createRefCells } from '../src/git/ref-cells.ts';
+import { createRefCells } from '../src/git/refs/ref-cells.ts';
 import { alternate, ratioRow, type Row } from './measure.ts';
 
 const GOAL = 1.5;

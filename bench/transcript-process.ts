@@ -1,4 +1,4 @@
-import { lineOf } from '../src/agents/claude-events.ts';
+import { lineOf } from '../src/agents/claude/log-events.ts';
 import { createOutputReader } from '../src/core/analysis/reader.ts';
 import { chunks, shortLines } from './transcript-chunks.ts';
 

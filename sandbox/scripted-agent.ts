@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { projectSlug } from '../src/agents/session-files.ts';
+import { projectSlug } from '../src/agents/claude/session-files.ts';
 import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPlace } from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and

@@ -43,7 +43,7 @@ async function declarePure(name: string): Promise<void> {
 
 /** File name → content of dist/. */
 async function bundle(): Promise<Map<string, string>> {
-  const built = await ncc(join(root, '.build', 'src', 'action.js'), {
+  const built = await ncc(join(root, '.build', 'src', 'entries', 'action.js'), {
     cache: false,
     quiet: true,
     license: 'licenses.txt',

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { faultRows } from '../test/loop/fault-rows.ts';
-import { playFault } from '../test/loop/play-fault.ts';
+import { faultRows } from '../test/loop/stage/fault-rows.ts';
+import { playFault } from '../test/loop/stage/play-fault.ts';
 
 const help = `Usage: npm run faults [-- --every]
 

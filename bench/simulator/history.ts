@@ -1,11 +1,11 @@
 import type { Config } from '../../src/config/config.ts';
-import { nextStep, startRun } from '../../src/core/decide.ts';
-import type { JournalEntry } from '../../src/core/journal.ts';
+import { nextStep, startRun } from '../../src/core/lane/decide.ts';
+import type { JournalEntry } from '../../src/core/journal/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import { endRun, recordPublished } from '../../src/core/settle.ts';
-import { initialState, parseState, serializeState, type LaneState } from '../../src/core/state.ts';
+import { endRun, recordPublished } from '../../src/core/lane/settle.ts';
+import { initialState, parseState, serializeState, type LaneState } from '../../src/core/lane/state.ts';
 import { isPlanComplete } from '../../src/core/tasks/queue.ts';
-import type { Intake } from '../../src/gate/intake.ts';
+import type { Intake } from '../../src/handover/intake.ts';
 import { loop } from '../../src/loop/loop.ts';
 import { behaviours, type BehaviourName, type Mind } from './behaviours.ts';
 import { createMachine, type Done, type Scene } from './machine.ts';

@@ -2,12 +2,12 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Verification } from '../core/evidence.ts';
 import type { Verifier } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
-import { UserError } from '../user-error.ts';
-import { runBounded } from './bounded-process.ts';
-import type { ProcessEnd } from './bounded-process.ts';
-import { oneLine } from './log-line.ts';
-import { createTail } from './output-tail.ts';
-import { describeEnd } from './program.ts';
+import { UserError } from '../errors.ts';
+import { runBounded } from '../processes/bounded-process.ts';
+import type { ProcessEnd } from '../processes/bounded-process.ts';
+import { oneLine } from '../processes/log-line.ts';
+import { createTail } from '../processes/output-tail.ts';
+import { describeEnd } from '../processes/program.ts';
 
 export interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */

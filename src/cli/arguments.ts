@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { nearest } from '../core/nearest.ts';
+import { nearest } from '../core/text/nearest.ts';
 
 /** What kind of option stands behind a name: `--json`, `--now VALUE`, or `--set VALUE` given any number of times. */
 export type OptionKind = 'flag' | 'value' | 'values';

@@ -1,4 +1,4 @@
-import { nearest } from '../core/nearest.ts';
+import { nearest } from '../core/text/nearest.ts';
 import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
 

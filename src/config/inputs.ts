@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { lifecycleLabels } from '../core/labels.ts';
+import { lifecycleLabels } from '../core/people/labels.ts';
 import type { OutcomeKind } from '../core/outcome.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 import type { Config, TaskSourceName } from './config.ts';
 import { choice, filled, flag, lines, optional, whole } from './fields.ts';
 import { policyInputs, policyOf } from './policy-inputs.ts';

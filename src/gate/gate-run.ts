@@ -1,9 +1,9 @@
 import type { Config, RunContext } from '../config/config.ts';
-import type { LaneId } from '../core/state.ts';
+import type { LaneId } from '../core/lane/state.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
-import type { Holder } from './claim.ts';
+import type { Holder } from './lane/claim.ts';
 
 /** What the gate needs of the world. */
 export interface GateRun extends Holder {

@@ -1,14 +1,14 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { GateRun } from './gate-run.ts';
-import { answering } from './answering.ts';
-import { obey, obeyDispatch } from './commands.ts';
-import { endLane } from './end-lane.ts';
-import { readIntent } from './events.ts';
-import { endIntake, type Intake } from './intake.ts';
-import type { Intent } from './intent.ts';
-import { recheckApproval } from './recheck.ts';
-import { trusts } from './trust.ts';
-import { takeBack, withdraw } from './withdraw.ts';
+import { answering } from './command/answering.ts';
+import { obey, obeyDispatch } from './command/commands.ts';
+import { endLane } from './lane/end-lane.ts';
+import { readIntent } from './event/events.ts';
+import { endIntake, type Intake } from '../handover/intake.ts';
+import type { Intent } from './event/intent.ts';
+import { recheckApproval } from './people/recheck.ts';
+import { trusts } from './people/trust.ts';
+import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
 /** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */

@@ -1,13 +1,13 @@
-import { hasLabel } from '../core/labels.ts';
-import { issueLane, QUEUE } from '../core/state.ts';
+import { hasLabel } from '../core/people/labels.ts';
+import { issueLane, QUEUE } from '../core/lane/state.ts';
 import type { Issue } from '../ports/forge.ts';
-import { UserError } from '../user-error.ts';
-import { admit } from './admit.ts';
-import { refuse } from './answering.ts';
+import { UserError } from '../errors.ts';
+import { admit } from './lane/admit.ts';
+import { refuse } from './command/answering.ts';
 import type { GateRun } from './gate-run.ts';
-import { findTaskFiles, type BaseFiles } from './file-tasks.ts';
-import { endIntake, type Intake } from './intake.ts';
-import type { IssueText } from './tasks.ts';
+import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
+import { endIntake, type Intake } from '../handover/intake.ts';
+import type { IssueText } from './tasks/tasks.ts';
 
 /** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
 export interface AskedIssue {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 import { runToEnd } from './git-process.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */

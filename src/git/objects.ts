@@ -1,5 +1,5 @@
 import type { ObjectId } from '../core/evidence.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 import type { Git } from './git.ts';
 
 /** One path that differs between two trees. Modes are octal texts; `000000` and null: the path is not there. Line counts are null for binary files. */

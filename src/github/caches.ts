@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Forge } from '../ports/forge.ts';
 import { usualPace, type Client, type ForgeOptions, type Octokit } from './client.ts';
 import { statusOf } from './errors.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 

@@ -1,7 +1,7 @@
 import type { getOctokitOptions, GitHub } from '@actions/github/lib/utils';
 import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 import { explain, type Purpose } from './errors.ts';
 
 export type Octokit = InstanceType<typeof GitHub>;

@@ -1,4 +1,4 @@
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {

@@ -1,4 +1,4 @@
-import { noticeLabel } from '../core/labels.ts';
+import { noticeLabel } from '../core/people/labels.ts';
 import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
 import { accountFragment, toAccount, type Actor } from './accounts.ts';
 import type { Client } from './client.ts';

@@ -1,18 +1,18 @@
-import type { NextStep, RunSoFar } from '../core/decide.ts';
-import { describeAttempts } from '../core/diagnosis.ts';
+import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
+import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
-import type { JournalEntry } from '../core/journal.ts';
+import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Policy } from '../core/policy.ts';
-import { composePrompt } from '../core/prompt.ts';
-import { resetSession } from '../core/session.ts';
-import type { LaneState } from '../core/state.ts';
-import type { FileTask } from '../core/tasks/file-task.ts';
+import { composePrompt } from '../core/prompt/prompt.ts';
+import { resetSession } from '../core/lane/session.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { OpenedLane } from '../ports/repository.ts';
 import type { LoopRun } from './loop-run.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../handover/work.ts';
 
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
 

@@ -1,4 +1,4 @@
-import { prdArchivePath, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/file-task.ts';
+import { prdArchivePath, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/files/file-task.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopRun } from './loop-run.ts';
 
@@ -15,7 +15,7 @@ export async function readFileTasks(
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
   // Loaded here: a run that ends in the gate needs no parsers.
-  const { readTaskFilesAndArchive } = await import('../core/tasks/files.ts');
+  const { readTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
   const archivePaths = sources.includes('prd') ? [prdArchivePath] : [];
   return readTaskFilesAndArchive(
     await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),

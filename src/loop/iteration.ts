@@ -1,21 +1,21 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
-import { compareChecklists, newItems } from '../core/checklist.ts';
-import { afterIteration, type RunSoFar } from '../core/decide.ts';
+import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
+import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
-import { serializeEntry, type JournalEntry } from '../core/journal.ts';
-import { plainTitle } from '../core/plain-text.ts';
-import { beginIteration, recordDoneCommit, settle } from '../core/settle.ts';
-import type { FileTask } from '../core/tasks/file-task.ts';
+import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
+import { plainTitle } from '../core/text/plain-text.ts';
+import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
+import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../core/tasks/task.ts';
-import { needsVerification } from '../core/verdict.ts';
+import { needsVerification } from '../core/lane/verdict.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, type Iteration } from './call.ts';
 import { capped } from './capped.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopRun } from './loop-run.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../handover/work.ts';
 
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
 const MIN_VERIFY_MS = 60_000;

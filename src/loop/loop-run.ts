@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts';
-import type { JournalEntry } from '../core/journal.ts';
+import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Repository, WorkFiles } from '../ports/repository.ts';
 import type { StateStore } from '../ports/state.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../handover/work.ts';
 
 /** What the loop needs of the world. */
 export interface LoopRun {

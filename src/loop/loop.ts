@@ -1,13 +1,13 @@
-import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/decide.ts';
-import { serializeEnd, serializeStart } from '../core/journal.ts';
-import { resetSession } from '../core/session.ts';
-import type { LaneState } from '../core/state.ts';
-import type { Intake } from '../gate/intake.ts';
+import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
+import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
+import { resetSession } from '../core/lane/session.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Intake } from '../handover/intake.ts';
 import { iterate } from './iteration.ts';
 import { createStopPoll } from './stop-poll.ts';
 import type { LoopRun } from './loop-run.ts';
 import { tidy } from './tidy.ts';
-import type { Work } from './work.ts';
+import type { Work } from '../handover/work.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 

@@ -1,8 +1,8 @@
-import { stoppedBy } from '../core/orders.ts';
-import type { LaneState } from '../core/state.ts';
+import { stoppedBy } from '../core/sharing/orders.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import type { OrdersNow } from '../ports/state.ts';
 import type { LoopRun } from './loop-run.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;

@@ -1,11 +1,11 @@
-import { compactLearnings } from '../core/learnings.ts';
-import type { FileTask } from '../core/tasks/file-task.ts';
+import { compactLearnings } from '../core/prompt/learnings.ts';
+import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { CommittedIteration, FileTexts } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopRun } from './loop-run.ts';
-import type { Work } from './work.ts';
-import { textOf } from '../user-error.ts';
+import type { Work } from '../handover/work.ts';
+import { textOf } from '../errors.ts';
 
 /** A file to write, and what it holds now (null: it is not there). */
 interface Rewrite {
@@ -73,8 +73,8 @@ async function rewritesOf(run: LoopRun, work: Work): Promise<Rewrites> {
 async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
   const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([
-    import('../core/tasks/prd-archive.ts'),
-    import('../core/tasks/prd.ts'),
+    import('../core/tasks/files/prd-archive.ts'),
+    import('../core/tasks/files/prd.ts'),
   ]);
   const texts = await files.read([prdPath, prdArchivePath]);
   const prd = texts[prdPath] ?? '';

@@ -1,7 +1,7 @@
-import type { Budget } from '../core/budget.ts';
-import type { Lease } from '../core/lease.ts';
-import type { Order, OrderGiven } from '../core/orders.ts';
-import type { LaneId } from '../core/state.ts';
+import type { Budget } from '../core/sharing/budget.ts';
+import type { Lease } from '../core/sharing/lease.ts';
+import type { Order, OrderGiven } from '../core/sharing/orders.ts';
+import type { LaneId } from '../core/lane/state.ts';
 
 /** Where a lane's state is kept between runs, and which run may write it. Time-bounded; never throws. */
 export interface StateStore {

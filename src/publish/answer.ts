@@ -1,5 +1,5 @@
-import type { Intake } from '../gate/intake.ts';
-import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/status-comment.ts';
+import type { Intake } from '../handover/intake.ts';
+import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishRun } from './publish-run.ts';
 import { reportOfEnd } from './report-of.ts';

@@ -1,11 +1,11 @@
 import { issueOfTask, type TaskId } from '../core/tasks/task.ts';
-import type { ApprovalNotice } from '../gate/intake.ts';
-import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/approval-notice.ts';
-import { doneTasks, type RunReport } from '../report/run-report.ts';
-import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/status-comment.ts';
+import type { ApprovalNotice } from '../handover/intake.ts';
+import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
+import { doneTasks, type RunReport } from '../handover/report.ts';
+import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishRun } from './publish-run.ts';
 import { within } from './within.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 /** So many issues a run tells that they wait for approval; the others are told by later runs. */
 export const MAX_NOTICES = 10;

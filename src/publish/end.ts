@@ -1,9 +1,9 @@
-import type { Intake } from '../gate/intake.ts';
+import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishRun } from './publish-run.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 

@@ -5,14 +5,14 @@ import {
   noticeLabel,
   waitsForApproval,
   type LifecycleLabel,
-} from '../core/labels.ts';
-import type { LaneState } from '../core/state.ts';
+} from '../core/people/labels.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { ApprovalNotice, Intake } from '../gate/intake.ts';
+import type { ApprovalNotice, Intake } from '../handover/intake.ts';
 import type { PublishRun } from './publish-run.ts';
 import { within } from './within.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 /** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
 export const MAX_LABELLED_ISSUES = 30;

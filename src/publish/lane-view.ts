@@ -1,11 +1,11 @@
 import type { Config } from '../config/config.ts';
-import { view } from '../core/circuit.ts';
-import { initialState, QUEUE, type LaneState } from '../core/state.ts';
+import { view } from '../core/lane/circuit.ts';
+import { initialState, QUEUE, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import { usageAt } from '../core/windows.ts';
-import type { Intake } from '../gate/intake.ts';
-import type { LaneView, TaskReport } from '../report/run-report.ts';
+import { usageAt } from '../core/lane/windows.ts';
+import type { Intake } from '../handover/intake.ts';
+import type { LaneView, TaskReport } from '../handover/report.ts';
 
 /** How the lane of a run that the gate ended stands. */
 export function laneViewOf(

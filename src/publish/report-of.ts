@@ -1,14 +1,14 @@
 import type { Config, RunContext } from '../config/config.ts';
-import { view } from '../core/circuit.ts';
-import { QUEUE } from '../core/state.ts';
+import { view } from '../core/lane/circuit.ts';
+import { QUEUE } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
-import { mapTexts } from '../core/redact.ts';
-import { callsRemaining } from '../core/windows.ts';
-import type { Intake } from '../gate/intake.ts';
-import type { Work } from '../loop/work.ts';
+import { mapTexts } from '../core/text/redact.ts';
+import { callsRemaining } from '../core/lane/windows.ts';
+import type { Intake } from '../handover/intake.ts';
+import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import { MAX_UNLISTED, parseHiddenStatus } from '../report/status-json.ts';
-import { reportWithoutLane, type RunReport, type SavedReport } from '../report/run-report.ts';
+import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
+import { reportWithoutLane, type RunReport, type SavedReport } from '../handover/report.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
 /** What every report is made with. */

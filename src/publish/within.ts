@@ -1,4 +1,4 @@
-import { UserError } from '../user-error.ts';
+import { UserError } from '../errors.ts';
 
 /** What `work` comes to; rejects with a UserError when it takes longer than `limitMs`, null: it may take as long as it needs. Work that is not waited for any more goes on. */
 export async function within<T>(limitMs: number | null, work: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { ANSI_SEQUENCE, breakReferences, cap, flatten, ZERO_WIDTH_SPACE } from '../core/plain-text.ts';
+import { ANSI_SEQUENCE, breakReferences, cap, flatten, ZERO_WIDTH_SPACE } from '../core/text/plain-text.ts';
 
 // Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
 // What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,

@@ -1,7 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../user-error.ts';
-import { messageOf } from './failure.ts';
+import { messageOf, UserError } from '../errors.ts';
 
 /** A run's journal on disk. */
 export interface JournalFile {

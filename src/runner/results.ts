@@ -1,8 +1,7 @@
 import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
 import { INPUT_NAMES } from '../config/inputs.ts';
-import { UserError } from '../user-error.ts';
-import { messageOf } from './failure.ts';
+import { messageOf, UserError } from '../errors.ts';
 
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;

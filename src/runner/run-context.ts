@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hasProviderKey } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
-import { textOf, UserError } from '../user-error.ts';
+import { textOf, UserError } from '../errors.ts';
 
 /** GitHub's own cap for a webhook payload is 25 MB. */
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;

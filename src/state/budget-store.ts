@@ -1,4 +1,4 @@
-import { emptyBudget, parseBudget, serializeBudget, type Budget } from '../core/budget.ts';
+import { emptyBudget, parseBudget, serializeBudget, type Budget } from '../core/sharing/budget.ts';
 import type { BudgetStore, CellHead, CellStore, ReadBudget } from '../ports/state.ts';
 
 /** No lane is called so: lanes are `queue` and `issue-N`. */

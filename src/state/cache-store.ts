@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { laneKeyPrefix, sequenceKeyPrefix } from '../core/cache-keys.ts';
-import type { LaneId } from '../core/state.ts';
+import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
+import type { LaneId } from '../core/lane/state.ts';
 import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports/state.ts';
 import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 export interface CacheStoreOptions {
   /** Program and arguments that start the cache worker. */

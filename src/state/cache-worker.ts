@@ -8,7 +8,7 @@ import {
   stateFolderName,
 } from './cache-protocol.ts';
 import { type Exchange, describeExchange, saysNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 /** The worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is its lifeline to the action. */
 export async function cacheWorkerProcess(argument: string): Promise<never> {

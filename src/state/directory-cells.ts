@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports/state.ts';
-import { textOf } from '../user-error.ts';
+import { textOf } from '../errors.ts';
 
 export interface DirectoryCellsOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */

@@ -7,10 +7,10 @@ import {
   saveRecord,
   serializeRecord,
   type LaneRecord,
-} from '../core/lane-record.ts';
-import type { Lease } from '../core/lease.ts';
-import type { OrderGiven } from '../core/orders.ts';
-import type { LaneId } from '../core/state.ts';
+} from '../core/sharing/lane-record.ts';
+import type { Lease } from '../core/sharing/lease.ts';
+import type { OrderGiven } from '../core/sharing/orders.ts';
+import type { LaneId } from '../core/lane/state.ts';
 import type { CellHead, CellStore, Claimed, Ordered, OrdersNow, Released, StateCopy } from '../ports/state.ts';
 
 /** Lanes' records in compare-and-swap cells: one run at a time works on a lane, and nobody's order is lost. */

@@ -1,4 +1,4 @@
-import { parseState, type LaneId, type LaneState, type ParsedState } from '../core/state.ts';
+import { parseState, type LaneId, type LaneState, type ParsedState } from '../core/lane/state.ts';
 import type {
   Claimed,
   CopyStore,

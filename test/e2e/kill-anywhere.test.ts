@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseBudget } from '../../src/core/budget.ts';
-import { parseRecord } from '../../src/core/lane-record.ts';
-import { parseState, type LaneState } from '../../src/core/state.ts';
+import { parseBudget } from '../../src/core/sharing/budget.ts';
+import { parseRecord } from '../../src/core/sharing/lane-record.ts';
+import { parseState, type LaneState } from '../../src/core/lane/state.ts';
 import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 

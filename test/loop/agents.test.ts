@@ -14,9 +14,9 @@ import {
   stuck,
   usageLimited,
   type Behaviour,
-} from './behaviours.ts';
-import { hour, minute, noon } from '../unit/core-fixtures.ts';
-import { createProject, labeled, red, runOnce, savedState } from './river.ts';
+} from './stage/behaviours.ts';
+import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
+import { createProject, labeled, red, runOnce, savedState } from './stage/river.ts';
 
 const row = (
   name: string,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Account, IssueComment } from '../../src/ports/forge.ts';
-import { minute } from '../unit/core-fixtures.ts';
-import { finisher, steadyWorker } from './behaviours.ts';
-import { before, comment, edited, on, person } from './people.ts';
-import type { Project } from './project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, savedState, type Run } from './river.ts';
+import { minute } from '../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker } from './stage/behaviours.ts';
+import { before, comment, edited, on, person } from './stage/people.ts';
+import type { Project } from './stage/project.ts';
+import { addIssue, commented, createProject, labeled, runOnce, savedState, type Run } from './stage/river.ts';
 
 const ann = person('ann');
 const eve = person('eve');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { UserError } from '../../src/user-error.ts';
-import { finisher, steadyWorker } from './behaviours.ts';
-import type { Project } from './project.ts';
+import { UserError } from '../../src/errors.ts';
+import { finisher, steadyWorker } from './stage/behaviours.ts';
+import type { Project } from './stage/project.ts';
 import {
   addIssue,
   changeState,
@@ -12,7 +12,7 @@ import {
   schedule,
   senderOf,
   type Event,
-} from './river.ts';
+} from './stage/river.ts';
 
 const issueEvent = (
   action: string,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { UserError } from '../../src/user-error.ts';
-import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
-import { createProject, finishOnce, runOnce, savedState } from './river.ts';
-import type { Checkout } from './in-memory.ts';
+import { UserError } from '../../src/errors.ts';
+import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
+import { createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import type { Checkout } from './stage/in-memory.ts';
 
 describe('what is on disk', () => {
   test('each call is charged there before it is made, and its work and verdict follow', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { parseBudget } from '../../src/core/budget.ts';
-import { faultRows } from './fault-rows.ts';
-import { history } from './in-memory.ts';
-import { playFault } from './play-fault.ts';
-import type { Project } from './project.ts';
+import { parseBudget } from '../../src/core/sharing/budget.ts';
+import { faultRows } from './stage/fault-rows.ts';
+import { history } from './stage/in-memory.ts';
+import { playFault } from './stage/play-fault.ts';
+import type { Project } from './stage/project.ts';
 
 describe('what goes wrong, and how this run and the next one end', () => {
   test.each(faultRows)('$title $happened: $thisRun; then $nextRun', async (row) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseJournal, type Journal } from '../../src/core/read-journal.ts';
-import { finisher, forgetful, steadyWorker, type Behaviour } from './behaviours.ts';
-import { createProject, loseState, runOnce, type Run } from './river.ts';
+import { parseJournal, type Journal } from '../../src/core/journal/read-journal.ts';
+import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
+import { createProject, loseState, runOnce, type Run } from './stage/river.ts';
 
 // That every journal replays to the same decisions is checked by runOnce itself, for every run of every test.
 

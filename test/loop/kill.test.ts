@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { expiryOf } from '../../src/core/lease.ts';
-import { minute } from '../unit/core-fixtures.ts';
+import { expiryOf } from '../../src/core/sharing/lease.ts';
+import { minute } from '../unit/core/core-fixtures.ts';
 import {
   callsOf,
   killMain,
@@ -13,9 +13,9 @@ import {
   scenarios,
   type Killed,
   type Scenario,
-} from './killing.ts';
-import { finishOnce, recordOf, runOnce } from './river.ts';
-import { counting, killAt } from './tap.ts';
+} from './stage/killing.ts';
+import { finishOnce, recordOf, runOnce } from './stage/river.ts';
+import { counting, killAt } from './stage/tap.ts';
 
 describe.each(scenarios)('$name', (scenario) => {
   test('killed at every call, and post does the rest: nothing but the running iteration is lost, and the next runs go on', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hour, minute, noon } from '../unit/core-fixtures.ts';
+import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
 import {
   asker,
   crashing,
@@ -13,8 +13,8 @@ import {
   steadyWorker,
   stuck,
   usageLimited,
-} from './behaviours.ts';
-import { createProject, runOnce, savedDocument, savedState } from './river.ts';
+} from './stage/behaviours.ts';
+import { createProject, runOnce, savedDocument, savedState } from './stage/river.ts';
 
 describe('limits over many runs', () => {
   test('never more calls in an hour than max-calls-per-hour: the run parks, later ones end in the gate, the next hour works again', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Behaviour } from './behaviours.ts';
-import { addCommit, history } from './in-memory.ts';
-import type { Project } from './project.ts';
-import { createProject, finishOnce, labeled, red, runOnce, savedState, type Run } from './river.ts';
-import { counting, killAt } from './tap.ts';
+import type { Behaviour } from './stage/behaviours.ts';
+import { addCommit, history } from './stage/in-memory.ts';
+import type { Project } from './stage/project.ts';
+import { createProject, finishOnce, labeled, red, runOnce, savedState, type Run } from './stage/river.ts';
+import { counting, killAt } from './stage/tap.ts';
 
 const planPath = '.ralph/fix_plan.md';
 const prdPath = '.ralph/prd.json';

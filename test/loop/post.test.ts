@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { hour, minute } from '../unit/core-fixtures.ts';
-import { parseRecord } from '../../src/core/lane-record.ts';
-import { UserError } from '../../src/user-error.ts';
-import { finisher, steadyWorker, stuck } from './behaviours.ts';
-import { createLog } from './in-memory.ts';
-import type { Project } from './project.ts';
-import { createProject, finishOnce, runOnce, savedDocument, savedState } from './river.ts';
-import { killAt, open, type Tap } from './tap.ts';
+import { hour, minute } from '../unit/core/core-fixtures.ts';
+import { parseRecord } from '../../src/core/sharing/lane-record.ts';
+import { UserError } from '../../src/errors.ts';
+import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
+import { createLog } from './stage/in-memory.ts';
+import type { Project } from './stage/project.ts';
+import { createProject, finishOnce, runOnce, savedDocument, savedState } from './stage/river.ts';
+import { killAt, open, type Tap } from './stage/tap.ts';
 
 /** Calls that are never answered. */
 const hanging = (hangs: (name: string) => boolean): Tap => ({

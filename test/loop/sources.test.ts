@@ -1,10 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { Dependency, Issue } from '../../src/ports/forge.ts';
-import { UserError } from '../../src/user-error.ts';
-import { finisher, steadyWorker, type Behaviour } from './behaviours.ts';
-import { addCommit, type Checkout, type Files } from './in-memory.ts';
-import type { Project } from './project.ts';
-import { addIssue, changeState, commented, createProject, labeled, runOnce, savedState, type Run } from './river.ts';
+import { UserError } from '../../src/errors.ts';
+import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
+import { addCommit, type Checkout, type Files } from './stage/in-memory.ts';
+import type { Project } from './stage/project.ts';
+import {
+  addIssue,
+  changeState,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  type Run,
+} from './stage/river.ts';
 
 const PLAN = '.ralph/fix_plan.md';
 const workedOn = (run: Run) => run.work?.journal.map(({ taskTitle }) => taskTitle);

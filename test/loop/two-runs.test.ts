@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseRecord } from '../../src/core/lane-record.ts';
-import { hour, minute, noon } from '../unit/core-fixtures.ts';
-import { finisher, steadyWorker } from './behaviours.ts';
+import { parseRecord } from '../../src/core/sharing/lane-record.ts';
+import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker } from './stage/behaviours.ts';
 import {
   commented,
   createProject,
@@ -12,10 +12,10 @@ import {
   schedule,
   type Event,
   type Run,
-} from './river.ts';
-import type { Project } from './project.ts';
-import { byChance, sideBySide, withSwitches, type Chooser } from './side-by-side.ts';
-import { counting, killAt, type Tap } from './tap.ts';
+} from './stage/river.ts';
+import type { Project } from './stage/project.ts';
+import { byChance, sideBySide, withSwitches, type Chooser } from './stage/side-by-side.ts';
+import { counting, killAt, type Tap } from './stage/tap.ts';
 
 const seeds = Array.from({ length: 200 }, (_, seed) => seed);
 

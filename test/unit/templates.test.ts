@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
-import { composePrompt } from '../../src/core/prompt.ts';
-import { parsePlan } from '../../src/core/tasks/plan.ts';
-import { COMMANDS } from '../../src/core/command.ts';
-import { EVENTS } from '../../src/gate/events.ts';
+import { composePrompt } from '../../src/core/prompt/prompt.ts';
+import { parsePlan } from '../../src/core/tasks/files/plan.ts';
+import { COMMANDS } from '../../src/core/people/command.ts';
+import { EVENTS } from '../../src/gate/event/events.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

@@ -1,4 +1,4 @@
-import type { FileTask } from './file-task.ts';
+import type { FileTask } from './files/file-task.ts';
 import { inOrderOfWork } from './queue.ts';
 import type { TaskId } from './task.ts';
 

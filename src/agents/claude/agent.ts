@@ -1,0 +1,125 @@
+import { mkdir } from 'node:fs/promises';
+import { createOutputReader } from '../../core/analysis/reader.ts';
+import type { AgentEnd } from '../../core/evidence.ts';
+import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
+import type { Log } from '../../ports/machine.ts';
+import { runBounded } from '../../processes/bounded-process.ts';
+import type { ProcessEnd } from '../../processes/bounded-process.ts';
+import { claudeArguments, claudeEnvironment } from './command-line.ts';
+import { lineOf } from './log-events.ts';
+import { installClaude } from './install.ts';
+import { oneLine } from '../../processes/log-line.ts';
+import { createTail } from '../../processes/output-tail.ts';
+import { endTree } from '../../processes/process-tree.ts';
+import { cannotStart, programAt, versionOf } from '../../processes/program.ts';
+import type { Program } from '../../processes/program.ts';
+import { exportSession, importSession } from './session-files.ts';
+
+/** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
+export type AgentCommand =
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'install'; readonly version: string; readonly folder: string };
+
+export interface ClaudeOptions {
+  readonly command: AgentCommand;
+  /** null = the CLI's choice. */
+  readonly model: string | null;
+  readonly allowedTools: readonly string[];
+  readonly extraArgs: readonly string[];
+  /** The allow-list that config/ made, with the provider's key. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly workFolder: string;
+  /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
+  readonly configFolder: string;
+  /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */
+  readonly mark: string;
+  readonly log: Log;
+  readonly now: () => number;
+  /** For transcripts, which hold what the agent's commands printed. */
+  readonly redact: (text: string) => string;
+}
+
+/** Claude Code: one process per call, spoken to by stdin and stream-json. */
+export function createClaudeAgent(options: ClaudeOptions): Agent {
+  const { configFolder, workFolder, environment, mark } = options;
+  let program: Promise<Program> | null = null;
+  const ready = (): Promise<Program> => (program ??= programOf(options));
+  return {
+    prepare: async () => versionOf(await ready(), { cwd: workFolder, environment, mark }),
+    call: async (call) => callClaude(await ready(), options, call),
+    exportSession: (id, folder) => keepSession(options, id, folder),
+    importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
+    sweep: () => endMarked(mark),
+  };
+}
+
+/** Says what is not kept of it. */
+async function keepSession(
+  { configFolder, workFolder, redact, log }: ClaudeOptions,
+  id: string,
+  folder: string,
+): Promise<boolean> {
+  const exported = await exportSession({ configFolder, workFolder }, { id, folder, redact });
+  if (exported.kind === 'left-behind')
+    log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
+  else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');
+  return exported.kind === 'exported';
+}
+
+/** Ends every process that carries the mark; for `post`, which has no agent. */
+export function endMarked(mark: string): Promise<void> {
+  return endTree({ mark, group: null }, 500);
+}
+
+async function programOf({ command, configFolder, environment, mark }: ClaudeOptions): Promise<Program> {
+  await mkdir(configFolder, { recursive: true });
+  return command.kind === 'path'
+    ? programAt(command.path)
+    : installClaude({ version: command.version, folder: command.folder, environment, mark });
+}
+
+async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
+  const startedAt = options.now();
+  const reader = createOutputReader({
+    now: startedAt,
+    onEvent: (event) => {
+      const line = lineOf(event);
+      if (line !== '') options.log.info(line);
+    },
+  });
+  const stderr = createTail(8 * 1024);
+  let silent = true;
+  const end = await runBounded({
+    file: program.file,
+    args: [...program.args, ...claudeArguments({ ...options, ...call })],
+    cwd: options.workFolder,
+    environment: claudeEnvironment(options.environment, options.configFolder),
+    mark: options.mark,
+    input: call.prompt,
+    timeoutMs: call.timeoutMs,
+    signal: call.signal,
+    onStdout: (chunk) => {
+      silent = false;
+      reader.push(chunk);
+    },
+    onStderr: stderr.push,
+  }).catch((cause: unknown) => {
+    throw cannotStart(program, cause);
+  });
+  const complaint = stderr.text().trim();
+  if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
+  // A refused option or an unusable setting is told on stderr alone.
+  if (silent) reader.push(stderr.bytes());
+  const analysis = reader.end();
+  return {
+    analysis,
+    end: agentEnd(end, call),
+    outputChars: reader.finalChars(),
+    fencedBlock: reader.endsInFencedBlock(),
+    durationMs: options.now() - startedAt,
+  };
+}
+
+function agentEnd(end: ProcessEnd, call: AgentCall): AgentEnd {
+  return end.kind === 'timeout' ? { kind: 'timeout', of: call.timeoutOf } : end;
+}

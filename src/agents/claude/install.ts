@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { textOf, UserError } from '../../errors.ts';
+import { describeEnd, programAt, runProgram, versionOf } from '../../processes/program.ts';
+import type { FinishedProgram, Program } from '../../processes/program.ts';
+
+export interface Installation {
+  /** Exact, e.g. `2.1.330`. */
+  readonly version: string;
+  /** Kept between runs by whoever names it. */
+  readonly folder: string;
+  /** Of the agent; npm gets what it needs of it and no key. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly mark: string;
+}
+
+const PACKAGE = '@anthropic-ai/claude-code';
+const INSTALL_MS = 5 * 60_000;
+const NPM_NEEDS =
+  /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
+/** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
+const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
+
+/** Brings an exact version of Claude Code into `folder` unless it is there, and returns how to start it; throws UserError. */
+export async function installClaude({ version, folder, environment, mark }: Installation): Promise<Program> {
+  if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
+    throw new UserError(
+      'configuration',
+      `agent-version is "${version}", which is not an exact version. Give one such as 2.1.330.`,
+    );
+  }
+  const wanted = {
+    version,
+    mark,
+    environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
+  };
+  const present = await installedIn(folder, wanted);
+  if (present !== null) return present;
+
+  // Made beside and then moved, so that a second run on this machine sees all of it or nothing.
+  const staging = `${folder}.${mark}`;
+  await mkdir(staging, { recursive: true });
+  try {
+    await npmInstall(staging, wanted);
+    return (await moveInto(folder, staging, wanted)) ?? notUsable(folder, version);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+interface Wanted {
+  readonly version: string;
+  readonly mark: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+async function npmInstall(folder: string, { version, ...surroundings }: Wanted): Promise<void> {
+  // Scripts of packages are not run: the platform's package holds the binary, and nothing has to be linked.
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--save-exact',
+    '--include=optional',
+    ...NPM_RETRIES,
+    `${PACKAGE}@${version}`,
+  ];
+  const npm = await runProgram({ file: 'npm', args }, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }).catch(
+    (cause: unknown) => {
+      const reason = textOf(cause);
+      throw new UserError(
+        'infrastructure',
+        `Claude Code ${version} cannot be installed: npm cannot be started (${reason}). Add actions/setup-node before this action, or set agent-path.`,
+        { cause },
+      );
+    },
+  );
+  if (npm.end.kind !== 'exited' || npm.end.code !== 0) throw installError(version, npm);
+}
+
+/** Moves what npm made to its place, unless another run was faster. */
+async function moveInto(folder: string, staging: string, wanted: Wanted): Promise<Program | null> {
+  const other = await installedIn(folder, wanted);
+  if (other !== null) return other;
+  await rm(folder, { recursive: true, force: true });
+  await rename(staging, folder);
+  return installedIn(folder, wanted);
+}
+
+/** The program in `folder`; null when there is none, or one that does not give the wanted version for an answer. */
+async function installedIn(folder: string, { version, ...surroundings }: Wanted): Promise<Program | null> {
+  const program = findProgram(folder);
+  if (program === null) return null;
+  // `2.1.330 (Claude Code)`
+  const answer = await versionOf(program, { ...surroundings, cwd: folder }).catch(() => '');
+  return answer.split(' ')[0] === version ? program : null;
+}
+
+function notUsable(folder: string, version: string): never {
+  throw new UserError(
+    'infrastructure',
+    `npm installed ${PACKAGE}@${version} into ${folder}, but there is no program for ${process.platform}-${process.arch} in it that starts. Set agent-path to a Claude Code of your own.`,
+  );
+}
+
+/** The platform's binary (2.1.113 and later), or the script of older versions. */
+function findProgram(folder: string): Program | null {
+  const scope = join(folder, 'node_modules', '@anthropic-ai');
+  const places = [
+    ...['', '-musl'].map((libc) => join(scope, `claude-code-${process.platform}-${process.arch}${libc}`, 'claude')),
+    join(scope, 'claude-code', 'cli.js'),
+  ];
+  const found = places.find((place) => existsSync(place));
+  return found === undefined ? null : programAt(found);
+}
+
+function installError(version: string, { end, stderr }: FinishedProgram): UserError {
+  const what = `Claude Code ${version} cannot be installed`;
+  if (end.kind === 'timeout')
+    return new UserError(
+      'infrastructure',
+      `${what}: npm was not done after ${INSTALL_MS / 60_000} minutes. Run again, or set agent-path.`,
+    );
+  if (/\b(ETARGET|E404)\b/.test(stderr)) {
+    return new UserError(
+      'configuration',
+      `${what}: the registry has no such version. Set agent-version to one that "npm view ${PACKAGE} versions" lists.`,
+    );
+  }
+  if (/\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(stderr)) {
+    return new UserError(
+      'infrastructure',
+      `${what}: npm cannot reach the registry. Check the runner's network and proxy, or set agent-path. ${reasonIn(stderr)}`.trim(),
+    );
+  }
+  return new UserError('infrastructure', `${what}: npm ${describeEnd(end)}. ${reasonIn(stderr)}`.trim());
+}
+
+/** The first line of npm's error that is no code. */
+function reasonIn(stderr: string): string {
+  const lines = stderr
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/complete log of this run|npm (warn|notice)/i.test(line));
+  return (lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
+}

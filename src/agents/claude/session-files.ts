@@ -1,0 +1,208 @@
+import { constants } from 'node:fs';
+import { mkdir, open, realpath, writeFile, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { mapTexts } from '../../core/text/redact.ts';
+import { maxSessionBytes } from '../../core/lane/state.ts';
+
+/** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
+export interface SessionPlace {
+  readonly configFolder: string;
+  readonly workFolder: string;
+}
+
+/** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
+export type ExportedSession =
+  { readonly kind: 'exported'; readonly isCut: boolean } | { readonly kind: 'left-behind'; readonly why: string };
+
+/**
+ * Copies a transcript into `folder`, its texts changed by `redact`, at most `maxSessionBytes` of it: a longer one begins
+ * at the first prompt that fits, which `--resume` takes for the beginning (2.1.197 and 2.1.330). Files of subagents and
+ * of long tool results are left behind: the conversation is whole without them, and names them by paths of this run only.
+ */
+export async function exportSession(
+  place: SessionPlace,
+  session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string },
+): Promise<ExportedSession> {
+  if (!isSessionId(session.id)) return leftBehind('its id is no UUID');
+  const tail = await readPlainFile(await transcriptPath(place, session.id), readTail);
+  if (tail === null) return leftBehind('it is missing, empty or no plain file');
+  const { content, holdsMessage } = keepLines(tail, session.redact);
+  if (!holdsMessage)
+    return leftBehind(
+      tail.isCut ? `its last prompt and what came of it are larger than ${maxMebibytes} MiB` : 'it holds no message',
+    );
+  // Bytes that are no UTF-8 have grown when they were read.
+  if (content.length > maxSessionBytes) return leftBehind(`it is larger than ${maxMebibytes} MiB`);
+  await write(join(session.folder, `${session.id}.jsonl`), content);
+  return { kind: 'exported', isCut: tail.isCut };
+}
+
+/** Puts a transcript from `folder` where `--resume <id>` finds it; false when there is none, or it is no plain file of at most `maxSessionBytes`. */
+export async function importSession(
+  place: SessionPlace,
+  session: { readonly id: string; readonly folder: string },
+): Promise<boolean> {
+  if (!isSessionId(session.id)) return false;
+  const content = await readPlainFile(join(session.folder, `${session.id}.jsonl`), (file, size) =>
+    size <= maxSessionBytes ? file.readFile() : null,
+  );
+  if (content === null) return false;
+  await write(await transcriptPath(place, session.id), content);
+  return true;
+}
+
+/** An id comes out of an agent's output or stored state; only a UUID may become part of a path or an argument. */
+export function isSessionId(id: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
+}
+
+/** Name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path without symbolic links. */
+export function projectSlug(folder: string): string {
+  const slug = folder.replace(/[^A-Za-z0-9]/g, '-');
+  if (slug.length <= 200) return slug;
+  let hash = 0;
+  for (let index = 0; index < folder.length; index++) hash = (hash * 31 + folder.charCodeAt(index)) | 0;
+  return `${slug.slice(0, 200)}-${Math.abs(hash).toString(36)}`;
+}
+
+const maxMebibytes = maxSessionBytes / (1024 * 1024);
+
+function leftBehind(why: string): ExportedSession {
+  return { kind: 'left-behind', why };
+}
+
+async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
+  return join(configFolder, 'projects', projectSlug(await realpath(workFolder)), `${id}.jsonl`);
+}
+
+/** Whole lines at the end of a transcript. */
+interface Tail {
+  readonly bytes: Buffer;
+  readonly isCut: boolean;
+}
+
+/** The last `maxSessionBytes` at most, whatever the size: the rest is never in memory. */
+async function readTail(file: FileHandle, size: number): Promise<Tail> {
+  const isCut = size > maxSessionBytes;
+  // One byte more tells whether a line begins exactly at the limit.
+  const buffer = Buffer.alloc(isCut ? maxSessionBytes + 1 : size);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
+  const bytes = buffer.subarray(0, bytesRead);
+  return { bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };
+}
+
+/** The lines to keep. One that is no JSON is left out: the CLI was killed while it wrote it, and cannot read it either. */
+function keepLines(
+  { bytes, isCut }: Tail,
+  redact: (text: string) => string,
+): { readonly content: Buffer; readonly holdsMessage: boolean } {
+  const kept: Buffer[] = [];
+  let hasBegun = !isCut;
+  let holdsMessage = false;
+  for (const line of linesOf(bytes)) {
+    const entry = parseEntry(line);
+    hasBegun ||= entry !== null && isPrompt(entry);
+    const redacted = entry !== null && hasBegun ? redactLine(line, entry, redact) : null;
+    if (redacted === null) continue;
+    kept.push(Buffer.from(`${redacted}\n`));
+    holdsMessage ||= entry?.type === 'user' || entry?.type === 'assistant';
+  }
+  return { content: Buffer.concat(kept), holdsMessage };
+}
+
+/** One after another: as text, all of them would take several times the memory. */
+function* linesOf(bytes: Buffer): Generator<string> {
+  for (let start = 0; start < bytes.length;) {
+    const end = endOfLine(bytes, start);
+    yield bytes.toString('utf8', start, end);
+    start = end + 1;
+  }
+}
+
+/** Where the line's break is; the last line may have none. */
+function endOfLine(bytes: Buffer, start: number): number {
+  const end = bytes.indexOf('\n', start);
+  return end < 0 ? bytes.length : end;
+}
+
+/** What we know of a line. Each but the first of a conversation names its parent; the CLI takes one whose parent is gone for the first. */
+interface Entry {
+  readonly type?: unknown;
+  readonly isSidechain?: unknown;
+  readonly isMeta?: unknown;
+  readonly message?: { readonly content?: unknown } | null;
+}
+
+function parseEntry(line: string): Entry | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A turn of ours. A tool's result is the user's turn as well, but without its call in front of it the API refuses it. */
+function isPrompt({ type, isSidechain, isMeta, message }: Entry): boolean {
+  if (type !== 'user' || isSidechain === true || isMeta === true) return false;
+  const content = message?.content;
+  return (
+    typeof content === 'string' ||
+    (Array.isArray(content) &&
+      content.length > 0 &&
+      content.every((block) => (block as { type?: unknown } | null)?.type === 'text'))
+  );
+}
+
+/** null when nothing readable is left of it. */
+function redactLine(line: string, entry: Entry, redact: (text: string) => string): string | null {
+  try {
+    // Without an escape in the line, what is in its texts is in the line as well.
+    if (!line.includes('\\') && redact(line) === line) return line;
+    let isChanged = false;
+    // Text by text: what looks like the beginning of a private key must not swallow the rest of the line.
+    const redacted = mapTexts(entry, (text) => {
+      const rest = redact(text);
+      isChanged ||= rest !== text;
+      return rest;
+    });
+    // The names of properties are left, which a tool's input may choose.
+    const whole = redact(isChanged ? JSON.stringify(redacted) : line);
+    return parseEntry(whole) === null ? null : whole;
+  } catch (error) {
+    // An agent may write lines that are nested too deeply for us.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+async function write(path: string, content: string | Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content, { mode: 0o600 });
+}
+
+/** What `read` makes of the file; null when it is absent, empty or no plain file. */
+async function readPlainFile<T>(
+  path: string,
+  read: (file: FileHandle, size: number) => Promise<T> | null,
+): Promise<T | null> {
+  // The agent can write here: a link to another file must not be followed, a pipe must not be waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: unknown) => {
+      if (isAbsent(error)) return null;
+      throw error;
+    },
+  );
+  if (file === null) return null;
+  try {
+    const stat = await file.stat();
+    return stat.isFile() && stat.size > 0 ? await read(file, stat.size) : null;
+  } finally {
+    await file.close();
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : '';
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENXIO';
+}

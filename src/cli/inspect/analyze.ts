@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { Analysis } from '../../core/analysis/analysis.ts';
+import { createOutputReader } from '../../core/analysis/reader.ts';
+import { renderAnalysis } from './analysis-text.ts';
+import { parseArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { openInput, reasonOf } from '../input.ts';
+
+const help = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
+
+Reads what an agent printed in one call (FILE, or stdin for - and when absent) and says what the loop would
+make of it: its status block, errors, denials, usage limit and usage.
+
+  --json     prints one JSON object instead; its shape is schemas/ralph-analysis.schema.json
+  --now ISO  the instant from which texts such as "resets 5pm (UTC)" are understood, for example
+             2026-11-21T12:00:00Z; the clock of this machine when absent
+
+Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 for a missing file or wrong arguments.
+`;
+
+/** `ralph analyze`: one agent output → its analysis. */
+export const analyzeCommand: Command = {
+  name: 'analyze',
+  summary: 'what the loop makes of one output of an agent',
+  help,
+  run: analyze,
+};
+
+const instant = z.iso.datetime({ offset: true });
+
+async function analyze(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+  const given = parseArguments(args, { json: 'flag', now: 'value' }, { name: 'FILE', min: 0, max: 1 });
+  const [now] = given.values('now');
+  const name = given.positionals[0] ?? '-';
+  const input = await openInput(name, terminal);
+  const problems = [
+    ...given.problems,
+    ...(now === undefined || instant.safeParse(now).success
+      ? []
+      : [`--now: ${JSON.stringify(now)} is no ISO instant such as 2026-11-21T12:00:00Z.`]),
+    ...(input.kind === 'missing' ? [input.why] : []),
+  ];
+  if (problems.length > 0 || input.kind === 'missing') throw new UsageError(problems);
+
+  const reader = createOutputReader({ now: now === undefined ? terminal.now() : Date.parse(now) });
+  try {
+    for await (const chunk of input.bytes) reader.push(chunk);
+  } catch (error) {
+    terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
+    return 'failed';
+  }
+  const analysis: Analysis = reader.end();
+  terminal.out(
+    given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, reader.endsInFencedBlock()),
+  );
+  return 'done';
+}

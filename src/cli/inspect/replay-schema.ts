@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { outcomeSchema, verdictSchema } from '../../core/journal/journal-schema.ts';
+import type { ReplayResult } from './replay-text.ts';
+
+const count = z.number().int().nonnegative();
+const outcome = outcomeSchema.meta({ id: 'outcome', description: 'Why a run ended. Times are ms since the epoch.' });
+
+const difference = z.object({
+  line: z.number().int().positive().describe('Line of the journal, from 1.'),
+  of: z
+    .union([z.enum(['task', 'outcome']), z.templateLiteral(['verdict.', verdictSchema.keyof()])])
+    .describe('The decision: the task of an iteration, a field of its verdict, or the end of the run.'),
+  recorded: z.unknown(),
+  replayed: z.unknown().describe('For `task`: the id of the task, or the outcome if the run would have ended there.'),
+});
+
+const asked = {
+  set: z.record(z.string(), z.string()).describe('The inputs that were set, as they were given.'),
+  iterations: count.describe('Iterations until then.'),
+};
+
+const whatIf = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ended'), ...asked, outcome }).describe('The run would have ended.'),
+  z
+    .object({ kind: z.literal('other-task'), ...asked, taskId: z.string() })
+    .describe('It would have worked on a task on which the journal has nothing there.'),
+  z
+    .object({ kind: z.literal('goes-on'), ...asked, taskId: z.string() })
+    .describe('It would have gone on after the last iteration of the journal.'),
+]);
+
+/** `ReplayResult` as `ralph replay --json` prints it. A change that breaks readers needs a new major version. */
+export const replaySchema = z.object({
+  lane: z.string(),
+  iterations: count.describe('Iterations that the journal holds.'),
+  torn: z.boolean().describe('Whether the last line was cut off, and left out.'),
+  outcome: outcome.nullable().describe('The recorded end; null when the journal has none.'),
+  differences: z
+    .array(difference)
+    .describe('Decisions that are not the recorded ones; the exit code is 1 if there are any.'),
+  whatIf: whatIf.nullable().describe('Answer to --set; null without it.'),
+}) satisfies z.ZodType<ReplayResult>;
+
+/** The published JSON Schema of `ralph replay --json`. */
+export function replayJsonSchema(): object {
+  return { title: 'ralph replay --json', ...z.toJSONSchema(replaySchema) };
+}

@@ -1,0 +1,112 @@
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { Journal } from '../../core/journal/read-journal.ts';
+import type { Difference, WhatIf } from '../../core/journal/replay.ts';
+import { plainLine } from '../plain-line.ts';
+
+/** What `ralph replay --json` prints. */
+export interface ReplayResult {
+  readonly lane: string;
+  /** Iterations that the journal holds. */
+  readonly iterations: number;
+  /** The last line was cut off, and left out. */
+  readonly torn: boolean;
+  /** The recorded end; null when the journal has none. */
+  readonly outcome: Outcome | null;
+  readonly differences: readonly Difference[];
+  /** Answer to `--set`; null without it. */
+  readonly whatIf: (WhatIf & { readonly set: Readonly<Record<string, string>> }) | null;
+}
+
+const maxDifferences = 10;
+
+/** A replay as a person reads it. */
+export function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
+  const { differences, outcome } = result;
+  const decisions = entries.length + (outcome === null ? 0 : 1);
+  return [
+    `Lane ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${counted(entries.length, 'iteration')}.`,
+    ...entries.map(renderEntry),
+    outcome === null
+      ? 'The journal has no end: the run was killed, failed, or still goes on.'
+      : `End: ${renderOutcome(outcome)}`,
+    ...(result.torn ? ['The last line is cut off, and left out.'] : []),
+    '',
+    ...(differences.length === 0
+      ? [`${counted(decisions, 'decision')} made again: the same.`]
+      : renderDifferences(differences)),
+    ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
+    '',
+  ].join('\n');
+}
+
+function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): string {
+  const facts = [
+    verdict.progress ? 'progress' : 'no progress',
+    ...(verdict.taskDone ? ['task done'] : []),
+    ...(verdict.alsoDone.length > 0 ? [`also done: ${verdict.alsoDone.length}`] : []),
+    ...(verdict.testOnly ? ['tests only'] : []),
+    ...(verdict.questionOnly ? ['only a question'] : []),
+    ...(verdict.countedDenials > 0 ? ['denied'] : []),
+    ...(verdict.discrepancies.length > 0 ? ['discrepancy'] : []),
+    ...(verdict.vetoes.length > 0 ? ['vetoed'] : []),
+    `circuit ${verdict.circuit}`,
+  ];
+  return `  ${String(iteration).padStart(3)}  ${plainLine(`${taskId}: ${taskTitle}`)} · ${facts.join(', ')}`;
+}
+
+function renderDifferences(differences: readonly Difference[]): readonly string[] {
+  const shown = differences.slice(0, maxDifferences);
+  return [
+    `${counted(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
+    ...shown.map(
+      ({ line, of, recorded, replayed }) =>
+        `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
+    ),
+    ...(differences.length > shown.length ? [`  and ${String(differences.length - shown.length)} more`] : []),
+  ];
+}
+
+function renderWhatIf(
+  answer: NonNullable<ReplayResult['whatIf']>,
+  { iterations, outcome }: ReplayResult,
+): readonly string[] {
+  const set = Object.entries(answer.set)
+    .map(([name, value]) => `${name}=${plainLine(value)}`)
+    .join(' ');
+  return [
+    `What if ${set}:`,
+    `  ${describeAnswer(answer)}`,
+    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${counted(iterations, 'iteration')}.`,
+  ];
+}
+
+function describeAnswer(answer: WhatIf): string {
+  const after = counted(answer.iterations, 'iteration');
+  switch (answer.kind) {
+    case 'ended':
+      return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;
+    case 'other-task':
+      return `After ${after} it would have worked on ${plainLine(answer.taskId)}; the journal does not know what would have come of that.`;
+    case 'goes-on':
+      return `After ${after} it would have gone on with ${plainLine(answer.taskId)}; the journal does not know what would have come of that.`;
+  }
+}
+
+function renderOutcome(outcome: Outcome): string {
+  const more =
+    outcome.kind === 'parked'
+      ? `, until ${new Date(outcome.resumeAt).toISOString()}`
+      : outcome.reason === 'circuit_open'
+        ? `, ${outcome.circuitReason}`
+        : '';
+  return `${outcome.kind} (${outcome.reason}${more})`;
+}
+
+function renderValue(value: unknown): string {
+  return plainLine(JSON.stringify(value));
+}
+
+function counted(count: number, noun: string): string {
+  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,134 @@
+import { readFile, stat } from 'node:fs/promises';
+import { changePolicy, parsePolicyInputs, POLICY_INPUT_NAMES, type PolicyInputs } from '../../config/policy-inputs.ts';
+import { nearest } from '../../core/text/nearest.ts';
+import { parseJournal, type Journal } from '../../core/journal/read-journal.ts';
+import { replay, whatIf } from '../../core/journal/replay.ts';
+import { parseArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { reasonOf } from '../input.ts';
+import { renderReplay, type ReplayResult } from './replay-text.ts';
+
+const help = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
+
+Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
+and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
+
+  --json            prints one JSON object instead
+  --set NAME=VALUE  asks "what if": where the run would have ended with this input, had the agent and the clock
+                    done the same. Any number of times. A journal knows nothing beyond its last iteration: where
+                    the run would have gone on, the answer says so.
+
+Inputs that can be set, with the values that the action takes:
+${wrapped(POLICY_INPUT_NAMES)}
+
+Exit codes: 0 every decision is the same, 1 one differs or the journal cannot be used, 2 a missing file or wrong
+arguments. An answer to "what if" that differs from what happened is no failure.
+`;
+
+/** `ralph replay`: a recorded run's decisions, made again. */
+export const replayCommand: Command = {
+  name: 'replay',
+  summary: 'makes the decisions of a recorded run again',
+  help,
+  run: replayJournal,
+};
+
+/** The longest journal that is read; a run's iterations are some ten KB each. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+async function replayJournal(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+  const given = parseArguments(args, { json: 'flag', set: 'values' }, { name: 'JOURNAL', min: 1, max: 1 });
+  const [name] = given.positionals;
+  const settings = parseSettings(given.values('set'));
+  const read = name === undefined ? null : await readJournal(name);
+  const misused = [...given.problems, ...settings.problems, ...(read?.kind === 'missing' ? [read.why] : [])];
+  if (read?.kind === 'unusable')
+    terminal.error(
+      `ralph replay: ${JSON.stringify(name)} cannot be replayed:\n${read.problems.map((problem) => `  ${problem}\n`).join('')}`,
+    );
+  if (misused.length > 0) throw new UsageError(misused);
+  if (read?.kind !== 'journal') return 'failed';
+
+  const { journal } = read;
+  const result: ReplayResult = {
+    lane: journal.start.lane,
+    iterations: journal.entries.length,
+    torn: journal.torn,
+    outcome: journal.end?.outcome ?? null,
+    differences: replay(journal),
+    whatIf: given.has('set')
+      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs)) }
+      : null,
+  };
+  terminal.out(given.has('json') ? `${JSON.stringify(result, null, 2)}\n` : renderReplay(journal, result));
+  return result.differences.length === 0 ? 'done' : 'different';
+}
+
+interface Settings {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly inputs: Partial<PolicyInputs>;
+  readonly problems: readonly string[];
+}
+
+/** Checks `NAME=VALUE` texts as the action checks its inputs. */
+function parseSettings(given: readonly string[]): Settings {
+  const problems: string[] = [];
+  const texts: Record<string, string> = {};
+  for (const setting of given) {
+    const at = setting.indexOf('=');
+    const name = setting.slice(0, at).trim();
+    if (at < 1) problems.push(`--set ${JSON.stringify(setting)}: expected NAME=VALUE, for example cb-no-progress=2.`);
+    else if (Object.hasOwn(texts, name)) problems.push(`--set ${name}: is given twice.`);
+    else texts[name] = setting.slice(at + 1).trim();
+  }
+  const parsed = parsePolicyInputs(texts);
+  if (parsed.kind === 'inputs') return { texts, inputs: parsed.inputs, problems };
+  return {
+    texts,
+    inputs: {},
+    problems: [...problems, ...parsed.problems.map(({ name, why }) => describeProblem(name, texts[name] ?? '', why))],
+  };
+}
+
+function describeProblem(name: string, value: string, why: string): string {
+  if (POLICY_INPUT_NAMES.includes(name)) return `--set ${name}: ${JSON.stringify(value)} ${why}.`;
+  const near = nearest(name, POLICY_INPUT_NAMES);
+  return `--set ${JSON.stringify(name)}: ${why}.${near === null ? '' : ` Did you mean ${near}?`}`;
+}
+
+type ReadJournal =
+  | { readonly kind: 'journal'; readonly journal: Journal }
+  | { readonly kind: 'unusable'; readonly problems: readonly string[] }
+  | { readonly kind: 'missing'; readonly why: string };
+
+async function readJournal(name: string): Promise<ReadJournal> {
+  const text = await readText(name);
+  if (text.kind !== 'text') return text;
+  const parsed = parseJournal(text.text);
+  return parsed.kind === 'journal'
+    ? parsed
+    : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
+}
+
+async function readText(
+  name: string,
+): Promise<{ readonly kind: 'text'; readonly text: string } | Exclude<ReadJournal, { kind: 'journal' }>> {
+  try {
+    const { size } = await stat(name);
+    if (size > MAX_BYTES)
+      return { kind: 'unusable', problems: [`it is longer than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
+    return { kind: 'text', text: await readFile(name, 'utf8') };
+  } catch (error) {
+    return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${reasonOf(error)}.` };
+  }
+}
+
+function wrapped(names: readonly string[]): string {
+  const lines = [''];
+  for (const name of names) {
+    const line = lines.at(-1) ?? '';
+    if (line.length + name.length > 100) lines.push(name);
+    else lines[lines.length - 1] = line === '' ? name : `${line}, ${name}`;
+  }
+  return lines.map((line, index) => `  ${line}${index === lines.length - 1 ? '' : ','}`).join('\n');
+}

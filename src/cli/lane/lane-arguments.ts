@@ -1,0 +1,70 @@
+import { QUEUE, type LaneId } from '../../core/lane/state.ts';
+import { parseArguments } from '../arguments.ts';
+import { UsageError } from '../command.ts';
+import type { OpenedPlaces, OpenPlaces } from './state-places.ts';
+
+/** What all state commands are told. */
+export interface LaneArguments {
+  readonly lane: LaneId;
+  readonly json: boolean;
+  /** The one argument of the command; empty when it takes none. */
+  readonly subject: string;
+  /** The options that name the same lane again, as they are typed behind another command: ` --lane issue-7`, or nothing. */
+  readonly sameLane: string;
+  readonly opened: Extract<OpenedPlaces, { kind: 'open' }>;
+}
+
+/** The one argument that a command may take. */
+export interface Subject {
+  /** What is called missing: `circuit or session`. */
+  readonly name: string;
+  readonly isRequired: boolean;
+  /** Why it cannot be what was given, as a sentence; null: it can. */
+  readonly problem: (given: string) => string | null;
+}
+
+/** The help text of the options below. */
+export const laneOptionsHelp = `  --lane LANE    queue (when absent), or issue-N for the own lane of an issue
+  --dir FOLDER   a folder in the checkout; the current one when absent
+  --remote NAME  the remote that holds the state; origin when absent
+  --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
+
+/** Reads the options of a state command and opens the places; `takes`: the command's one argument, null: it has none; throws one UsageError with every problem. */
+export async function readLaneArguments(
+  args: readonly string[],
+  open: OpenPlaces,
+  takes: Subject | null = null,
+): Promise<LaneArguments> {
+  const positionals = { name: takes?.name ?? '', min: takes?.isRequired === true ? 1 : 0, max: takes === null ? 0 : 1 };
+  const given = parseArguments(args, { lane: 'value', dir: 'value', remote: 'value', json: 'flag' }, positionals);
+  const [lane = QUEUE] = given.values('lane');
+  const [folder = '.'] = given.values('dir');
+  const [remote = null] = given.values('remote');
+  const [subject] = given.positionals;
+  // Which checkout is meant is not known when one of these lacks its value.
+  const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
+    ? null
+    : await open({ folder, remote });
+  const problem = subject === undefined ? null : (takes?.problem(subject) ?? null);
+  const problems = [
+    ...given.problems,
+    ...(problem === null ? [] : [problem]),
+    ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane)
+      ? []
+      : [
+          `--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
+        ]),
+    ...(opened?.kind === 'missing' ? [opened.why] : []),
+  ];
+  if (problems.length > 0 || opened?.kind !== 'open') throw new UsageError(problems);
+  const named = { lane: lane === QUEUE ? [] : [lane], dir: given.values('dir'), remote: given.values('remote') };
+  const sameLane = Object.entries(named)
+    .flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`))
+    .join('');
+  return { lane, json: given.has('json'), subject: subject ?? '', sameLane, opened };
+}
+
+/** A value as a shell takes it. */
+function typed(value: string): string {
+  return /^[\w./:@+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+}

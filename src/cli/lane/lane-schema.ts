@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { laneStateParts } from '../../core/lane/state-schema.ts';
+import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
+
+const instant = z.iso.datetime();
+const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+const body = laneStateParts.body.shape;
+
+const usage = z.object({
+  hour: z
+    .object({ calls: count, tokens: count, endsAt: instant })
+    .nullable()
+    .describe('The open hour; null: none is open.'),
+  day: z.object({ costUsd: amount, endsAt: instant }).nullable().describe('The open day (UTC); null: none is open.'),
+  reservations: z
+    .array(
+      z.object({
+        lane: z.string(),
+        runUrl: z.string(),
+        calls: count,
+        tokens: count,
+        costUsd: amount,
+        expiresAt: instant,
+      }),
+    )
+    .describe('What runs may still use; counted in hour and day.'),
+});
+
+const lane = z.object({
+  kind: z.literal('lane'),
+  place: z.string().describe('`ref` (on the remote) or `directory` (in the checkout).'),
+  saved: z
+    .object({ sequence: count, origin: z.string(), at: instant })
+    .nullable()
+    .describe('The copy that was restored; null: no run has saved one.'),
+  working: z
+    .object({ runId: z.string(), runUrl: z.string(), since: instant, until: instant.describe('At the latest.') })
+    .nullable()
+    .describe('The run that has the lane now.'),
+  circuit: z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('closed'),
+      noProgress: count.describe('Iterations without progress in a row.'),
+      totalOpens: count,
+    }),
+    z.object({ kind: z.literal('open'), reason: z.string(), openedAt: instant, totalOpens: count }),
+  ]),
+  pause: z.object({ by: z.string(), at: instant }).nullable(),
+  park: z.object({ reason: z.string(), resumeAt: instant }).nullable(),
+  session: z
+    .object({ id: z.string(), startedAt: instant, lastUsedAt: instant, taskId: z.string().nullable() })
+    .nullable(),
+  currentTask: z.string().nullable(),
+  tasks: z.array(
+    z.object({ id: z.string(), state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']), attempts: count }),
+  ),
+  lastRun: z
+    .object({
+      outcome: z.string(),
+      reason: z.string(),
+      at: instant,
+      pullRequest: z.string().nullable().describe('Its address.'),
+    })
+    .nullable(),
+  usage: usage.nullable().describe('Of the whole repository; null: it cannot be read, see warnings.'),
+  ordersWaiting: z
+    .array(
+      z.object({
+        order: z.enum(orderKinds),
+        task: z.string().nullable().describe('What is to be tried again; null: not one task alone.'),
+        by: z.string(),
+        from: z.enum(orderOrigins),
+        at: instant,
+      }),
+    )
+    .describe("What the lane's next run obeys first; all the rest is shown as if it had."),
+  transitions: z
+    .array(
+      z.object({
+        at: instant,
+        subject: body.transitions.element.shape.subject,
+        from: z.string(),
+        to: z.string(),
+        reason: z.string(),
+      }),
+    )
+    .describe('The last ten, newest last.'),
+  warnings: z.array(z.string()),
+});
+
+const noLane = z.object({
+  kind: z
+    .enum(['unreadable', 'newer', 'unavailable'])
+    .describe('What is kept there cannot be read, was written by a newer version, or cannot be reached.'),
+  place: z.string(),
+  why: z.string(),
+});
+
+/** What `ralph status --json` prints, and every order with `--json`. A change that breaks readers needs a new major version. */
+export const laneReportSchema = z.object({
+  lane: z.string().describe('`queue` or `issue-N`.'),
+  at: instant,
+  places: z
+    .array(z.discriminatedUnion('kind', [lane, noLane]))
+    .describe("The remote's ref, and the checkout's directory if there is one: each has lanes of its own."),
+});
+
+export type LaneReport = z.infer<typeof laneReportSchema>;
+/** A lane in one place, as its next run will find it. */
+export type PlaceReport = LaneReport['places'][number];
+export type KnownLane = Extract<PlaceReport, { kind: 'lane' }>;
+
+/** The published JSON Schema of `LaneReport`. */
+export function laneJsonSchema(): object {
+  return { title: 'ralph status --json', ...z.toJSONSchema(laneReportSchema) };
+}

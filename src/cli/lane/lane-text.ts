@@ -1,0 +1,121 @@
+import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import type { KnownLane, LaneReport } from './lane-schema.ts';
+
+const maxTasks = 30;
+/** More than any limit: what counters that could not be read count for. */
+const usedUp = 1e15;
+
+/** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
+export function renderLane({ lane, at, places }: LaneReport, sameLane: string): string {
+  const known = places.filter((place) => place.kind === 'lane');
+  return known.map((place) => renderPlace(place, { lane, sameLane, now: Date.parse(at) })).join('\n');
+}
+
+function renderPlace(
+  place: KnownLane,
+  { lane, sameLane, now }: { readonly lane: string; readonly sameLane: string; readonly now: number },
+): string {
+  const { saved, working, pause, park, session, lastRun, usage } = place;
+  const facts: readonly (readonly [string, string])[] = [
+    [
+      'state',
+      saved === null ? 'none yet' : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`,
+    ],
+    [
+      'works now',
+      working === null
+        ? 'nobody'
+        : `${working.runUrl || `run ${working.runId}`}, until ${toldFrom(working.until, now)} at the latest`,
+    ],
+    ['pause', pause === null ? 'none' : `by ${pause.by}, since ${told(pause.at)}; to go on: ralph resume${sameLane}`],
+    ['circuit', describeCircuit(place.circuit, sameLane)],
+    ['parked', park === null ? 'no' : `${park.reason}, goes on from ${toldFrom(park.resumeAt, now)}`],
+    ['session', session === null ? 'none' : `since ${told(session.startedAt)}, last used ${told(session.lastUsedAt)}`],
+    ...(usage === null ? [] : describeUsage(usage, now)),
+    ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${told(lastRun.at)}`],
+    ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
+    ...place.ordersWaiting.map(
+      ({ order, task, by, from, at }) =>
+        [
+          'waits',
+          `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${told(at)}: the next run obeys it first`,
+        ] as const,
+    ),
+    ...place.warnings.map((warning) => ['warning', warning] as const),
+  ];
+  return [
+    `Lane ${lane} (${place.place})`,
+    ...facts.map(([name, value]) => `  ${`${name}:`.padEnd(14)}${value}`),
+    ...listed('Tasks', describeTasks(place)),
+    ...listed(
+      'Last changes',
+      place.transitions.map(
+        ({ at, subject, from, to, reason }) => `${told(at)}  ${subject}: ${from} → ${to} (${reason})`,
+      ),
+    ),
+    '',
+  ].join('\n');
+}
+
+function describeCircuit(circuit: KnownLane['circuit'], sameLane: string): string {
+  if (circuit.kind === 'open')
+    return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
+  return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
+}
+
+function describeUsage(
+  { hour, day, reservations }: NonNullable<KnownLane['usage']>,
+  now: number,
+): readonly (readonly [string, string])[] {
+  return [
+    [
+      'this hour',
+      hour === null
+        ? 'nothing used'
+        : hour.calls >= usedUp
+          ? `used up, until ${toldFrom(hour.endsAt, now)}`
+          : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${toldFrom(hour.endsAt, now)}`,
+    ],
+    [
+      'this day',
+      day === null
+        ? 'nothing used'
+        : day.costUsd >= usedUp
+          ? `used up, until ${toldFrom(day.endsAt, now)}`
+          : `${formatCost(day.costUsd)}, until ${toldFrom(day.endsAt, now)}`,
+    ],
+    ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
+      const parts = [
+        count(calls, 'call'),
+        ...(tokens > 0 ? [`${formatTokens(tokens)} tokens`] : []),
+        ...(costUsd > 0 ? [formatCost(costUsd)] : []),
+      ];
+      return [
+        'reserved',
+        `${parts.join(', ')} of these, by a run of lane ${lane}${runUrl === '' ? '' : ` (${runUrl})`}`,
+      ] as const;
+    }),
+  ];
+}
+
+function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {
+  const shown = tasks
+    .slice(0, maxTasks)
+    .map(
+      ({ id, state, attempts }) =>
+        `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`,
+    );
+  return tasks.length > maxTasks ? [...shown, `and ${String(tasks.length - maxTasks)} more`] : shown;
+}
+
+function listed(heading: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`  ${heading}:`, ...lines.map((line) => `    ${line}`)];
+}
+
+function told(instant: string): string {
+  return formatInstant(Date.parse(instant));
+}
+
+function toldFrom(instant: string, now: number): string {
+  return formatInstantFrom(Date.parse(instant), now);
+}

@@ -1,0 +1,145 @@
+import { COMMANDS, readTaskName } from '../../core/people/command.ts';
+import type { OrderGiven } from '../../core/sharing/orders.ts';
+import { cap, flatten } from '../../core/text/plain-text.ts';
+import type { Command, CommandEnd, Terminal } from '../command.ts';
+import { laneOptionsHelp, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
+import { plainLine } from '../plain-line.ts';
+import { readLane } from './read-lane.ts';
+import type { OpenPlaces, StatePlace } from './state-places.ts';
+import { renderLane } from './lane-text.ts';
+import { renderJson, tellLane } from './status.ts';
+
+/** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
+export function createOrderCommands(open: OpenPlaces): readonly Command[] {
+  return [
+    {
+      name: 'pause',
+      summary: 'lets no run of a lane work until it is resumed',
+      help: helpOf('pause', `Pauses a lane: ${COMMANDS.pause}.`),
+      run: async (args, terminal) =>
+        order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
+    },
+    {
+      name: 'resume',
+      summary: "ends a lane's pause",
+      help: helpOf('resume', `Resumes a lane: ends the pause that a person ordered.`),
+      run: async (args, terminal) =>
+        order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
+    },
+    {
+      name: 'stop',
+      summary: 'pauses a lane, and ends a run that works on it now after its running iteration',
+      help: helpOf('stop', `Stops a lane: ${COMMANDS.stop}.`),
+      run: async (args, terminal) => order({ kind: 'stop', task: null }, await readLaneArguments(args, open), terminal),
+    },
+    {
+      name: 'retry',
+      summary: 'gives failed and blocked tasks of a lane all their attempts again',
+      help: helpOf(
+        'retry [TASK]',
+        'Gives what failed or is blocked all its attempts again. TASK names the only one that is meant: 12, "#12" or its id.',
+      ),
+      run: async (args, terminal) => {
+        const given = await readLaneArguments(args, open, taskToRetry);
+        return order({ kind: 'retry', task: readTaskName(given.subject) }, given, terminal);
+      },
+    },
+    {
+      name: 'reset',
+      summary: "closes a lane's circuit, or begins its agent's conversation anew",
+      help: helpOf(
+        'reset circuit|session',
+        `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,
+      ),
+      run: async (args, terminal) => {
+        const given = await readLaneArguments(args, open, whatToReset);
+        return order(
+          { kind: given.subject === 'circuit' ? 'reset-circuit' : 'reset-session', task: null },
+          given,
+          terminal,
+        );
+      },
+    },
+  ];
+}
+
+const whatToReset: Subject = {
+  name: 'circuit or session',
+  isRequired: true,
+  problem: (given) =>
+    ['circuit', 'session'].includes(given)
+      ? null
+      : `${JSON.stringify(given)} cannot be reset: expected circuit or session.`,
+};
+
+const taskToRetry: Subject = {
+  name: 'the task',
+  isRequired: false,
+  problem: (given) =>
+    readTaskName(given) === null
+      ? `${JSON.stringify(given.slice(0, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
+      : null,
+};
+
+/** Longer names make the order unreadable. */
+const maxNameChars = 100;
+
+async function order(
+  { kind, task }: Pick<OrderGiven, 'kind' | 'task'>,
+  { lane, json, sameLane, opened }: LaneArguments,
+  terminal: Terminal,
+): Promise<CommandEnd> {
+  const words = [kind.replace('-', ' '), ...(task === null ? [] : [task])].join(' ');
+  const given: OrderGiven = {
+    kind,
+    task,
+    run: null,
+    by: cap(flatten(opened.person), maxNameChars),
+    from: 'command-line',
+    at: terminal.now(),
+  };
+  const kept = await Promise.all(
+    opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })),
+  );
+  for (const { name, ordered } of kept) {
+    if (ordered.kind !== 'kept')
+      terminal.error(
+        `ralph ${words}: the order could not be kept in the ${name}, nothing was changed there: ${plainLine(ordered.why, 600)}\n`,
+      );
+  }
+  const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
+  if (places.length < kept.length) {
+    // Why is said above, place by place. A program is told of all of them, a person sees the lane where the order holds.
+    const report = await readLane(lane, json ? opened.places : places, terminal.now());
+    terminal.out(json ? renderJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
+    return 'failed';
+  }
+  if (!json) terminal.out(receipt(words, lane, places));
+  return tellLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
+}
+
+/** What becomes of an order that these places keep; nothing when there is none. */
+function receipt(words: string, lane: string, places: readonly StatePlace[]): string {
+  if (places.length === 0) return '';
+  const names = places.map(({ name }) => name);
+  const obeyed = names.includes('ref')
+    ? ' Runs in Actions obey it when their `state-store` is `auto` (the default) or `ref`.'
+    : '';
+  const now = words === 'stop' ? 'ends after its running iteration' : 'goes on to its end';
+  return `Order kept (${names.join(' and ')}): ${words}. The next run of lane ${lane} obeys it before anything else; a run that works now ${now}.${obeyed}\n\n`;
+}
+
+function helpOf(usage: string, does: string): string {
+  return `Usage: ralph ${usage} [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+
+${does}
+
+The order is kept on the ref refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and in the
+checkout's folder .ralph/state if there is one. The lane's next run obeys it before anything else, and notes in the
+state that you gave it: your git user.name, or $USER. Then the lane is shown, as by ralph status.
+
+${laneOptionsHelp}
+
+Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout or no such remote.
+`;
+}

@@ -1,0 +1,155 @@
+import { emptyBudget, windowsFor, type Budget } from '../../core/sharing/budget.ts';
+import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
+import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { initialState, parseStateAt, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import type { ReadBudget } from '../../ports/state.ts';
+import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
+import { plainLine } from '../plain-line.ts';
+import type { StatePlace } from './state-places.ts';
+
+const shownTransitions = 10;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Room for what a server said and what to do about it. */
+const maxTextChars = 600;
+/** The last instant whose year has four digits. */
+const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** How a lane stands in each place. Every text in it is one clean line. */
+export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneReport> {
+  const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
+  return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, maxTextChars));
+}
+
+async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlace, now: number): Promise<PlaceReport> {
+  const [restored, counters] = await Promise.all([store.restore(lane), budget.read()]);
+  switch (restored.kind) {
+    case 'unavailable':
+      return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
+    case 'newer':
+      return newer(place, restored.version);
+    case 'absent':
+      // Nothing else can be wrong with a place that was reached.
+      if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
+      return { kind: 'lane', place, saved: null, ...reportOf(initialState(lane, now), { ...restored, counters, now }) };
+    case 'found': {
+      const parsed = parseStateAt(restored.document, lane, now);
+      if (parsed.kind === 'newer') return newer(place, parsed.version);
+      if (parsed.kind === 'unreadable')
+        return {
+          kind: 'unreadable',
+          place,
+          why: `The state in the ${place} cannot be read: ${sentence(parsed.why)} The next run begins with one probe iteration.`,
+        };
+      const { sequence, savedAt } = parsed.state;
+      return {
+        kind: 'lane',
+        place,
+        saved: { sequence, origin: restored.origin, at: iso(savedAt) },
+        ...reportOf(parsed.state, { ...restored, warnings: [...restored.warnings, ...parsed.problems], counters, now }),
+      };
+    }
+  }
+}
+
+function newer(place: string, version: number): PlaceReport {
+  return {
+    kind: 'newer',
+    place,
+    why: `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`,
+  };
+}
+
+interface Found {
+  readonly orders: readonly Order[];
+  readonly lease: Lease | null;
+  readonly warnings: readonly string[];
+  readonly counters: ReadBudget;
+  readonly now: number;
+}
+
+/** Holds no lease. */
+const nobody: LeaseHolder = { mark: '', runId: '', runAttempt: 1 };
+
+function reportOf(
+  stored: LaneState,
+  { orders, lease, warnings, counters, now }: Found,
+): Omit<KnownLane, 'kind' | 'place' | 'saved'> {
+  const state = applyOrders(stored, orders);
+  const { circuit, pause, park, session, lastRun } = state;
+  const problem =
+    counters.kind === 'unavailable'
+      ? `The repository's usage counters cannot be read: ${sentence(counters.why)}`
+      : counters.problem;
+  return {
+    working:
+      lease === null || !keepsOut(lease, nobody, now)
+        ? null
+        : { runId: lease.runId, runUrl: lease.runUrl, since: iso(lease.acquiredAt), until: iso(expiryOf(lease)) },
+    circuit:
+      circuit.kind === 'closed'
+        ? { kind: 'closed', noProgress: circuit.noProgress, totalOpens: circuit.totalOpens }
+        : { kind: 'open', reason: circuit.reason, openedAt: iso(circuit.openedAt), totalOpens: circuit.totalOpens },
+    pause: pause === null ? null : { by: pause.by, at: iso(pause.at) },
+    park: park === null || park.resumeAt <= now ? null : { reason: park.reason, resumeAt: iso(park.resumeAt) },
+    session:
+      session === null ? null : { ...session, startedAt: iso(session.startedAt), lastUsedAt: iso(session.lastUsedAt) },
+    currentTask: state.currentTask,
+    tasks: Object.entries(state.tasks).map(([id, task]) => ({ id, state: task.state, attempts: task.attempts })),
+    lastRun:
+      lastRun === null
+        ? null
+        : {
+            outcome: lastRun.outcome,
+            reason: lastRun.reason,
+            at: iso(lastRun.at),
+            pullRequest: lastRun.published?.pullRequest?.url ?? null,
+          },
+    usage: counters.kind === 'budget' ? usageOf(counters.budget, now) : null,
+    ordersWaiting: openOrders(stored, orders).map(({ kind, task, by, from, at }) => ({
+      order: kind,
+      task,
+      by,
+      from,
+      at: iso(at),
+    })),
+    transitions: state.transitions
+      .slice(-shownTransitions)
+      .map((transition) => ({ ...transition, at: iso(transition.at) })),
+    warnings: [...warnings, ...(problem === null ? [] : [problem])],
+  };
+}
+
+/** The windows as a run that begins now would see them. */
+function usageOf(budget: Budget, now: number): KnownLane['usage'] {
+  const { hour, day } = windowsFor(budget, '', now);
+  const counts = (reservation: Budget['reservations'][number]): boolean => {
+    const alone = windowsFor({ ...emptyBudget, reservations: [reservation] }, '', now);
+    return alone.hour !== null || alone.day !== null;
+  };
+  return {
+    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: iso(hour.openedAt + hourMs) },
+    day: day === null ? null : { costUsd: day.costUsd, endsAt: iso((Math.floor(day.openedAt / dayMs) + 1) * dayMs) },
+    reservations: budget.reservations
+      .filter(counts)
+      .map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({
+        lane,
+        runUrl,
+        calls,
+        tokens,
+        costUsd,
+        expiresAt: iso(expiresAt),
+      })),
+  };
+}
+
+/** What a server said may end like one already. */
+function sentence(why: string): string {
+  return /[.!?][)"']?$/.test(why) ? why : `${why}.`;
+}
+
+function iso(instant: number): string {
+  return new Date(Math.min(instant, lastInstant)).toISOString();
+}

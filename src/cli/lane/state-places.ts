@@ -1,0 +1,19 @@
+import type { BudgetStore, StateStore } from '../../ports/state.ts';
+
+/** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
+export interface StatePlace {
+  readonly name: string;
+  readonly store: StateStore;
+  readonly budget: BudgetStore;
+}
+
+/** What the state commands have of a checkout: its places, at least one, and the name of who asks. */
+export type OpenedPlaces =
+  | { readonly kind: 'open'; readonly places: readonly StatePlace[]; readonly person: string }
+  | { readonly kind: 'missing'; readonly why: string };
+
+/** Finds the places of the checkout that holds `folder`; `remote` is the name that was given, null: origin, if there is one. Asks no server. */
+export type OpenPlaces = (checkout: {
+  readonly folder: string;
+  readonly remote: string | null;
+}) => Promise<OpenedPlaces>;

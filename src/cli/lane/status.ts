@@ -1,0 +1,51 @@
+import type { Command, CommandEnd, Terminal } from '../command.ts';
+import { laneOptionsHelp, readLaneArguments } from './lane-arguments.ts';
+import type { LaneReport } from './lane-schema.ts';
+import { renderLane } from './lane-text.ts';
+import { readLane } from './read-lane.ts';
+import type { OpenPlaces } from './state-places.ts';
+
+const help = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+
+Says how a lane stands: its saved state and where that was found, who works on it now, circuit, pause, park, session,
+what the repository used of its hour and day, tasks, and the last changes with who asked for them. It reads the ref
+refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and the checkout's folder .ralph/state
+if there is one. Each of the two has lanes of its own.
+
+${laneOptionsHelp}
+
+Exit codes: 0 it is told, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
+no checkout or no such remote.
+`;
+
+/** `ralph status`: how a lane stands. */
+export function createStatusCommand(open: OpenPlaces): Command {
+  return {
+    name: 'status',
+    summary: 'how a lane stands: state, circuit, limits, tasks',
+    help,
+    run: (args, terminal) => status(args, terminal, open),
+  };
+}
+
+async function status(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
+  const { lane, json, sameLane, opened } = await readLaneArguments(args, open);
+  return tellLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
+}
+
+/** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
+export function tellLane(
+  name: string,
+  { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string },
+  terminal: Terminal,
+): CommandEnd {
+  terminal.out(json ? renderJson(report) : renderLane(report, sameLane));
+  const problems = report.places.filter((place) => place.kind !== 'lane');
+  for (const { why } of problems) terminal.error(`ralph ${name}: ${why}\n`);
+  return problems.length === 0 ? 'done' : 'failed';
+}
+
+/** The report as `--json` prints it. */
+export function renderJson(report: LaneReport): string {
+  return `${JSON.stringify(report, null, 2)}\n`;
+}

@@ -1,0 +1,142 @@
+import { stat } from 'node:fs/promises';
+import type { NewTask } from '../../core/tasks/files/new-task.ts';
+import type { AddReport } from './add-schema.ts';
+import { addTask, targets, type Target } from './add-task.ts';
+import { parseArguments, type ParsedArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { plainLine } from '../plain-line.ts';
+
+const help = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
+
+Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or @fix_plan.md) or to .ralph/prd.json:
+to the one that is there, to the plan when both or none are. Everything else in the file stays as it is written, and
+its id is printed. Nothing is committed: runs see the task when you have pushed it.
+
+  --body TEXT      what to do in more words; - reads it from stdin
+  --priority WORD  high, medium or low; when absent medium, and for user stories behind all others
+  --optional       never holds completion up; has a --priority only with --to prd
+  --to plan|prd    which file
+  --dir FOLDER     the checkout; the current folder when absent
+  --json           prints one JSON object instead; its shape is schemas/ralph-add.schema.json
+
+Exit codes: 0 added, 1 a task of this title is there already or the file cannot be added to (nothing is written then),
+2 wrong arguments.
+`;
+
+/** `ralph add`: a new task into the plan or the prd. */
+export const addCommand: Command = { name: 'add', summary: 'adds a task to the plan or to prd.json', help, run: add };
+
+const priorities = ['high', 'medium', 'low'] as const;
+/** Longer texts are cut where tasks are read. */
+const maxTitleChars = 200;
+const maxBodyChars = 20_000;
+const maxBodyBytes = 1024 * 1024;
+
+async function add(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    { body: 'value', priority: 'value', optional: 'flag', to: 'value', dir: 'value', json: 'flag' },
+    { name: 'TITLE', min: 1, max: 1 },
+  );
+  const { wanted, to, folder } = await readArguments(given, terminal);
+  const report = await addTask({ folder, to }, wanted);
+  if (given.has('json')) terminal.out(`${JSON.stringify(report)}\n`);
+  else if (report.kind === 'added') terminal.out(`${report.id}\n`);
+  if (report.kind !== 'added') terminal.error(`ralph add: ${whyNot(report, wanted)}\n`);
+  return report.kind === 'added' ? 'done' : 'failed';
+}
+
+/** Throws one UsageError with every problem. */
+async function readArguments(
+  given: ParsedArguments,
+  terminal: Terminal,
+): Promise<{ readonly wanted: NewTask; readonly to: Target | null; readonly folder: string }> {
+  const title = (given.positionals[0] ?? '').trim();
+  const [bodyGiven = ''] = given.values('body');
+  const [priority] = given.values('priority');
+  const [to] = given.values('to');
+  const [folder = '.'] = given.values('dir');
+  const body = bodyGiven === '-' ? await readBody(terminal) : bodyGiven;
+  const knownPriority = priorities.find((word) => word === priority?.toLowerCase()) ?? null;
+  const target = targets.find((name) => name === to) ?? null;
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const problems = [
+    ...given.problems,
+    ...(given.positionals.length === 0 ? [] : await titleProblems(title)),
+    ...(body === null ? ['--body: what stdin has is longer than 1 MiB, or no UTF-8 text.'] : bodyProblems(body)),
+    ...(priority === undefined || knownPriority !== null
+      ? []
+      : [`--priority: ${shown(priority)} is none. Expected high, medium or low.`]),
+    ...(priority !== undefined && given.has('optional') && target !== 'prd'
+      ? [
+          '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
+        ]
+      : []),
+    ...(to === undefined || target !== null ? [] : [`--to: ${shown(to)} is no place for tasks. Expected plan or prd.`]),
+    ...(isFolder ? [] : [`--dir: ${shown(folder)} is no folder.`]),
+  ];
+  if (problems.length > 0 || body === null) throw new UsageError(problems);
+  return {
+    wanted: {
+      title,
+      body: body.replace(/^(?:[ \t]*\r?\n)+|\s+$/g, ''),
+      priority: knownPriority,
+      optional: given.has('optional'),
+    },
+    to: target,
+    folder,
+  };
+}
+
+async function titleProblems(title: string): Promise<readonly string[]> {
+  if (/[\r\n]/.test(title)) return ['TITLE is more than one line: give its first line, and the rest as --body.'];
+  if (/\p{Cc}/u.test(title)) return ['TITLE holds control characters: take them out.'];
+  if (title.length > maxTitleChars)
+    return [`TITLE is longer than ${maxTitleChars} characters: say it shorter, and the rest as --body.`];
+  const { cleanTitle } = await import('../../core/text/clean.ts');
+  return cleanTitle(title).text === ''
+    ? ['TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.']
+    : [];
+}
+
+function bodyProblems(body: string): readonly string[] {
+  if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it holds control characters: take them out.'];
+  return body.length > maxBodyChars
+    ? [
+        `--body: it is longer than ${maxBodyChars} characters, of which runs would not read the rest: name a file of the repository in it instead.`,
+      ]
+    : [];
+}
+
+/** All of stdin; null: too long, or no text. */
+async function readBody(terminal: Terminal): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of terminal.stdin) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) return null;
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return null;
+  }
+}
+
+/** Why nothing was added, and what to do. */
+function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTask): string {
+  const place = [report.file, report.line, 'column' in report ? report.column : null]
+    .filter((part) => part !== null)
+    .join(':');
+  if (report.kind === 'there')
+    return `${place}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
+  return `${place}: ${plainLine(report.message, 600)}. Nothing was written.`;
+}
+
+function shown(value: string): string {
+  return JSON.stringify(plainLine(value, 80));
+}

@@ -1,0 +1,224 @@
+import { stat } from 'node:fs/promises';
+import type { FoundTask } from '../../core/tasks/files/requirements.ts';
+import { addTask, type Target } from './add-task.ts';
+import { parseArguments, type ParsedArguments } from '../arguments.ts';
+import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import type { ImportedTask, ImportReport } from './import-schema.ts';
+import type { ImportWorld, OpenImport } from './import-world.ts';
+import { openInput } from '../input.ts';
+import { plainLine } from '../plain-line.ts';
+
+const help = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
+       ralph import --issues [--label LABEL] [OPTIONS]
+
+With FILE: gives a requirements document to the agent (one call, in a folder with nothing but the document, with the
+tools Read and Write), and adds the tasks that it finds to the checkout's plan or prd.json. With --issues: adds the open
+issues that have the label, for a repository that works from its plan alone (task-sources: plan). Read what was added
+before you commit it: it is what the agent will be asked to do.
+
+  --agent-path PATH    the agent's CLI; claude on the PATH when absent
+  --model MODEL        the model that it is told to use
+  --max-cost-usd USD   what the call may cost; 1 when absent
+  --issues             reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the remote origin
+  --label LABEL        which issues; ralph when absent
+  --to plan|prd        which file; when absent the one that is there, the plan when both or none are
+  --dir FOLDER         the checkout; the current folder when absent
+  --dry-run            prints the tasks and writes nothing
+  --json               prints one JSON object instead; its shape is schemas/ralph-import.schema.json
+
+A task whose title is there already is not added again. Exit codes: 0 imported, 1 nothing could be read or something
+could not be added, 2 wrong arguments.
+`;
+
+/** `ralph import`: a requirements document, or labelled issues, into the plan or the prd. */
+export function createImportCommand(open: OpenImport): Command {
+  return {
+    name: 'import',
+    summary: 'tasks from a requirements document, or from issues, into the plan or prd.json',
+    help,
+    run: (args, terminal) => importTasks(open, args, terminal),
+  };
+}
+
+const maxDocumentBytes = 1024 * 1024;
+
+interface Wanted {
+  readonly from:
+    | {
+        readonly kind: 'document';
+        readonly name: string;
+        readonly text: string;
+        readonly agentPath: string | null;
+        readonly model: string | null;
+        readonly maxCostUsd: number;
+      }
+    | { readonly kind: 'issues'; readonly label: string };
+  readonly to: Target | null;
+  readonly folder: string;
+  readonly dryRun: boolean;
+}
+
+type Found =
+  | { readonly kind: 'tasks'; readonly tasks: readonly FoundTask[]; readonly problems: readonly string[] }
+  | { readonly kind: 'failed'; readonly why: string };
+
+async function importTasks(open: OpenImport, args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+  const given = parseArguments(
+    args,
+    {
+      'agent-path': 'value',
+      model: 'value',
+      'max-cost-usd': 'value',
+      issues: 'flag',
+      label: 'value',
+      to: 'value',
+      dir: 'value',
+      'dry-run': 'flag',
+      json: 'flag',
+    },
+    { name: 'FILE', min: 0, max: 1 },
+  );
+  const wanted = await readArguments(given, terminal);
+  const found = await find(await open(), wanted, terminal);
+  if (found.kind === 'failed') {
+    terminal.error(`ralph import: ${plainLine(found.why, 1000)} Nothing was written.\n`);
+    return 'failed';
+  }
+  const report = await addAll(found, wanted);
+  terminal.out(given.has('json') ? `${JSON.stringify(report)}\n` : textOf(report, wanted));
+  for (const problem of report.problems) terminal.error(`ralph import: ${plainLine(problem, 600)}\n`);
+  return report.tasks.some(({ kind }) => kind === 'refused') || found.tasks.length === 0 ? 'failed' : 'done';
+}
+
+async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Terminal): Promise<Found> {
+  const log = (line: string): void => {
+    terminal.error(`${plainLine(line, 300)}\n`);
+  };
+  if (from.kind === 'issues') {
+    const listed = await world.issues({ folder, label: from.label, log });
+    if (listed.kind === 'failed') return listed;
+    return {
+      ...listed,
+      problems: listed.tasks.length === 0 ? [`No open issue has the label ${JSON.stringify(from.label)}.`] : [],
+    };
+  }
+  const { requirementsPrompt, parseFoundTasks } = await import('../../core/tasks/files/requirements.ts');
+  const [documentName, answerName] = ['requirements.md', 'tasks.json'];
+  const answer = await world.askAgent({
+    ...from,
+    document: { name: documentName, text: from.text },
+    answerName,
+    prompt: requirementsPrompt(documentName, answerName),
+    log,
+  });
+  if (answer.kind === 'failed') return answer;
+  const parsed = parseFoundTasks(answer.text);
+  if (parsed.kind === 'unreadable')
+    return {
+      kind: 'failed',
+      why: `The agent's list of tasks cannot be used: ${parsed.why}. Try again, or with another model.`,
+    };
+  return {
+    ...parsed,
+    problems:
+      parsed.tasks.length === 0 ? [...parsed.problems, 'The agent found no task in the document.'] : parsed.problems,
+  };
+}
+
+/** One after another: each is added to what the one before has left. */
+async function addAll(
+  { tasks, problems }: Extract<Found, { kind: 'tasks' }>,
+  { to, folder, dryRun }: Wanted,
+): Promise<ImportReport> {
+  const added: ImportedTask[] = [];
+  for (const task of tasks) {
+    added.push({ title: task.title, ...(dryRun ? { kind: 'found' as const } : await addTask({ folder, to }, task)) });
+  }
+  return {
+    tasks: added,
+    problems: [
+      ...problems,
+      ...added.flatMap((task) =>
+        task.kind === 'refused'
+          ? [`${JSON.stringify(plainLine(task.title, 80))} was not added to ${task.file}: ${task.message}.`]
+          : [],
+      ),
+    ],
+  };
+}
+
+function textOf({ tasks }: ImportReport, { dryRun }: Wanted): string {
+  const word = (task: ImportedTask): string =>
+    ({ found: 'found  ', added: 'added  ', there: 'there  ', refused: 'refused' })[task.kind];
+  const rows = tasks.map(
+    (task) => `${word(task)}  ${'id' in task ? `${task.id}  ` : ''}${plainLine(task.title, 200)}\n`,
+  );
+  const count = tasks.filter(({ kind }) => kind === 'added').length;
+  return `${rows.join('')}${dryRun ? `${String(tasks.length)} found; nothing was written.` : `${String(count)} added, ${String(tasks.length - count)} not.`}\n`;
+}
+
+/** Throws one UsageError with every problem. */
+async function readArguments(given: ParsedArguments, terminal: Terminal): Promise<Wanted> {
+  const [name] = given.positionals;
+  const [agentPath = null] = given.values('agent-path');
+  const [model = null] = given.values('model');
+  const [cost = '1'] = given.values('max-cost-usd');
+  const [label = 'ralph'] = given.values('label');
+  const [to] = given.values('to');
+  const [folder = '.'] = given.values('dir');
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  const target = to === 'plan' || to === 'prd' ? to : null;
+  const document = name === undefined || given.has('issues') ? null : await readDocument(name, terminal);
+  const problems = [
+    ...given.problems,
+    ...(name === undefined && !given.has('issues') ? ['FILE or --issues is missing: say what to import.'] : []),
+    ...(name !== undefined && given.has('issues') ? ['FILE and --issues are both given: one at a time.'] : []),
+    ...(given.has('label') && !given.has('issues') ? ['--label goes with --issues only.'] : []),
+    ...(document?.kind === 'problem' ? [document.why] : []),
+    ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
+      ? []
+      : [`--max-cost-usd: ${JSON.stringify(plainLine(cost, 80))} is no amount above 0, such as 1 or 0.5.`]),
+    ...(to === undefined || target !== null
+      ? []
+      : [`--to: ${JSON.stringify(plainLine(to, 80))} is no place for tasks. Expected plan or prd.`]),
+    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is no folder.`]),
+  ];
+  if (problems.length > 0) throw new UsageError(problems);
+  const from =
+    document?.kind === 'text'
+      ? {
+          kind: 'document' as const,
+          name: name ?? '-',
+          text: document.text,
+          agentPath,
+          model,
+          maxCostUsd: Number(cost),
+        }
+      : { kind: 'issues' as const, label };
+  return { from, to: target, folder, dryRun: given.has('dry-run') };
+}
+
+async function readDocument(
+  name: string,
+  terminal: Terminal,
+): Promise<{ readonly kind: 'text'; readonly text: string } | { readonly kind: 'problem'; readonly why: string }> {
+  const problem = (why: string) => ({ kind: 'problem', why }) as const;
+  const input = await openInput(name, terminal);
+  if (input.kind === 'missing') return problem(input.why);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of input.bytes) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > maxDocumentBytes) return problem(`${JSON.stringify(name)} is longer than 1 MiB: give a part of it.`);
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return text.trim() === '' ? problem(`${JSON.stringify(name)} is empty.`) : { kind: 'text', text };
+  } catch {
+    return problem(`${JSON.stringify(name)} is no UTF-8 text.`);
+  }
+}

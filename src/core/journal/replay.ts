@@ -1,0 +1,143 @@
+import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
+import type { JournalEntry, Verdict } from './journal.ts';
+import type { Outcome } from '../outcome.ts';
+import type { Policy } from '../policy.ts';
+import type { Journal } from './read-journal.ts';
+import { resetSession } from '../lane/session.ts';
+import { beginIteration, settle, type Settled } from '../lane/settle.ts';
+import type { LaneState } from '../lane/state.ts';
+import type { QueuedTask, TaskId } from '../tasks/task.ts';
+
+/** A decision that comes out otherwise than the journal says. */
+export interface Difference {
+  /** 1-based line of the journal. */
+  readonly line: number;
+  /** `task`, `outcome`, or a field of the verdict. */
+  readonly of: 'task' | 'outcome' | `verdict.${keyof Verdict}`;
+  readonly recorded: unknown;
+  readonly replayed: unknown;
+}
+
+/** Where a recorded run would have ended under another policy, if agent and clock had done the same. */
+export type WhatIf =
+  | { readonly kind: 'ended'; readonly iterations: number; readonly outcome: Outcome }
+  /** From there on it would have worked on a task on which the journal has nothing at that point. */
+  | { readonly kind: 'other-task'; readonly iterations: number; readonly taskId: TaskId }
+  /** It would have gone on after the last iteration of the journal. */
+  | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
+
+/** Makes every decision of a recorded run again, and returns what differs from the record. */
+export function replay(journal: Journal): readonly Difference[] {
+  const { start, entries, end } = journal;
+  let position = startPosition(journal);
+  const differences: Difference[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const line = index + 2;
+    const step = decide(position, { policy: start.policy, now: entry.startedAt, ...fromOutside(null) });
+    if (step.kind === 'stop' || step.task.id !== entry.taskId) {
+      differences.push({
+        line,
+        of: 'task',
+        recorded: entry.taskId,
+        replayed: step.kind === 'stop' ? step.outcome : step.task.id,
+      });
+    }
+    const settled = advance(position, entry, start.policy);
+    differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
+    position = settled.position;
+  }
+  if (end !== null) {
+    const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
+    const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
+    if (!isSame(end.outcome, replayed))
+      differences.push({ line: entries.length + 2, of: 'outcome', recorded: end.outcome, replayed });
+  }
+  return differences;
+}
+
+/** Plays a recorded run under another policy, as far as the journal reaches. */
+export function whatIf(journal: Journal, policy: Policy): WhatIf {
+  const { entries, end } = journal;
+  let position = startPosition(journal);
+  for (const [iterations, entry] of entries.entries()) {
+    const step = decide(position, { policy, now: entry.startedAt, ...fromOutside(null) });
+    if (step.kind === 'stop') return { kind: 'ended', iterations, outcome: step.outcome };
+    if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
+    position = advance(position, entry, policy).position;
+  }
+  const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
+  const step = decide(position, { policy, now, ...fromOutside(end) });
+  const iterations = entries.length;
+  return step.kind === 'stop'
+    ? { kind: 'ended', iterations, outcome: step.outcome }
+    : { kind: 'goes-on', iterations, taskId: step.task.id };
+}
+
+interface Position {
+  /** Those of the start, and what the iterations so far added. */
+  readonly tasks: readonly QueuedTask[];
+  readonly state: LaneState;
+  readonly run: RunSoFar;
+}
+
+function startPosition({ start: { tasks, state, startedAt } }: Journal): Position {
+  return { tasks, state, run: startRun(state, startedAt) };
+}
+
+function decide(
+  { tasks, state, run }: Position,
+  at: { readonly policy: Policy; readonly now: number } & FromOutside,
+): NextStep<QueuedTask> {
+  const { policy, now, cancelled, stoppedBy } = at;
+  return nextStep({ state, tasks, run: { ...run, cancelled, stoppedBy }, policy, now });
+}
+
+/** What ends a run from outside of its own decisions. */
+type FromOutside = Pick<RunSoFar, 'cancelled' | 'stoppedBy'>;
+
+/** As the end was recorded; null: nobody had ended the run then. A run in its loop ends as paused by an order alone. */
+function fromOutside(end: Journal['end']): FromOutside {
+  return { cancelled: end?.cancelled ?? false, stoppedBy: end?.outcome.kind === 'paused' ? end.outcome.by : null };
+}
+
+/** The iteration as the loop made it: begun, called, settled. */
+function advance(
+  { tasks: known, state, run }: Position,
+  entry: JournalEntry,
+  policy: Policy,
+): { readonly position: Position; readonly verdict: Verdict } {
+  const { taskId, taskTree, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
+  const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
+  const called = sessionDroppedAt === null ? begun : resetSession(begun, 'unknown_session', sessionDroppedAt);
+  const tasks = [...known, ...entry.found];
+  // The reader has made sure that it is named.
+  const task = tasks.find(({ id }) => id === taskId) ?? {
+    id: taskId,
+    priority: 0,
+    dependsOn: [],
+    optional: false,
+    hold: null,
+  };
+  const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
+  return {
+    position: {
+      tasks,
+      state: settled.state,
+      run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }),
+    },
+    verdict: settled.verdict,
+  };
+}
+
+function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict): readonly Difference[] {
+  return (Object.keys(replayed) as (keyof Verdict)[])
+    .filter((field) => !isSame(recorded[field], replayed[field]))
+    .map((field) => ({ line, of: `verdict.${field}`, recorded: recorded[field], replayed: replayed[field] }));
+}
+
+/** Of flat data: fields in any order. */
+function isSame(one: unknown, other: unknown): boolean {
+  const canonical = (value: unknown): string =>
+    JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
+  return canonical(one) === canonical(other);
+}

@@ -1,0 +1,96 @@
+import type { CircuitReason } from '../outcome.ts';
+import type { CircuitPolicy } from '../policy.ts';
+import { closedCircuit, type Circuit, type ErrorStreak } from './state.ts';
+
+/** What the circuit means at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
+export type CircuitView =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
+  | { readonly kind: 'open'; readonly probeAt: number };
+
+/** What the circuit learns from one iteration. */
+export interface CircuitFacts {
+  readonly progress: boolean;
+  /** Ended by something that says nothing about the agent: a usage limit, the run's deadline, a cancel, a wrong key. */
+  readonly neutral: boolean;
+  readonly questionOnly: boolean;
+  readonly fingerprints: readonly string[];
+  readonly countedDenials: number;
+  readonly output: 'declined' | 'normal' | 'unmeasured';
+}
+
+/** Output that declines without progress trips the circuit after so many iterations in a row. */
+const declinesToTrip = 2;
+const trackedErrors = 10;
+
+/** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
+export function view(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
+  if (circuit.kind === 'closed') {
+    return circuit.noProgress >= Math.max(1, policy.noProgress - 1)
+      ? { kind: 'half-open', of: 'diagnosis' }
+      : { kind: 'closed' };
+  }
+  if (policy.autoReset && circuit.reason !== 'state_unreadable') return { kind: 'closed' };
+  const probeAt = circuit.openedAt + policy.cooldownMs;
+  return probeAt <= now ? { kind: 'half-open', of: 'probe' } : { kind: 'open', probeAt };
+}
+
+/** The circuit after an iteration. An iteration that ran on an open circuit was its probe, whatever the clock says now. */
+export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPolicy, now: number): Circuit {
+  if (facts.neutral && !facts.progress) return circuit;
+  if (circuit.kind === 'open') {
+    return facts.progress
+      ? closedCircuit(circuit.totalOpens)
+      : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', now);
+  }
+  const counted = count(circuit, facts);
+  const reason = tripReason(counted, policy);
+  if (reason !== null) return opened(counted, reason, now);
+  const recovered = facts.progress && view(circuit, policy, now).kind === 'half-open';
+  return recovered ? closedCircuit(circuit.totalOpens) : counted;
+}
+
+/** CLOSED by a person or by `cb-auto-reset`. */
+export function reset(circuit: Circuit): Circuit {
+  return closedCircuit(circuit.totalOpens);
+}
+
+type Closed = Circuit & { readonly kind: 'closed' };
+
+function count(circuit: Closed, facts: CircuitFacts): Closed {
+  // Nobody can answer: the first question since the last progress is forgiven, and the next prompt says so.
+  if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
+  return {
+    ...circuit,
+    noProgress: facts.progress ? 0 : circuit.noProgress + 1,
+    errorStreaks: continued(circuit.errorStreaks, facts.fingerprints),
+    denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
+    decline: declines(circuit.decline, facts),
+    questionHeld: circuit.questionHeld && !facts.progress,
+  };
+}
+
+function continued(streaks: readonly ErrorStreak[], fingerprints: readonly string[]): readonly ErrorStreak[] {
+  const before = new Map(streaks.map(({ fingerprint, count }) => [fingerprint, count]));
+  return [...new Set(fingerprints)]
+    .map((fingerprint) => ({ fingerprint, count: (before.get(fingerprint) ?? 0) + 1 }))
+    .sort((a, b) => b.count - a.count)
+    .slice(0, trackedErrors);
+}
+
+function declines(streak: number, facts: CircuitFacts): number {
+  if (facts.progress || facts.output === 'normal') return 0;
+  return facts.output === 'declined' ? streak + 1 : streak;
+}
+
+function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | null {
+  if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
+  if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
+  if (circuit.noProgress >= policy.noProgress) return 'no_progress';
+  if (circuit.decline >= declinesToTrip) return 'output_decline';
+  return null;
+}
+
+function opened(circuit: Circuit, reason: CircuitReason, now: number): Circuit {
+  return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now };
+}

@@ -1,0 +1,212 @@
+import type { Analysis } from '../analysis/analysis.ts';
+import { view, type CircuitView } from './circuit.ts';
+import type { AgentEnd } from '../evidence.ts';
+import { hintsFor, type HintCode } from '../prompt/hints.ts';
+import type { Verdict } from '../journal/journal.ts';
+import type { Outcome } from '../outcome.ts';
+import type { Policy } from '../policy.ts';
+import { blockedInARow } from './settle.ts';
+import { countSet, windowSize } from './signals.ts';
+import type { LaneState } from './state.ts';
+import { isPlanComplete, nextTask } from '../tasks/queue.ts';
+import type { QueuedTask, Task } from '../tasks/task.ts';
+import { configurationProblem } from './verdict.ts';
+import { usedUp } from './windows.ts';
+
+/** What a run did so far. Instants in ms. */
+export interface RunSoFar {
+  readonly startedAt: number;
+  /** Agent calls of this run. */
+  readonly iterations: number;
+  readonly costUsd: number;
+  readonly cancelled: boolean;
+  /** Who ordered it to end after its iteration; null: nobody. */
+  readonly stoppedBy: string | null;
+  /** `totalOpens` when the run started: more than that means that the circuit tripped in this run. */
+  readonly opensAtStart: number;
+  readonly last: { readonly analysis: Analysis; readonly verdict: Verdict; readonly end: AgentEnd } | null;
+}
+
+/** What to do now. */
+export type NextStep<T extends QueuedTask = Task> =
+  | { readonly kind: 'iterate'; readonly task: T; readonly circuit: CircuitView; readonly hints: readonly HintCode[] }
+  | { readonly kind: 'stop'; readonly outcome: Outcome };
+
+interface Situation<T extends QueuedTask = QueuedTask> {
+  readonly state: LaneState;
+  readonly tasks: readonly T[];
+  readonly run: RunSoFar;
+  readonly policy: Policy;
+  readonly now: number;
+}
+
+/** Less than this is too short for a call. */
+const minCallMs = 60_000;
+/** Completion indicators in the window that make a project complete. */
+const indicatorsToComplete = 2;
+
+/** Asked before the first call and after every iteration; the order of the rules is the order of precedence. */
+export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextStep<T> {
+  for (const rule of rules) {
+    const outcome = rule(situation);
+    if (outcome !== null) return { kind: 'stop', outcome };
+  }
+  const { state, tasks, policy, now } = situation;
+  const task = nextTask(tasks, state.tasks, state.currentTask);
+  if (task === null) return { kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } };
+  const circuit = view(state.circuit, policy.circuit, now);
+  return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
+}
+
+/** A run that has not called yet. */
+export function startRun(state: LaneState, now: number): RunSoFar {
+  return {
+    startedAt: now,
+    iterations: 0,
+    costUsd: 0,
+    cancelled: false,
+    stoppedBy: null,
+    opensAtStart: state.circuit.totalOpens,
+    last: null,
+  };
+}
+
+/** The run after one more iteration. */
+export function afterIteration(run: RunSoFar, last: NonNullable<RunSoFar['last']>): RunSoFar {
+  return {
+    ...run,
+    iterations: run.iterations + 1,
+    costUsd: run.costUsd + Math.max(0, last.analysis.costUsd ?? 0),
+    last,
+  };
+}
+
+type Rule = (situation: Situation) => Outcome | null;
+
+const rules: readonly Rule[] = [
+  cancelled,
+  permissionDenied,
+  projectComplete,
+  completionSignals,
+  planComplete,
+  accessProblem,
+  testSaturation,
+  safety,
+  blocked,
+  circuitOpen,
+  parked,
+  limited,
+  stopped,
+];
+
+function cancelled({ run }: Situation): Outcome | null {
+  return run.cancelled || run.last?.end.kind === 'cancelled' ? { kind: 'cancelled', reason: 'signal' } : null;
+}
+
+function permissionDenied({ run, policy }: Situation): Outcome | null {
+  const halts = policy.onPermissionDenied === 'halt' && (run.last?.verdict.countedDenials ?? 0) > 0;
+  return halts ? { kind: 'halted', reason: 'permission_denied' } : null;
+}
+
+function projectComplete({ state, run }: Situation): Outcome | null {
+  const complete =
+    run.last?.analysis.signal.exitSignal === true &&
+    standsUnopposed(run) &&
+    countSet(state.signals.indicators) >= indicatorsToComplete;
+  return complete ? { kind: 'complete', reason: 'project_complete' } : null;
+}
+
+function completionSignals({ state, run, policy }: Situation): Outcome | null {
+  const complete = standsUnopposed(run) && state.signals.doneInARow >= policy.completionSignals;
+  return complete ? { kind: 'complete', reason: 'completion_signals' } : null;
+}
+
+function planComplete({ state, tasks }: Situation): Outcome | null {
+  return isPlanComplete(tasks, state.tasks) ? { kind: 'complete', reason: 'plan_complete' } : null;
+}
+
+/** A wrong key, no credit or an unknown model fails every call alike: better told than tried again. */
+function accessProblem({ run }: Situation): Outcome | null {
+  const problem = run.last === null ? null : configurationProblem(run.last.analysis);
+  return problem === null
+    ? null
+    : {
+        kind: 'failed',
+        reason: 'configuration',
+        message: `The agent cannot work: ${problem.slice(0, 500)} Check its key, its credit and the input model, then run again.`,
+      };
+}
+
+function testSaturation({ state, run, policy }: Situation): Outcome | null {
+  return hasIterated(run) && state.signals.testOnlyInARow >= policy.testOnlyIterations
+    ? { kind: 'halted', reason: 'test_saturation' }
+    : null;
+}
+
+function safety({ state, run }: Situation): Outcome | null {
+  return hasIterated(run) && countSet(state.signals.vetoed) >= windowSize ? { kind: 'halted', reason: 'safety' } : null;
+}
+
+/** Said twice by the agent, or nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
+function blocked({ state, tasks, run }: Situation): Outcome | null {
+  const stuck = tasks.length > 0 && nextTask(tasks, state.tasks, state.currentTask) === null;
+  return stuck || (hasIterated(run) && state.signals.blockedInARow >= blockedInARow)
+    ? { kind: 'blocked', reason: 'needs_human' }
+    : null;
+}
+
+function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
+  if (state.circuit.kind === 'closed') return null;
+  const { reason, openedAt, totalOpens } = state.circuit;
+  const trippedNow = totalOpens > run.opensAtStart;
+  const seen = view(state.circuit, policy.circuit, now);
+  // A probe is for the next run: what tripped now stays open, however short the cooldown is.
+  if (!trippedNow && seen.kind !== 'open') return null;
+  const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;
+  return {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: reason,
+    tripped: trippedNow ? 'this-run' : 'earlier',
+    probeAt,
+  };
+}
+
+function parked({ state, policy, now }: Situation): Outcome | null {
+  const window = usedUp(state.windows, policy, now);
+  const provider = state.park?.reason === 'usage_limit' && now < state.park.resumeAt ? state.park : null;
+  if (provider !== null && (window === null || provider.resumeAt >= window.resumeAt)) {
+    return { kind: 'parked', reason: 'usage_limit', resumeAt: provider.resumeAt };
+  }
+  return window === null ? null : { kind: 'parked', reason: window.reason, resumeAt: window.resumeAt };
+}
+
+function limited({ run, policy, now }: Situation): Outcome | null {
+  if (run.iterations >= policy.maxIterations) return { kind: 'limit', reason: 'iterations' };
+  // An iteration that the run's deadline cut off feeds no circuit: it must be the last one, whatever the clock says.
+  const outOfTime = run.last?.end.kind === 'timeout' && run.last.end.of === 'run';
+  if (outOfTime || run.startedAt + policy.maxRunMs - now < minCallMs) return { kind: 'limit', reason: 'minutes' };
+  if (policy.maxCostUsd > 0 && run.costUsd >= policy.maxCostUsd) return { kind: 'limit', reason: 'cost' };
+  return null;
+}
+
+/** Asked last: who says stop wants no further call, and a run that ends anyhow says better why. */
+function stopped({ run }: Situation): Outcome | null {
+  return run.stoppedBy === null ? null : { kind: 'paused', reason: 'by_person', by: run.stoppedBy };
+}
+
+/** A streak that a killed run left behind must not end every later run before its first call. */
+function hasIterated(run: RunSoFar): boolean {
+  return run.last !== null;
+}
+
+/** Whether the last iteration's claim to be done was neither overruled nor contradicted. */
+function standsUnopposed({ last }: RunSoFar): boolean {
+  return last !== null && last.verdict.vetoes.length === 0 && last.verdict.discrepancies.length === 0;
+}
+
+function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
+  const kept =
+    state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
+  return circuit.kind === 'half-open' ? [circuit.of, ...kept] : kept;
+}

@@ -1,0 +1,88 @@
+import type { Denial } from '../analysis/analysis.ts';
+import type { Policy } from '../policy.ts';
+import { shellParts } from './shell-parts.ts';
+
+/** What the denials of one iteration amount to. */
+export interface JudgedDenials {
+  /** Denials that feed the circuit. */
+  readonly counted: number;
+  /** One sentence per refused command that is made of allowed parts. */
+  readonly advice: readonly string[];
+  /** The agent asked a person, and nothing else was refused. */
+  readonly askedOnly: boolean;
+}
+
+/** The CLI's tool to ask a person; in a CI job nobody is there. */
+const questionTool = 'AskUserQuestion';
+
+/** Commands that only read; the CLI allows them without a rule, inside the work tree. */
+const readOnly = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'];
+
+/** Tells real denials from advice and from questions. After progress none counts: the agent found another way. */
+export function judgeDenials(
+  denials: readonly Denial[],
+  progress: boolean,
+  policy: Pick<Policy, 'allowedTools' | 'onPermissionDenied'>,
+): JudgedDenials {
+  const refused = denials.filter(({ tool }) => tool !== questionTool);
+  const compounds = refused.filter((denial) => isCompoundOfAllowed(denial, policy.allowedTools));
+  const real = refused.length - compounds.length;
+  return {
+    counted: progress || policy.onPermissionDenied === 'continue' ? 0 : real,
+    advice: [...new Set(compounds.map(adviceFor))],
+    askedOnly: denials.length > 0 && refused.length === 0,
+  };
+}
+
+function adviceFor({ command }: Denial): string {
+  const shown = (command ?? '').replaceAll(/\s+/g, ' ').slice(0, 120);
+  return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
+}
+
+function isCompoundOfAllowed(denial: Denial, rules: readonly string[]): boolean {
+  if (denial.tool !== 'Bash' || denial.command === null) return false;
+  const command = shellParts(denial.command);
+  const isCompound = command.kind === 'parts' && (command.compound || denial.command.trim().includes('\n'));
+  if (command.kind === 'opaque' || !isCompound || command.parts.length === 0) return false;
+  return command.parts.every((part) => onlyReadsInside(part) || rules.some((rule) => allows(rule, part)));
+}
+
+function onlyReadsInside(command: string): boolean {
+  const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
+  // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
+  if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
+  return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => outside.test(word));
+}
+
+/** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
+const outside = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
+
+/** Whether an allow rule of the CLI (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
+function allows(rule: string, command: string): boolean {
+  const text = rule.trim();
+  if (text === 'Bash') return true;
+  const pattern = /^Bash\((.+)\)$/s.exec(text)?.[1]?.trim();
+  if (pattern === undefined) return false;
+  const prefix = /^([^*]*?)(?::\*| \*)$/.exec(pattern)?.[1];
+  if (prefix !== undefined) return startsWithWords(command, prefix);
+  return matchesGlob(command, pattern);
+}
+
+function startsWithWords(command: string, prefix: string): boolean {
+  return command === prefix || command.startsWith(`${prefix} `);
+}
+
+/** `*` stands for any text; without one the texts must be equal. */
+function matchesGlob(text: string, pattern: string): boolean {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  if (last === undefined) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const piece of others) {
+    const found = text.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}

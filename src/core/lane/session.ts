@@ -1,0 +1,56 @@
+import type { Analysis } from '../analysis/analysis.ts';
+import type { Policy } from '../policy.ts';
+import { noted, type LaneState, type Session } from './state.ts';
+import type { TaskId } from '../tasks/task.ts';
+
+/** Why a session was given up. */
+export type SessionReset =
+  | 'circuit_opened'
+  | 'completed'
+  | 'cancelled'
+  | 'task_changed'
+  | 'expired'
+  | 'session_fresh'
+  | 'unknown_session'
+  | 'prompt_too_long';
+
+/** The state whose `session` is what the next call may resume (null: a fresh one), with the reason when one was given up. */
+export function admitSession(state: LaneState, taskId: TaskId, policy: Policy, now: number): LaneState {
+  if (state.session === null) return state;
+  const reason = whyNot(state.session, taskId, policy, now);
+  return reason === null ? state : resetSession(state, reason, now);
+}
+
+/** The state after a call: the session that it used, or none when the CLI cannot go on with it. */
+export function keepSession(
+  state: LaneState,
+  call: { readonly analysis: Analysis; readonly taskId: TaskId },
+  policy: Policy,
+  now: number,
+): LaneState {
+  const { agentError, sessionId } = call.analysis;
+  if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
+  // Resuming would send the same too long conversation again.
+  if (agentError?.kind === 'prompt-too-long') return resetSession(state, 'prompt_too_long', now);
+  if (policy.session === 'fresh' || sessionId === null || !isUsable(sessionId)) return state;
+  const startedAt = state.session?.id === sessionId ? state.session.startedAt : now;
+  return { ...state, session: { id: sessionId, startedAt, lastUsedAt: now, taskId: call.taskId } };
+}
+
+/** The state without its session. */
+export function resetSession(state: LaneState, reason: SessionReset, now: number): LaneState {
+  if (state.session === null) return state;
+  return noted({ ...state, session: null }, { at: now, subject: 'session', from: 'active', to: 'none', reason });
+}
+
+function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {
+  if (policy.session === 'fresh') return 'session_fresh';
+  if (now - session.lastUsedAt >= policy.sessionExpiryMs) return 'expired';
+  if (policy.session === 'task' && session.taskId !== taskId) return 'task_changed';
+  return null;
+}
+
+/** An id goes into an argument of the CLI: nothing that could be read as a flag or a path. */
+function isUsable(id: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(id);
+}

@@ -1,0 +1,326 @@
+import { record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
+import type { Verdict } from '../journal/journal.ts';
+import type { Outcome } from '../outcome.ts';
+import type { Policy } from '../policy.ts';
+import { admitSession, keepSession, resetSession } from './session.ts';
+import { outputDeclined, pushSignals } from './signals.ts';
+import { maxUnmarked, noSignals, noted, type LaneState, type Published } from './state.ts';
+import { progressOf } from '../tasks/queue.ts';
+import { isIssueTask, type TaskId, type TaskProgress } from '../tasks/task.ts';
+import { judge, type IterationFacts, type Judgement } from './verdict.ts';
+import { bookCall, bookUsage, chargeCall, chargeUsage } from './windows.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** The longest limit of a provider is weekly; a reset later than this is not believed. */
+const maxUsageWaitMs = 8 * 24 * hourMs;
+/** STATUS: BLOCKED so often in a row is believed. */
+export const blockedInARow = 2;
+
+/** What an iteration made of the state. */
+export interface Settled {
+  readonly state: LaneState;
+  readonly verdict: Verdict;
+}
+
+/**
+ * The state when a call starts: charged, the task in progress, the session kept or given up
+ * (`session` is what to resume, null: a fresh one), a circuit under `cb-auto-reset` closed.
+ */
+export function beginIteration(
+  state: LaneState,
+  call: { readonly taskId: TaskId; readonly tree: string },
+  policy: Policy,
+  now: number,
+): LaneState {
+  const before = progressOf(state.tasks, call.taskId);
+  const admitted = admitSession(admitCircuit(state, policy, now), call.taskId, policy, now);
+  // What others changed between two iterations is not the agent's work: a task without any of its own starts anew.
+  const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
+  const started: TaskProgress = {
+    ...before,
+    state: 'in-progress',
+    attempts: before.attempts + 1,
+    startedTree: untouched ? call.tree : before.startedTree,
+  };
+  return {
+    ...withTask(admitted, call.taskId, started, { reason: 'started', now }),
+    unmarked: state.unmarked.filter((id) => id !== call.taskId),
+    currentTask: call.taskId,
+    park: null,
+    windows: chargeCall(state.windows, now),
+    ledger: bookCall(state.ledger, now),
+  };
+}
+
+/** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
+export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
+  const judgement = judge(state, facts, policy);
+  const circuit = record(state.circuit, circuitFacts(state, facts, judgement, policy), policy.circuit, now);
+  const signalled: LaneState = {
+    ...state,
+    circuit,
+    signals: judgement.neutral ? state.signals : pushSignals(state.signals, iterationSignals(facts, judgement)),
+    lastIteration: {
+      taskId: facts.task.id,
+      progress: judgement.verdict.progress,
+      fileCount: facts.evidence.fileCount,
+      tree: facts.evidence.after.tree,
+      verification: judgement.verification,
+      hints: judgement.hints,
+    },
+  };
+  const steps: readonly ((state: LaneState) => LaneState)[] = [
+    (next) => settleUsage(next, facts, now),
+    (next) => settleTask(next, facts, { judgement, policy, now }),
+    (next) => settleMark(next, facts, judgement),
+    (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
+    (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
+    (next) => settleCircuit(state, next, policy, now),
+    (next) => settlePark(next, facts, now),
+  ];
+  return {
+    state: steps.reduce((next, step) => step(next), signalled),
+    verdict: { ...judgement.verdict, circuit: view(circuit, policy.circuit, now).kind },
+  };
+}
+
+/** The state with the commit at which tasks were done; known only after `settle`. */
+export function recordDoneCommit(state: LaneState, taskIds: readonly TaskId[], commit: string): LaneState {
+  const done = taskIds.map((id) => [id, { ...progressOf(state.tasks, id), doneCommit: commit }] as const);
+  return { ...state, tasks: { ...state.tasks, ...Object.fromEntries(done) } };
+}
+
+/** The state at the end of a run that worked. A streak that ended this run does not end the next one before its first call. */
+export function endRun(state: LaneState, outcome: Outcome, branchHead: string | null, now: number): LaneState {
+  const ended: LaneState = {
+    ...state,
+    lastRun: { outcome: outcome.kind, reason: outcome.reason, at: now, published: state.lastRun?.published ?? null },
+  };
+  switch (outcome.kind) {
+    case 'complete':
+      return resetSession({ ...ended, signals: noSignals, currentTask: null }, 'completed', now);
+    case 'cancelled':
+      return outcome.reason === 'signal' ? resetSession(ended, 'cancelled', now) : ended;
+    case 'blocked':
+      return { ...ended, signals: noSignals };
+    case 'halted':
+      return outcome.reason === 'circuit_open' ? ended : { ...ended, signals: noSignals };
+    case 'parked': {
+      const park = { reason: outcome.reason, resumeAt: outcome.resumeAt, taskId: state.currentTask, branchHead };
+      return noted(
+        { ...ended, park },
+        { at: now, subject: 'park', from: 'running', to: 'parked', reason: outcome.reason },
+      );
+    }
+    default:
+      return ended;
+  }
+}
+
+/** The state that knows what is on the remote branch. */
+export function recordPublished(state: LaneState, published: Published): LaneState {
+  return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
+}
+
+/**
+ * The state after a run whose commits did not reach the remote: its calls were made and its attempts are used, but no
+ * iteration of it was progress. Otherwise a push that is always refused would let every run begin from nothing.
+ */
+export function loseProgress(
+  run: { readonly before: LaneState; readonly after: LaneState; readonly iterations: number },
+  policy: Policy,
+  now: number,
+): LaneState {
+  const { before, after } = run;
+  const nothing: CircuitFacts = {
+    progress: false,
+    neutral: false,
+    questionOnly: false,
+    fingerprints: [],
+    countedDenials: 0,
+    output: 'unmeasured',
+  };
+  let circuit = before.circuit;
+  for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
+    circuit = record(circuit, nothing, policy.circuit, now);
+  // What was open already has been probed, and the probe failed.
+  if (before.circuit.kind === 'open' && run.iterations > 0)
+    circuit = record(before.circuit, nothing, policy.circuit, now);
+  const tasks = Object.fromEntries(
+    Object.entries(after.tasks).map(([id, { attempts }]) => {
+      const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
+      const known = progressOf(before.tasks, id);
+      return [id, { ...known, attempts, state: spent && known.state !== 'done' ? ('failed' as const) : known.state }];
+    }),
+  );
+  const { unmarked, currentTask, signals, lastIteration } = before;
+  return { ...after, circuit, tasks, unmarked, currentTask, signals, lastIteration, session: null };
+}
+
+/** CLOSED by a person's order; `reason` says whose. */
+export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
+  return noted(
+    { ...state, circuit: reset(state.circuit) },
+    { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
+  );
+}
+
+/** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
+export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
+  return withTask(state, taskId, { state: 'todo', attempts: 0, startedTree: null, doneCommit: null }, { reason, now });
+}
+
+function admitCircuit(state: LaneState, policy: Policy, now: number): LaneState {
+  if (state.circuit.kind === 'closed') return state;
+  const seen = view(state.circuit, policy.circuit, now);
+  if (seen.kind === 'closed') {
+    return noted(
+      { ...state, circuit: reset(state.circuit) },
+      { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
+    );
+  }
+  return noted(state, {
+    at: now,
+    subject: 'circuit',
+    from: 'open',
+    to: 'half-open',
+    reason: state.circuit.reason === 'state_unreadable' ? 'state_unreadable' : 'cooled_down',
+  });
+}
+
+function circuitFacts(
+  state: LaneState,
+  { analysis, evidence }: IterationFacts,
+  judgement: Judgement,
+  policy: Policy,
+): CircuitFacts {
+  return {
+    progress: judgement.verdict.progress,
+    neutral: judgement.neutral,
+    questionOnly: judgement.verdict.questionOnly,
+    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, 400)),
+    countedDenials: judgement.verdict.countedDenials,
+    output: outputFact(),
+  };
+
+  function outputFact(): CircuitFacts['output'] {
+    // A call that failed gave no answer, which is not the same as a short one.
+    if (!answered({ analysis, evidence })) return 'unmeasured';
+    return outputDeclined(state.signals, evidence.outputChars, policy.circuit.outputDeclinePercent)
+      ? 'declined'
+      : 'normal';
+  }
+}
+
+function iterationSignals(
+  facts: IterationFacts,
+  { verdict, claimsEverything }: Judgement,
+): Parameters<typeof pushSignals>[1] {
+  const { analysis, evidence } = facts;
+  const overruled = verdict.vetoes.length > 0 || verdict.discrepancies.length > 0;
+  return {
+    indicator: analysis.completionIndicator && !overruled,
+    done: claimsEverything && !overruled,
+    vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
+    blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
+    // Who finishes tasks of testing is not going round in circles.
+    testOnly: verdict.testOnly && !verdict.taskDone,
+    outputChars: answered(facts) ? evidence.outputChars : null,
+  };
+}
+
+function answered({ analysis, evidence: { end } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
+  return end.kind === 'exited' && end.code === 0 && analysis.agentError === null;
+}
+
+function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, now: number): LaneState {
+  const usage = {
+    tokens: analysis.tokens ?? 0,
+    costUsd: analysis.costUsd ?? 0,
+    durationMs: Math.max(0, now - startedAt),
+  };
+  return { ...state, windows: chargeUsage(state.windows, usage, now), ledger: bookUsage(state.ledger, usage, now) };
+}
+
+function settleTask(
+  state: LaneState,
+  { task }: IterationFacts,
+  judged: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number },
+): LaneState {
+  const {
+    judgement: { verdict, neutral, providerFailed },
+    policy,
+    now,
+  } = judged;
+  const before = progressOf(state.tasks, task.id);
+  // Neither a wrong key nor a limit of the provider is an attempt of the agent.
+  const refunded = (neutral || providerFailed) && !verdict.progress;
+  const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
+  const next = nextTaskState();
+  const settled = withTask(state, task.id, { ...before, attempts, state: next.state }, { reason: next.reason, now });
+  return next.state === 'in-progress' ? settled : { ...settled, currentTask: null };
+
+  function nextTaskState(): { readonly state: TaskProgress['state']; readonly reason: string } {
+    if (verdict.taskDone) return { state: 'done', reason: 'done' };
+    if (!neutral && state.signals.blockedInARow >= blockedInARow) return { state: 'blocked', reason: 'status_blocked' };
+    if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
+      return { state: 'failed', reason: 'max_iterations_per_task' };
+    return { state: 'in-progress', reason: 'continued' };
+  }
+}
+
+/** What the branch's file does not list cannot be marked there: it would seem to be open once it is merged. */
+function settleMark(
+  state: LaneState,
+  { task, evidence: { checklist } }: IterationFacts,
+  { verdict }: Judgement,
+): LaneState {
+  const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && (checklist?.current ?? null) === null;
+  return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-maxUnmarked) } : state;
+}
+
+/** A task that was finished along with another: the iteration was spent on it, too. */
+function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
+  const before = progressOf(state.tasks, id);
+  return withTask(
+    state,
+    id,
+    { ...before, state: 'done', attempts: Math.max(1, before.attempts) },
+    { reason: 'done', now },
+  );
+}
+
+function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now: number): LaneState {
+  if (state.circuit === before.circuit) return state;
+  // An iteration on an open circuit was its probe.
+  const from: CircuitView['kind'] =
+    before.circuit.kind === 'open' ? 'half-open' : view(before.circuit, policy.circuit, now).kind;
+  const to = view(state.circuit, policy.circuit, now).kind;
+  const opens = state.circuit.kind === 'open';
+  if (from === to && !opens) return state;
+  const reason = state.circuit.kind === 'open' ? state.circuit.reason : to === 'closed' ? 'progress' : 'no_progress';
+  const settled = noted(state, { at: now, subject: 'circuit', from, to: opens ? 'open' : to, reason });
+  return opens ? resetSession(settled, 'circuit_opened', now) : settled;
+}
+
+/** A limit that the provider reported parks the lane: at least a minute, so that nothing is called again at once. */
+function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, now: number): LaneState {
+  if (analysis.usageLimit === null) return state;
+  const told = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
+  const wanted = Number.isNaN(told) ? now + hourMs : told;
+  const resumeAt = Math.min(Math.max(wanted, now + minuteMs), now + maxUsageWaitMs);
+  return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
+}
+
+function withTask(
+  state: LaneState,
+  id: TaskId,
+  task: TaskProgress,
+  change: { readonly reason: string; readonly now: number },
+): LaneState {
+  const from = progressOf(state.tasks, id).state;
+  const next = { ...state, tasks: { ...state.tasks, [id]: task } };
+  if (from === task.state) return next;
+  return noted(next, { at: change.now, subject: 'task', from: `${id} ${from}`, to: task.state, reason: change.reason });
+}

@@ -1,0 +1,275 @@
+import type { Analysis } from '../analysis/analysis.ts';
+import { judgeDenials } from './denials.ts';
+import type { Evidence } from '../evidence.ts';
+import type { HintCode } from '../prompt/hints.ts';
+import type { Verdict } from '../journal/journal.ts';
+import type { Policy } from '../policy.ts';
+import type { LaneState, LastIteration } from './state.ts';
+import { countTasks, progressOf } from '../tasks/queue.ts';
+import type { QueuedTask, TaskId } from '../tasks/task.ts';
+
+/** What is known when an iteration is over. */
+export interface IterationFacts {
+  readonly task: QueuedTask;
+  /** All tasks of the lane, the current one included. */
+  readonly tasks: readonly QueuedTask[];
+  readonly analysis: Analysis;
+  readonly evidence: Evidence;
+  readonly startedAt: number;
+}
+
+/** An iteration, judged: the verdict but for the circuit, and what the state needs to settle. */
+export interface Judgement {
+  readonly verdict: Omit<Verdict, 'circuit'>;
+  /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a wrong key, a forgotten session. */
+  readonly neutral: boolean;
+  /** The provider failed for a while, not the agent: no attempt at the task, but more of it is a reason to stop. */
+  readonly providerFailed: boolean;
+  readonly verification: LastIteration['verification'];
+  readonly claimsEverything: boolean;
+  readonly hints: readonly HintCode[];
+}
+
+/** Judges an iteration by its evidence; claims only count where nothing contradicts them. */
+export function judge(state: LaneState, facts: IterationFacts, policy: Policy): Judgement {
+  const { analysis, evidence } = facts;
+  const verification = verificationAfter(state, evidence);
+  const changed = evidence.before.tree !== evidence.after.tree;
+  const passed = verification === 'passed';
+  const discrepancies = discrepanciesOf(state, facts);
+  const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || passed);
+  const taskDone = accepts && claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed));
+  const alsoDone = accepts && (changed || passed) ? alsoMarked(state, facts) : [];
+  // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
+  const progress = changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0));
+  const denials = judgeDenials(analysis.denials, progress, policy);
+  const vetoes = claimsEverything(analysis)
+    ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
+    : [];
+  const questionOnly =
+    (analysis.question || denials.askedOnly) &&
+    !progress &&
+    denials.counted === 0 &&
+    analysis.errors.length === 0 &&
+    analysis.agentError === null;
+
+  return {
+    verdict: {
+      progress,
+      taskDone,
+      alsoDone,
+      testOnly: analysis.testOnly && evidence.files.every(isTestFile),
+      questionOnly,
+      discrepancies: discrepancies.map(({ sentence }) => sentence),
+      vetoes: vetoes.map(({ sentence }) => sentence),
+      advice: denials.advice,
+      countedDenials: denials.counted,
+    },
+    neutral: isNeutral(state, facts),
+    providerFailed: analysis.agentError?.kind === 'server' || analysis.agentError?.kind === 'rate-limit',
+    verification,
+    claimsEverything: claimsEverything(analysis),
+    hints: hintsAfter(facts, { progress, questionOnly, verification, denials, claims: [...vetoes, ...discrepancies] }),
+  };
+}
+
+/** Whether to run the verify commands after an iteration: content changed, or a claim to be done stands on content that never passed. */
+export function needsVerification(
+  state: LaneState,
+  iteration: { readonly analysis: Analysis; readonly evidence: Pick<Evidence, 'before' | 'after' | 'checklist'> },
+  policy: Policy,
+): boolean {
+  const { analysis, evidence } = iteration;
+  if (!policy.verifies) return false;
+  if (evidence.before.tree !== evidence.after.tree) return true;
+  const claims = saysDone(analysis) || claimsEverything(analysis) || (evidence.checklist?.finished ?? 0) > 0;
+  return claims && inherited(state, evidence.after.tree) !== 'passed';
+}
+
+/** The agent's access is wrong (key, credit, model): the CLI's own words; null when it is not. */
+export function configurationProblem(analysis: Analysis): string | null {
+  const { agentError, usageLimit } = analysis;
+  if (agentError === null || usageLimit !== null) return null;
+  return ['auth', 'billing', 'model'].includes(agentError.kind) ? agentError.text : null;
+}
+
+interface Finding {
+  readonly hint: HintCode;
+  readonly sentence: string;
+}
+
+/** Whether the iteration's task is claimed to be done: by its mark where its file had it, else by the status block. */
+function claimsTask({ analysis, evidence: { checklist } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
+  return checklist === null || checklist.current === null ? saysDone(analysis) : checklist.current === 'done';
+}
+
+function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+  return checklist?.current === 'done';
+}
+
+/** Other tasks of the lane that their files say are done. */
+function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
+  const marked = new Set(checklist?.done ?? []);
+  return tasks
+    .map(({ id }) => id)
+    .filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
+}
+
+function saysDone({ signal }: Analysis): boolean {
+  return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
+}
+
+function claimsEverything({ signal, completionIndicator }: Analysis): boolean {
+  return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false);
+}
+
+function changedSinceStart(state: LaneState, { task, evidence }: IterationFacts): boolean {
+  return evidence.after.tree !== (progressOf(state.tasks, task.id).startedTree ?? evidence.before.tree);
+}
+
+function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Finding[] {
+  const { analysis, evidence } = facts;
+  const { signal } = analysis;
+  const { tasksCompleted, filesModified } = signal;
+  const { checklist } = evidence;
+  const isListed = checklist !== null && checklist.current !== null;
+  const found: Finding[] = [];
+  if (signal.testsStatus === 'PASSING' && evidence.verification.kind === 'failed') {
+    found.push({
+      hint: 'discrepancy_tests',
+      sentence: 'It reported TESTS_STATUS: PASSING, but the verification failed.',
+    });
+  }
+  if (isListed && tasksCompleted !== null && tasksCompleted > checklist.finished) {
+    found.push({
+      hint: 'discrepancy_not_marked',
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but the files of tasks show ${checklist.finished}.`,
+    });
+  }
+  if (checklist !== null && checklist.removed > 0) {
+    found.push({
+      hint: 'discrepancy_removed',
+      sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
+    });
+  }
+  if (
+    tasksCompleted !== null &&
+    tasksCompleted > 0 &&
+    !changedSinceStart(state, facts) &&
+    !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')
+  ) {
+    found.push({
+      hint: 'discrepancy_no_change',
+      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.`,
+    });
+  }
+  if (
+    filesModified !== null &&
+    filesModified > 0 &&
+    evidence.before.tree === evidence.after.tree &&
+    !mayRepeat(state, facts) &&
+    !wroteChecklist(checklist)
+  ) {
+    found.push({
+      hint: 'discrepancy_no_change',
+      sentence: `It reported FILES_MODIFIED: ${filesModified}, but no file content changed.`,
+    });
+  }
+  if (
+    evidence.withheld.length > 0 &&
+    (saysDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)
+  ) {
+    found.push({
+      hint: 'withheld',
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.`,
+    });
+  }
+  return found;
+}
+
+/** The files of tasks are files that an agent may truly report, although they are no evidence. */
+function wroteChecklist(checklist: Evidence['checklist']): boolean {
+  return checklist !== null && checklist.finished + checklist.removed + checklist.added > 0;
+}
+
+/** Whether the work of the task may have been there already, from an iteration that was killed before it was judged: to write it once more is no lie. */
+function mayRepeat(state: LaneState, facts: IterationFacts): boolean {
+  return (
+    state.lastIteration !== null &&
+    state.lastIteration.tree !== facts.evidence.before.tree &&
+    changedSinceStart(state, facts)
+  );
+}
+
+function vetoesOf(
+  state: LaneState,
+  { tasks }: IterationFacts,
+  judged: { readonly done: readonly TaskId[]; readonly verification: LastIteration['verification'] },
+): readonly Finding[] {
+  const { requiredOpen } = countTasks(
+    tasks.filter(({ id }) => !judged.done.includes(id)),
+    state.tasks,
+  );
+  const found: Finding[] = [];
+  if (requiredOpen > 0)
+    found.push({
+      hint: 'veto_open_tasks',
+      sentence: `It claimed that everything is done, but required tasks are open: ${requiredOpen}.`,
+    });
+  if (judged.verification === 'failed')
+    found.push({ hint: 'veto_verify', sentence: 'It claimed to be done, but the verification fails.' });
+  return found;
+}
+
+/** The verification of the content at the end: this iteration's, or the one that unchanged content already had. */
+function verificationAfter(state: LaneState, evidence: Evidence): LastIteration['verification'] {
+  if (evidence.verification.kind !== 'not-run') return evidence.verification.kind;
+  return inherited(state, evidence.after.tree);
+}
+
+function inherited(state: LaneState, tree: string): LastIteration['verification'] {
+  return state.lastIteration?.tree === tree ? state.lastIteration.verification : 'not-run';
+}
+
+function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationFacts): boolean {
+  return (
+    analysis.usageLimit !== null ||
+    end.kind === 'cancelled' ||
+    (end.kind === 'timeout' && end.of === 'run') ||
+    configurationProblem(analysis) !== null ||
+    (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
+  );
+}
+
+/** Paths by which test runners find their files. */
+const testPath =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
+
+function isTestFile(path: string): boolean {
+  return testPath.test(path);
+}
+
+interface HintFacts {
+  readonly progress: boolean;
+  readonly questionOnly: boolean;
+  readonly verification: LastIteration['verification'];
+  readonly denials: ReturnType<typeof judgeDenials>;
+  readonly claims: readonly Finding[];
+}
+
+function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
+  const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
+  const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
+  if (evidence.checklist?.current === 'open' && saysDone(analysis) && !hints.includes('discrepancy_not_marked'))
+    hints.push('not_marked');
+  if (evidence.withheld.length > 0) hints.push('withheld');
+  if (judged.verification === 'failed') hints.push('verify_failed');
+  if (evidence.end.kind === 'timeout') hints.push('timeout');
+  if (judged.questionOnly) hints.push('question');
+  if (judged.denials.counted > 0) hints.push('denied');
+  if (judged.denials.advice.length > 0) hints.push('compound');
+  if (!judged.progress && spoke && !judged.questionOnly) hints.push('no_change');
+  if (spoke && analysis.signal.from !== 'block') hints.push(evidence.fencedBlock ? 'fenced_block' : 'no_block');
+  if (analysis.signal.unreadable.length > 0) hints.push('unreadable');
+  return [...new Set(hints)];
+}

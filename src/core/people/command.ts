@@ -1,0 +1,68 @@
+import { nearest } from '../text/nearest.ts';
+import type { OrderKind } from '../sharing/orders.ts';
+import { issueLane } from '../lane/state.ts';
+import type { TaskId } from '../tasks/task.ts';
+
+/** The commands, in the words in which they are given, and what each does. */
+export const COMMANDS = {
+  run: 'work on this issue now (on a pull request: on its lane)',
+  status: 'say how the lane stands; makes no agent call',
+  pause: 'let no run of this lane work until `resume`; a run that works now goes on to its end',
+  resume: 'end the pause',
+  stop: 'as `pause`, and a run that works now ends after its running iteration',
+  retry:
+    'give what failed or is blocked all its attempts again, and work on it; `retry N` means task N alone (`12`, `#12` or its id)',
+  'reset circuit': 'close the circuit, whatever opened it',
+  'reset session': "begin the agent's conversation anew",
+  help: 'list these commands',
+} as const;
+
+export type CommandWords = keyof typeof COMMANDS;
+
+/** What a person asks for. */
+export type Command =
+  | { readonly kind: 'run' }
+  | { readonly kind: 'status' }
+  | { readonly kind: 'order'; readonly order: Exclude<OrderKind, 'retry'> }
+  /** `task`: the only one that is meant; null: none was named. */
+  | { readonly kind: 'retry'; readonly task: TaskId | null }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'unknown'; readonly word: string };
+
+const known: Readonly<Record<CommandWords, Command>> = {
+  run: { kind: 'run' },
+  status: { kind: 'status' },
+  pause: { kind: 'order', order: 'pause' },
+  resume: { kind: 'order', order: 'resume' },
+  stop: { kind: 'order', order: 'stop' },
+  retry: { kind: 'retry', task: null },
+  'reset circuit': { kind: 'order', order: 'reset-circuit' },
+  'reset session': { kind: 'order', order: 'reset-session' },
+  help: { kind: 'help' },
+};
+
+/** Reads a command's words; what is none comes back cut to 40 characters. */
+export function readCommand(text: string): Command {
+  const words = text.trim().toLowerCase().split(/\s+/).join(' ');
+  if (isCommand(words)) return known[words];
+  const task = readTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
+  return task === null ? { kind: 'unknown', word: text.trim().slice(0, 40) } : { kind: 'retry', task };
+}
+
+/** The task that people call `12`, `#12` or by its id; null: no task can be called so. */
+export function readTaskName(name: string): TaskId | null {
+  const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
+  if (issue !== undefined) return issueLane(Number(issue));
+  return name.length <= 80 && /^(?:plan|prd|beads)-[\w.-]+$/.test(name) ? name : null;
+}
+
+/** The command that `word` was most likely meant to be; null when none is near. */
+export function nearestCommand(word: string): CommandWords | null {
+  const names = Object.keys(COMMANDS) as CommandWords[];
+  // `rety 12`, `run please`: what follows may be meant for it.
+  return nearest(word, names) ?? nearest(word.split(/\s+/)[0] ?? '', names);
+}
+
+function isCommand(words: string): words is CommandWords {
+  return Object.hasOwn(known, words);
+}

@@ -1,0 +1,110 @@
+import { noticeLabel, sameLabel } from './labels.ts';
+import type { Approval } from '../tasks/task.ts';
+
+/** What somebody did to an issue; `by` is null where GitHub does not tell who. Instants in ms, cut to whole seconds by GitHub. */
+export interface Act<Account> {
+  readonly by: Account | null;
+  readonly at: number;
+}
+
+/** What consent depends on, each list oldest first. */
+export interface History<Account> {
+  readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
+  readonly reopenings: readonly Act<Account>[];
+  readonly edits: readonly Act<Account>[];
+  readonly truncated: boolean;
+}
+
+export interface ConsentQuestion<Account> {
+  readonly history: History<Account>;
+  readonly taskLabel: string;
+  /** Hash of the text as it is now. */
+  readonly text: string;
+  /** The text that was approved before, and when it was asked for; null: none is known. */
+  readonly approved: Pick<Approval, 'text' | 'at'> | null;
+  readonly isTrusted: (account: Account) => boolean;
+}
+
+/** Whether an issue may be worked: the label that somebody trusted put on is consent to the text as it was then. */
+export type Consent =
+  /** `at`: when they last asked for the work, by the label or by reopening the issue. */
+  | { readonly kind: 'given'; readonly by: string; readonly at: number }
+  /** `askedAt`: as above; `editor`, `at`: the newest change that nobody approved; `isNoticed`: the issue says so already. */
+  | {
+      readonly kind: 'changed';
+      readonly by: string;
+      readonly askedAt: number;
+      readonly editor: string | null;
+      readonly at: number;
+      readonly isNoticed: boolean;
+    }
+  /** The label is there, but nobody trusted put it on; `by`: who did, null: not known. */
+  | { readonly kind: 'never'; readonly by: string | null };
+
+/** So many changes of a body GitHub shows at once. */
+const shownEdits = 50;
+
+/** Judges by what GitHub says happened. What is not known is not consent. */
+export function judgeConsent<Account extends { readonly login: string }>({
+  history,
+  taskLabel,
+  text,
+  approved,
+  isTrusted,
+}: ConsentQuestion<Account>): Consent {
+  const labeling = standingLabeling(history, taskLabel);
+  const labeler = labeling?.by ?? null;
+  if (labeling === null || labeler === null || !isTrusted(labeler))
+    return { kind: 'never', by: labeler?.login ?? null };
+  const { by, consentAt } = { by: labeler.login, consentAt: labeling.at };
+  const isForeign = ({ by: who }: Act<Account>): boolean => who === null || !isTrusted(who);
+
+  const askedAt = Math.max(
+    consentAt,
+    ...history.reopenings.filter((reopening) => !isForeign(reopening)).map(({ at }) => at),
+  );
+
+  const edits = editsSince(history, consentAt);
+  const seen = edits.findLast(isForeign);
+  const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
+  // Who labelled or corrected another text since then does not want the old one brought back.
+  const isOvertaken =
+    (approved?.at ?? 0) < consentAt ||
+    (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
+  if (foreign !== null && (approved?.text !== text || isOvertaken)) {
+    const isNoticed = history.labelings.some(
+      ({ kind, label, at }) => kind === 'labeled' && sameLabel(label, noticeLabel) && at >= foreign.at,
+    );
+    return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
+  }
+  return { kind: 'given', by, at: askedAt };
+}
+
+/** Whom `judgeConsent` will ask about. */
+export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
+  const labeling = standingLabeling(history, taskLabel);
+  if (labeling === null) return [];
+  const acts = [
+    labeling,
+    ...editsSince(history, labeling.at),
+    ...history.reopenings.filter(({ at }) => at > labeling.at),
+  ];
+  return acts.map(({ by }) => by).filter((by) => by !== null);
+}
+
+/** A label that is put on where it is already makes no event: the newest event of the task label says how it came to be there. */
+function standingLabeling<Account>({ labelings }: History<Account>, taskLabel: string): Act<Account> | null {
+  const newest = labelings.filter(({ label }) => sameLabel(label, taskLabel)).at(-1);
+  return newest?.kind === 'labeled' ? newest : null;
+}
+
+/** Within one second nobody can tell what came first: it counts as a change of what was approved. */
+function editsSince<Account>({ edits }: History<Account>, at: number): readonly Act<Account>[] {
+  return edits.filter((edit) => edit.at >= at);
+}
+
+/** Whether GitHub may keep changes back that came after the label; it lists the newest ones. */
+function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
+  const showsOlder = since.length < edits.length && since.length < shownEdits;
+  return truncated && since.length > 0 && !showsOlder;
+}

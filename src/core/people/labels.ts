@@ -1,0 +1,65 @@
+import type { TaskHold, TaskProgress } from '../tasks/task.ts';
+
+/** The labels by which people see on an issue how Ralph stands with it. At most one of them is on an issue. */
+export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
+
+/** How the labels are created where they are missing: colour in six hex digits, description of at most 100 characters. */
+export const lifecycleLabels: Readonly<
+  Record<LifecycleLabel, { readonly color: string; readonly description: string }>
+> = {
+  'ralph:working': { color: '1d76db', description: 'Ralph has begun this issue and goes on with it' },
+  'ralph:done': { color: '0e8a16', description: 'Ralph has finished this issue; its work waits in a pull request' },
+  'ralph:failed': { color: 'b60205', description: 'Ralph gave this issue up: it took too many iterations' },
+  'ralph:blocked': { color: 'd93f0b', description: 'Ralph cannot go on with this issue without a person' },
+  'ralph:needs-approval': {
+    color: 'fbca04',
+    description: 'The text was changed after approval: put the task label on again',
+  },
+};
+
+/** Put on with the notice that an issue waits for approval. */
+export const noticeLabel: LifecycleLabel = 'ralph:needs-approval';
+
+/** The label that says how a task stands; null: none, for a task that was not begun. */
+export function labelFor({ state }: Pick<TaskProgress, 'state'>, hold: TaskHold | null): LifecycleLabel | null {
+  if (state === 'done') return 'ralph:done';
+  if (hold === 'needs-approval') return noticeLabel;
+  return ({ todo: null, 'in-progress': 'ralph:working', failed: 'ralph:failed', blocked: 'ralph:blocked' } as const)[
+    state
+  ];
+}
+
+/** GitHub takes names of labels for the same in any case. */
+export function sameLabel(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+export function hasLabel(labels: readonly string[], name: string): boolean {
+  return labels.some((label) => sameLabel(label, name));
+}
+
+/** Whether the labels say that the issue waits for approval. */
+export function waitsForApproval(labels: readonly string[]): boolean {
+  return hasLabel(labels, noticeLabel);
+}
+
+/** What to put on and take off, so that of our labels an issue has `wanted` alone; both empty when it is so already. Names are compared without case. */
+export function labelChange(
+  current: readonly string[],
+  wanted: LifecycleLabel | null,
+): { readonly add: readonly LifecycleLabel[]; readonly remove: readonly string[] } {
+  const ours = current.filter((name) => Object.hasOwn(lifecycleLabels, name.toLowerCase()));
+  return {
+    add: wanted === null || ours.some((name) => name.toLowerCase() === wanted) ? [] : [wanted],
+    remove: ours.filter((name) => name.toLowerCase() !== wanted),
+  };
+}
+
+/** What the label is created with where the repository lacks it. */
+export function definitionOf(name: LifecycleLabel): {
+  readonly name: LifecycleLabel;
+  readonly color: string;
+  readonly description: string;
+} {
+  return { name, ...lifecycleLabels[name] };
+}

@@ -1,0 +1,76 @@
+import type { AgentEnd, Verification } from '../evidence.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+
+/** Characters of the whole description; the prompt has no room for more. */
+export const maxAttemptsChars = 700;
+const maxIterations = 3;
+const maxItems = 3;
+const maxItemChars = 120;
+
+/** What the last iterations of a run did and how they failed, oldest first. Holds text of the agent: it is to be shown as data. */
+export function describeAttempts(journal: readonly JournalEntry[]): string {
+  const attempts: string[] = [];
+  let room = maxAttemptsChars;
+  for (const attempt of journal.slice(-maxIterations).reverse().map(describeAttempt)) {
+    // The newest is told in any case, as far as it fits.
+    if (attempts.length > 0 && attempt.length + 1 > room) break;
+    attempts.unshift(attempt.slice(0, room).replace(/\p{Surrogate}$/u, ''));
+    room -= attempt.length + 1;
+  }
+  return attempts.join('\n');
+}
+
+function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: JournalEntry): string {
+  const { agentError, denials, errors, signal } = analysis;
+  const change = !verdict.progress
+    ? 'changed nothing'
+    : evidence.fileCount === 0
+      ? 'marked what was done before'
+      : `changed ${listed(evidence.files, evidence.fileCount)}`;
+  const facts = [
+    ...describeEnd(evidence.end),
+    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${oneLine(agentError.text)}`]),
+    ...errors.slice(0, maxItems).map(({ text }) => `error: ${oneLine(text)}`),
+    ...(denials.length === 0
+      ? []
+      : [
+          `refused: ${listed(
+            denials.map(({ tool, command }) => (command === null ? tool : `${tool} ${command}`)),
+            denials.length,
+          )}`,
+        ]),
+    ...verdict.discrepancies.map(oneLine),
+    ...describeVerification(evidence.verification),
+    ...(signal.recommendation === null ? [] : [`it planned: ${oneLine(signal.recommendation)}`]),
+  ];
+  return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
+}
+
+function describeEnd(end: AgentEnd): readonly string[] {
+  switch (end.kind) {
+    case 'exited':
+      return end.code === 0 ? [] : [`ended with exit code ${end.code}`];
+    case 'timeout':
+      return ['ran out of time'];
+    case 'signalled':
+      return [`was ended by ${end.signal}`];
+    case 'cancelled':
+      return ['was cancelled'];
+  }
+}
+
+function describeVerification(verification: Verification): readonly string[] {
+  return verification.kind === 'failed'
+    ? [`verification failed: ${oneLine(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
+    : [];
+}
+
+function listed(items: readonly string[], count: number): string {
+  const shown = items.slice(0, maxItems).map(oneLine).join(', ');
+  return count > maxItems ? `${shown} and ${count - maxItems} more` : shown;
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length <= maxItemChars ? line : `${line.slice(0, maxItemChars - 1).replace(/\p{Surrogate}$/u, '')}…`;
+}

@@ -1,0 +1,138 @@
+import { cap } from '../text/plain-text.ts';
+
+/** A notebook of more characters than this is compacted. */
+export const maxLearningsChars = 8_000;
+/** What a compacted notebook has at most: as much as a prompt shows of it. */
+export const keptLearningsChars = 2_000;
+
+/** A longer first heading is an entry like any other. */
+const maxTitleChars = 200;
+const archiveTitle = '# Learnings, archived\n\n';
+
+/**
+ * Moves all but the newest entries of the agent's notebook to the end of its archive (empty: there is none yet), as they
+ * are written and under their headings. Exact repeats are kept once, the newest. An entry that is too long by itself is
+ * archived whole and kept in part. Null: the notebook is short enough. Write the archive first: what is in both for a
+ * moment is not archived twice.
+ */
+export function compactLearnings(
+  text: string,
+  archive: string,
+): { readonly learnings: string; readonly archive: string } | null {
+  if (text.length <= maxLearningsChars) return null;
+  const { title, entries } = parseLearnings(text);
+  const unique = withoutRepeats(entries);
+  const kept = newest(unique, keptLearningsChars - title.length);
+  const moved = unique.slice(0, unique.length - kept.length);
+  const last = unique.at(-1);
+  const learnings =
+    kept.length > 0 || last === undefined
+      ? title + render(kept)
+      : `${title}${cap(last.text.trimEnd(), keptLearningsChars - title.length - 1)}\n`;
+  // The title of each part ends what the part before it may have been under.
+  const part = withLineEnd(archiveTitle + render(moved));
+  const isThere = moved.length === 0 || archive.endsWith(part);
+  return {
+    learnings,
+    archive: isThere
+      ? archive
+      : [archive, part]
+          .filter((text) => text !== '')
+          .map(withLineEnd)
+          .join('\n'),
+  };
+}
+
+/** A bullet, paragraph or fence with what belongs to it, and the headings that it stands under, outermost first. */
+interface Entry {
+  readonly text: string;
+  readonly headings: readonly Heading[];
+}
+
+interface Heading {
+  readonly text: string;
+  readonly level: number;
+}
+
+/** All entries in the order of the file. Title, headings and entries are together the whole text. */
+function parseLearnings(text: string): { readonly title: string; readonly entries: readonly Entry[] } {
+  const blocks = blocksOf(text);
+  const [first = ''] = blocks;
+  const title = levelOf(first) === 1 && first.length <= maxTitleChars ? first : '';
+  const entries: Entry[] = [];
+  let headings: readonly Heading[] = [];
+  const rest = title === '' ? blocks : blocks.slice(1);
+  for (const [index, block] of rest.entries()) {
+    const level = levelOf(block);
+    const next = levelOf(rest[index + 1] ?? '#');
+    const outer = level === null ? headings : headings.filter((heading) => heading.level < level);
+    // A heading that nothing follows is an entry, or it would be lost.
+    if (level === null || (next !== null && next <= level)) entries.push({ text: block, headings: outer });
+    headings = level === null ? outer : [...outer, { text: block, level }];
+  }
+  return { title, entries };
+}
+
+const heading = /^(?:[ \t]*\r?\n)*(#{1,6})(?:\s|$)/;
+const bullet = /^(?:[-*+]|\d{1,9}[.)])\s/;
+const fence = /^ {0,3}(`{3,}|~{3,})/;
+
+/** Level of the heading that a block is; null: it is none. */
+function levelOf(block: string): number | null {
+  return heading.exec(block)?.[1]?.length ?? null;
+}
+
+/** The text in pieces that are never cut: headings, bullets with what is indented below them, paragraphs, fences. */
+function blocksOf(text: string): readonly string[] {
+  const blocks: string[] = [];
+  let open: string | null = null;
+  let before = '';
+  for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
+    const mark: string | null = fence.exec(line)?.[1] ?? null;
+    const blank = line.trim() === '';
+    const belowHeading = levelOf(blocks.at(-1) ?? '') !== null;
+    const begins =
+      open === null &&
+      !blank &&
+      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || bullet.test(line))));
+    if (begins && blocks.at(-1)?.trim() !== '') blocks.push(line);
+    else blocks.push((blocks.pop() ?? '') + line);
+    if (open === null) open = mark;
+    else if (mark?.startsWith(open) && line.trim() === mark) open = null;
+    before = open === null ? line : ' ';
+  }
+  return blocks;
+}
+
+/** Of entries that say the same under the same headings the last one. */
+function withoutRepeats(entries: readonly Entry[]): readonly Entry[] {
+  const last = new Map(entries.map((entry, index) => [nameOf(entry), index]));
+  return entries.filter((entry, index) => last.get(nameOf(entry)) === index);
+}
+
+function nameOf({ text, headings }: Entry): string {
+  return JSON.stringify([...headings.map((one) => one.text.trim()), text.trim()]);
+}
+
+/** As many of the last entries as there is room for, their headings counted. */
+function newest(entries: readonly Entry[], room: number): readonly Entry[] {
+  let from = entries.length;
+  while (from > 0 && render(entries.slice(from - 1)).length <= room) from -= 1;
+  return entries.slice(from);
+}
+
+/** Entries below their headings, each heading once. */
+function render(entries: readonly Entry[]): string {
+  const lines: string[] = [];
+  let shown: readonly Heading[] = [];
+  for (const { text, headings } of entries) {
+    const known = headings.findIndex((one, index) => one !== shown[index]);
+    lines.push(...(known === -1 ? [] : headings.slice(known)).map((one) => one.text), text);
+    shown = headings;
+  }
+  return lines.join('');
+}
+
+function withLineEnd(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}

@@ -1,0 +1,253 @@
+import { z } from 'zod';
+import { maxLeaseMs } from './lease.ts';
+import type { Policy } from '../policy.ts';
+import { budgetParts } from '../lane/state-schema.ts';
+import type { LaneId, LaneState } from '../lane/state.ts';
+import type { Windows } from '../lane/stored-windows.ts';
+import { believableWindows, isTooFarAhead, usedUpWindows } from '../lane/stored-windows.ts';
+import type { TaskId } from '../tasks/task.ts';
+import { tryJson } from '../text/try-json.ts';
+import { chargeUsage } from '../lane/windows.ts';
+
+/**
+ * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
+ * used at its end; so no two runs are ever granted the same call or dollar. Instants in ms, money in US dollars.
+ */
+export interface Budget {
+  readonly version: 1;
+  readonly windows: Windows;
+  readonly reservations: readonly Reservation[];
+}
+
+/** What a run may use. One that is never settled counts as used: nobody knows better. */
+export interface Reservation {
+  readonly mark: string;
+  readonly lane: LaneId;
+  readonly runUrl: string;
+  readonly expiresAt: number;
+  /** What it may work on: no two runs work on one task, whatever lane they are of. */
+  readonly tasks: readonly TaskId[];
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd: number;
+}
+
+/** What a run used. */
+export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const maxReservations = 100;
+/** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
+const maxTasks = 100;
+const maxBudgetChars = 64 * 1024;
+
+export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
+
+const schema = z.object({
+  version: z.literal(1),
+  windows: z.object({ hour: budgetParts.hour, day: budgetParts.day }),
+  reservations: z
+    .array(
+      z.object({
+        mark: z.string().max(100),
+        lane: z.string().max(120),
+        runUrl: z.string().max(500),
+        expiresAt: budgetParts.instant,
+        tasks: z.array(z.string().max(120)).max(maxTasks),
+        calls: budgetParts.count,
+        tokens: budgetParts.count,
+        costUsd: budgetParts.amount,
+      }),
+    )
+    .max(maxReservations),
+});
+
+export type ParsedBudget =
+  | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
+  | { readonly kind: 'newer'; readonly version: number };
+
+/** Reads a stored budget. One that cannot be read grants no second quota: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
+export function parseBudget(text: string, now: number): ParsedBudget {
+  const json = text.length > maxBudgetChars ? undefined : tryJson(text);
+  const head = z.object({ version: z.int().min(2) }).safeParse(json);
+  if (head.success) return { kind: 'newer', version: head.data.version };
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return believableBudget(parsed.data, now);
+  return {
+    kind: 'budget',
+    budget: { ...emptyBudget, windows: usedUpWindows(now) },
+    problem: "The repository's usage counters cannot be read: this hour and this day count as used up.",
+  };
+}
+
+/** A machine whose clock is years ahead must not park the repository for years. */
+function believableBudget(budget: Budget, now: number): ParsedBudget {
+  const windows = believableWindows(budget.windows, now);
+  const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - maxLeaseMs, now);
+  if (windows === budget.windows && !budget.reservations.some(isEndless))
+    return { kind: 'budget', budget, problem: null };
+  const reservations = budget.reservations.map((reservation) =>
+    isEndless(reservation) ? { ...reservation, expiresAt: now } : reservation,
+  );
+  return {
+    kind: 'budget',
+    budget: { ...budget, windows, reservations },
+    problem:
+      "The repository's usage counters begin in the future, since the clock of a machine was wrong: what was used counts from now on.",
+  };
+}
+
+export function serializeBudget(budget: Budget): string {
+  return `${JSON.stringify(budget, null, 1)}\n`;
+}
+
+/** The windows as the run with this mark must see them: what is used, and what others have reserved. */
+export function windowsFor(budget: Budget, mark: string, now: number): Windows {
+  const others = budget.reservations.filter((reservation) => reservation.mark !== mark);
+  const sum = (
+    of: (reservation: Reservation) => number,
+    counts: (reservation: Reservation, now: number) => boolean,
+  ): number => others.reduce((total, reservation) => total + (counts(reservation, now) ? of(reservation) : 0), 0);
+  const { hour, day } = budget.windows;
+  const reserved = {
+    calls: sum(({ calls }) => calls, countsInHour),
+    tokens: sum(({ tokens }) => tokens, countsInHour),
+    costUsd: sum(({ costUsd }) => costUsd, countsInDay),
+  };
+  const isOpen = hour !== null && now < hour.openedAt + hourMs;
+  const isToday = day !== null && now < endOfDay(day.openedAt);
+  return {
+    hour:
+      isOpen || reserved.calls + reserved.tokens > 0
+        ? {
+            openedAt: isOpen ? hour.openedAt : now,
+            calls: (isOpen ? hour.calls : 0) + reserved.calls,
+            tokens: (isOpen ? hour.tokens : 0) + reserved.tokens,
+          }
+        : null,
+    day:
+      isToday || reserved.costUsd > 0
+        ? { openedAt: isToday ? day.openedAt : now, costUsd: (isToday ? day.costUsd : 0) + reserved.costUsd }
+        : null,
+  };
+}
+
+/** The budget for a run whose lane knows `windows`: one that was never written, or was deleted, begins with those and not with a new quota. */
+export function seededWith(budget: Budget, windows: Windows): Budget {
+  const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
+  return isNew ? { ...budget, windows } : budget;
+}
+
+/** The runs other than the one with this mark that still hold what they reserved. */
+export function reservedByOthers({ reservations }: Budget, mark: string, now: number): readonly Reservation[] {
+  return reservations.filter((reservation) => reservation.mark !== mark && now < reservation.expiresAt);
+}
+
+/** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
+export function reservationFor(
+  run: Omit<Reservation, 'calls' | 'tokens' | 'costUsd'>,
+  windows: Windows,
+  policy: Policy,
+): Reservation {
+  const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
+  return {
+    ...run,
+    tasks: run.tasks.slice(0, maxTasks),
+    calls: Math.max(0, Math.min(policy.maxIterations, policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
+    tokens: Math.max(0, policy.maxTokensPerHour - (windows.hour?.tokens ?? 0)),
+    costUsd: policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, freeCost) : freeCost,
+  };
+}
+
+/** Tasks that a run of another lane may be working on. Of this lane there is but one run at a time, which its lease sees to. */
+export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlySet<TaskId> {
+  return new Set(
+    reservations.flatMap((reservation) =>
+      reservation.lane === lane || now >= reservation.expiresAt ? [] : reservation.tasks,
+    ),
+  );
+}
+
+/** The policy of a run that may use no more than it reserved, whatever windows end while it works. */
+export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'calls' | 'costUsd'>): Policy {
+  const maxCostUsd = policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, costUsd) : costUsd;
+  return {
+    ...policy,
+    maxIterations: Math.min(policy.maxIterations, calls),
+    maxCostUsd: policy.maxCostUsdPerDay > 0 ? maxCostUsd : policy.maxCostUsd,
+  };
+}
+
+/** The budget with the reservation, in place of an earlier one of the same run. */
+export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
+  // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
+  const live = budget.reservations.filter(
+    (other) => other.mark !== reservation.mark && now < other.expiresAt + 2 * dayMs,
+  );
+  return { ...budget, reservations: [...live, reservation].slice(-maxReservations) };
+}
+
+/** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
+export function settleBudget(budget: Budget, mark: string, spent: Spent, now: number): Budget {
+  if (!hasReserved(budget, mark)) return budget;
+  const reservations = budget.reservations.filter((reservation) => reservation.mark !== mark);
+  // A window that nothing was used of would end before the one that the next call opens should.
+  if (!(spent.calls > 0 || spent.tokens > 0 || spent.costUsd > 0)) return { ...budget, reservations };
+  const charged = chargeUsage(budget.windows, { tokens: spent.tokens, costUsd: spent.costUsd, durationMs: 0 }, now);
+  const hour = charged.hour === null ? null : { ...charged.hour, calls: charged.hour.calls + spent.calls };
+  return { ...budget, windows: { ...charged, hour }, reservations };
+}
+
+/** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
+export function settleRun(
+  budget: Budget,
+  mark: string,
+  { before, after }: { readonly before: LaneState; readonly after: LaneState },
+  now: number,
+): Budget {
+  const spent = spentBetween(before, after);
+  const { hour } = budget.windows;
+  const opened = after.windows.hour;
+  const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + hourMs <= opened.openedAt);
+  if (!isNew || !hasReserved(budget, mark)) return settleBudget(budget, mark, spent, now);
+  return settleBudget(
+    { ...budget, windows: { ...budget.windows, hour: { openedAt: opened.openedAt, calls: 0, tokens: 0 } } },
+    mark,
+    spent,
+    now,
+  );
+}
+
+function hasReserved({ reservations }: Budget, mark: string): boolean {
+  return reservations.some((reservation) => reservation.mark === mark);
+}
+
+/** What the lane used from one state to a later one, a call that never came back included. */
+export function spentBetween(before: LaneState, after: LaneState): Spent {
+  const sum = (state: LaneState, of: (day: LaneState['ledger'][number]) => number): number =>
+    state.ledger
+      .filter(({ day }) => after.ledger.some((kept) => kept.day === day))
+      .reduce((total, day) => total + of(day), 0);
+  const difference = (of: (day: LaneState['ledger'][number]) => number): number =>
+    Math.max(0, sum(after, of) - sum(before, of));
+  return {
+    calls: difference(({ calls }) => calls),
+    tokens: difference(({ tokens }) => tokens),
+    costUsd: difference(({ costUsd }) => costUsd),
+  };
+}
+
+/** An hour may have opened just before the reservation's end. */
+function countsInHour({ expiresAt }: Reservation, now: number): boolean {
+  return now < expiresAt + hourMs;
+}
+
+function countsInDay({ expiresAt }: Reservation, now: number): boolean {
+  return now < endOfDay(expiresAt);
+}
+
+/** The next midnight UTC. */
+function endOfDay(instant: number): number {
+  return (Math.floor(instant / dayMs) + 1) * dayMs;
+}

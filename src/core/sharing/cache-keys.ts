@@ -1,0 +1,11 @@
+import type { LaneId } from '../lane/state.ts';
+
+/** What the keys of all cache entries of a lane begin with. `/` ends the lane's name, and no encoded name holds one: the prefix of `queue` matches no key of `queue-2`. */
+export function laneKeyPrefix(lane: LaneId): string {
+  return `ralph-state-v1/${encodeURIComponent(lane)}/`;
+}
+
+/** What the keys of all cache entries with this copy of a lane begin with. */
+export function sequenceKeyPrefix(lane: LaneId, sequence: number): string {
+  return `${laneKeyPrefix(lane)}${String(sequence)}/`;
+}

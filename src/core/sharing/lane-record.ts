@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
+import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
+import type { LaneId } from '../lane/state.ts';
+import { tryJson } from '../text/try-json.ts';
+
+/**
+ * What a compare-and-swap store keeps of a lane: the newest document, which run may write it, and what people ordered.
+ * The document belongs to the run that holds the lease; everybody else may only leave an order.
+ */
+export interface LaneRecord {
+  readonly version: typeof recordVersion;
+  readonly lane: LaneId;
+  /** Of `document`; 0 while there is none. */
+  readonly sequence: number;
+  /** The serialized LaneState. */
+  readonly document: string | null;
+  /** Mark of the run that wrote `document`. */
+  readonly savedBy: string | null;
+  readonly lease: Lease | null;
+  /** Newest last, at most `maxOrders`, always with the newest of all; the document says which of them it has obeyed. */
+  readonly orders: readonly Order[];
+}
+
+/** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
+export const maxOrders = 30;
+/** A document is at most 64 KiB, doubled at worst when it is a string in JSON; lease and orders need a few KiB. */
+const maxRecordChars = 160 * 1024;
+
+export type ParsedRecord =
+  | { readonly kind: 'record'; readonly record: LaneRecord }
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: 'newer'; readonly version: number };
+
+/** 2: orders `stop` and `retry`, and such that an event gives. An older action must not take the record for an unreadable one and begin another. */
+const recordVersion = 2;
+
+const head = z.object({ version: z.int().min(1) });
+const schema = z.object({
+  version: z.union([z.literal(1), z.literal(recordVersion)]).transform((): typeof recordVersion => recordVersion),
+  lane: z.string().max(120),
+  sequence: z.int().min(0),
+  document: z.string().nullable(),
+  savedBy: z.string().max(100).nullable(),
+  lease: leaseSchema.nullable(),
+  orders: z.array(orderSchema).max(maxOrders),
+});
+
+/** The record of a lane that nobody ever saved or claimed. */
+export function emptyRecord(lane: LaneId): LaneRecord {
+  return { version: recordVersion, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
+}
+
+/** Reads a stored record. Any string is answered. */
+export function parseRecord(text: string, lane: LaneId): ParsedRecord {
+  if (text.length > maxRecordChars)
+    return { kind: 'unreadable', why: `it is longer than ${maxRecordChars} characters` };
+  const json = tryJson(text);
+  const version = head.safeParse(json);
+  if (!version.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version' };
+  if (version.data.version > recordVersion) return { kind: 'newer', version: version.data.version };
+  const parsed = schema.safeParse(json);
+  if (!parsed.success)
+    return {
+      kind: 'unreadable',
+      why: `${parsed.error.issues[0]?.path.join('.') || 'it'} is not as the schema wants it`,
+    };
+  if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+  return { kind: 'record', record: parsed.data };
+}
+
+export function serializeRecord(record: LaneRecord): string {
+  return `${JSON.stringify(record, null, 1)}\n`;
+}
+
+/** The record with this run as the lane's only one, or whose lease is in the way. */
+export function claimRecord(
+  record: LaneRecord,
+  lease: Lease,
+  now: number,
+): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'taken'; readonly lease: Lease } {
+  if (record.lease !== null && keepsOut(record.lease, lease, now)) return { kind: 'taken', lease: record.lease };
+  return { kind: 'record', record: { ...record, lease } };
+}
+
+/**
+ * The record with a new document and without the lease of who saved it. `already`: this run saved it before; what post
+ * knows better than main replaces it, unless another run builds on it by now.
+ * `outrun`: another run holds the lane, or has saved since this one began.
+ */
+export function saveRecord(
+  record: LaneRecord,
+  copy: { readonly sequence: number; readonly document: string },
+  saver: LeaseHolder,
+  now: number,
+):
+  | { readonly kind: 'record'; readonly record: LaneRecord }
+  | { readonly kind: 'already' }
+  | { readonly kind: 'outrun' } {
+  const isOwner = record.lease?.mark === saver.mark;
+  const isTaken = record.lease !== null && keepsOut(record.lease, saver, now);
+  const isSaved = record.savedBy === saver.mark && record.sequence >= copy.sequence;
+  const isNewest = record.sequence > copy.sequence || record.document === copy.document;
+  if (!isOwner && isSaved && (isTaken || isNewest)) return { kind: 'already' };
+  if (!isOwner && !isSaved && (isTaken || record.sequence >= copy.sequence)) return { kind: 'outrun' };
+  return {
+    kind: 'record',
+    record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.mark, lease: null },
+  };
+}
+
+/** The record without the lease of the run with this mark; null when it holds none. */
+export function releaseRecord(record: LaneRecord, mark: string): LaneRecord | null {
+  return record.lease?.mark === mark ? { ...record, lease: null } : null;
+}
+
+/** The record with one more order; as it is when the same run, in whatever attempt, brought it already. */
+export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
+  const by = given.by.slice(0, 100);
+  const newest = record.orders.at(-1);
+  const isRepeated =
+    newest !== undefined &&
+    subjectOf(newest) === subjectOf(given) &&
+    newest.kind === given.kind &&
+    newest.by === by &&
+    newest.from === given.from &&
+    newest.at === given.at;
+  if (isRepeated || (given.run !== null && record.orders.some(({ run }) => run === given.run))) return record;
+  const order: Order = { ...given, by, number: Math.max(given.at, (newest?.number ?? 0) + 1) };
+  return { ...record, orders: fitting([...record.orders, order]) };
+}
+
+/** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
+function fitting(orders: readonly Order[]): readonly Order[] {
+  if (orders.length <= maxOrders) return orders;
+  const superseded = orders.findIndex((order, index) =>
+    orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
+  );
+  // So many different ones are retries; a pause is never lost for one of them.
+  return orders.toSpliced(superseded === -1 ? orders.findIndex(({ kind }) => kind === 'retry') : superseded, 1);
+}

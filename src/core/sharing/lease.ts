@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { instant } from '../lane/state-schema.ts';
+
+/** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
+export interface Lease {
+  /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
+  readonly mark: string;
+  /** GitHub's run id; `local` outside of Actions. */
+  readonly runId: string;
+  readonly runAttempt: number;
+  readonly runUrl: string;
+  readonly acquiredAt: number;
+  /** The run's own deadline, with the time that publishing takes. */
+  readonly durationMs: number;
+}
+
+/** Who asks whether a lease keeps it out. */
+export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
+
+/** A self-hosted job may take five days, which is GitHub's longest. */
+export const maxLeaseMs = 5 * 24 * 3_600_000;
+
+export const leaseSchema = z.object({
+  mark: z.string().min(1).max(100),
+  runId: z.string().min(1).max(40),
+  runAttempt: z.int().min(1),
+  runUrl: z.string().max(500),
+  acquiredAt: instant,
+  durationMs: z.number().int().min(0).max(maxLeaseMs),
+});
+
+/** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
+const publishMs = 10 * 60_000;
+
+/** How long a run that may work for `maxRunMs` holds its lane at most. */
+export function leaseMs(maxRunMs: number): number {
+  return Math.min(maxRunMs + publishMs, maxLeaseMs);
+}
+
+/** Whether the lease keeps another holder off the lane at `now`: it is not its own, not over, and its owner may still live. */
+export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
+  if (lease.mark === other.mark) return false;
+  // GitHub starts an attempt only when the one before has ended.
+  if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
+  // Taken further in the future than it lasts: one of the two clocks is wrong, and a lane must not wait for that one.
+  const isBelievable = lease.acquiredAt - lease.durationMs <= now;
+  return isBelievable && now < expiryOf(lease);
+}
+
+/** The instant at which the lease ends by itself. */
+export function expiryOf(lease: Lease): number {
+  return lease.acquiredAt + lease.durationMs;
+}

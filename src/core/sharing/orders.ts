@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { resetCircuit, retryTask } from '../lane/settle.ts';
+import { instant } from '../lane/state-schema.ts';
+import { noted, type LaneState } from '../lane/state.ts';
+import { progressOf } from '../tasks/queue.ts';
+import type { TaskId } from '../tasks/task.ts';
+
+/**
+ * What a person may order of a lane. The next run of the lane obeys before it does anything else.
+ * `stop` is a pause that a run which works now obeys as well, after its running iteration.
+ */
+export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
+export type OrderKind = (typeof orderKinds)[number];
+
+/** An order as it was given. */
+export interface OrderGiven {
+  readonly kind: OrderKind;
+  /** What `retry` is about, null: everything that failed or is blocked; null for all other orders. */
+  readonly task: TaskId | null;
+  /** Login of who gave it; the user's name outside of GitHub. */
+  readonly by: string;
+  readonly from: OrderOrigin;
+  /** Id of the Actions run that brought it, the same in every attempt; null: none did. */
+  readonly run: string | null;
+  readonly at: number;
+}
+
+/** `event`: what people did on GitHub says so, as a merge that ends a conversation. */
+export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
+export type OrderOrigin = (typeof orderOrigins)[number];
+
+/** An order as it is kept. `number` grows from order to order and is never below its instant, so that a lost list starts no second count. */
+export interface Order extends OrderGiven {
+  readonly number: number;
+}
+
+export const orderSchema = z.object({
+  number: z.number().int().min(0).max(8.64e15),
+  kind: z.enum(orderKinds),
+  // Orders of older versions have neither.
+  task: z.string().max(80).nullable().default(null),
+  run: z.string().max(40).nullable().default(null),
+  by: z.string().max(100),
+  from: z.enum(orderOrigins),
+  at: instant,
+});
+
+/** The state after every order that it has not obeyed yet, oldest first; each is in the transitions with who gave it. */
+export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {
+  return openOrders(state, orders).reduce(
+    (next, order) => ({ ...obey(next, order), ordersApplied: order.number }),
+    state,
+  );
+}
+
+/** The orders that the state has not obeyed yet, oldest first. */
+export function openOrders(state: LaneState, orders: readonly Order[]): readonly Order[] {
+  // A list keeps its newest order: one that ends before what was obeyed is not the one of then. Numbers do not tell what is
+  // new in it, since a giver's clock may have been ahead; instants do.
+  const inOrder = orders.toSorted((a, b) => a.number - b.number);
+  const isOtherList = inOrder.every(({ number }) => number < state.ordersApplied);
+  const first = inOrder.findIndex(({ number, at }) =>
+    isOtherList ? at > state.savedAt : number > state.ordersApplied,
+  );
+  return first === -1 ? [] : inOrder.slice(first);
+}
+
+/** Who wants the run that works on this state to end after its iteration; null: nobody. A later `resume` takes it back. */
+export function stoppedBy(state: LaneState, orders: readonly Order[]): string | null {
+  const newest = openOrders(state, orders).findLast(({ kind }) => kind === 'stop' || kind === 'resume');
+  return newest?.kind === 'stop' ? newest.by : null;
+}
+
+/** What an order is about: the newest order about a thing decides how it stands, whatever the older ones said. */
+export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): string {
+  switch (kind) {
+    case 'pause':
+    case 'resume':
+    case 'stop':
+      return 'pause';
+    case 'retry':
+      return task === null ? 'retry' : `retry ${task}`;
+    case 'reset-circuit':
+    case 'reset-session':
+      return kind;
+  }
+}
+
+/** The tasks that a retry gives their attempts again. */
+export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
+  const asked = task === null ? Object.keys(state.tasks) : [task];
+  return asked.filter((id) => ['failed', 'blocked'].includes(progressOf(state.tasks, id).state));
+}
+
+function obey(state: LaneState, order: Order): LaneState {
+  const { at } = order;
+  const reason = `by ${order.by} (${order.from})`;
+  switch (order.kind) {
+    case 'pause':
+    case 'stop':
+      return state.pause === null
+        ? noted(
+            { ...state, pause: { by: order.by, at } },
+            { at, subject: 'pause', from: 'working', to: 'paused', reason },
+          )
+        : state;
+    case 'resume':
+      return state.pause === null
+        ? state
+        : noted({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
+    case 'retry':
+      return tasksToRetry(state, order.task).reduce((next, id) => retryTask(next, id, reason, at), state);
+    case 'reset-circuit':
+      return resetCircuit(state, reason, at);
+    case 'reset-session':
+      return noted(
+        { ...state, session: null },
+        { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason },
+      );
+  }
+}

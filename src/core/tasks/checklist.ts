@@ -1,0 +1,77 @@
+import type { Checklist } from '../evidence.ts';
+import type { FileTask } from './files/file-task.ts';
+import { progressOf } from './queue.ts';
+import type { QueuedTask, Task, TaskId, TaskProgress } from './task.ts';
+
+/** The files of tasks around one iteration on `taskId`, with what the lane knows of its tasks. */
+export interface ChecklistFacts {
+  readonly before: readonly FileTask[];
+  readonly after: readonly FileTask[];
+  readonly taskId: TaskId;
+  readonly tasks: readonly QueuedTask[];
+  readonly progress: Readonly<Record<TaskId, TaskProgress>>;
+}
+
+/** What an iteration did to the files of tasks; null: there are none. An item that was reworded when it was ticked, or moved, is not gone. */
+export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
+  if (before.length === 0 && after.length === 0) return null;
+  const now = followed(before, after);
+  const stateOf = (id: TaskId): 'open' | 'done' | 'gone' => {
+    const item = now.get(id);
+    return item === undefined ? 'gone' : item.state === 'done' ? 'done' : 'open';
+  };
+  const known = new Set(before.map(({ task }) => task.id));
+  const open = before.filter(({ state }) => state !== 'done').map(({ task }) => task.id);
+  const current = known.has(taskId) ? stateOf(taskId) : null;
+  const ticked = open.filter((id) => stateOf(id) === 'done');
+  const done = tasks
+    .filter(({ id }) => known.has(id) && stateOf(id) === 'done' && progressOf(progress, id).state !== 'done')
+    .map(({ id }) => id);
+  return {
+    current,
+    done,
+    finished: new Set([...ticked, ...(current === 'done' ? [taskId] : [])]).size,
+    removed: open.filter((id) => stateOf(id) === 'gone').length,
+    added: after.length - now.size,
+  };
+}
+
+/** So many that one iteration added are taken up at once; the next run takes what is more. */
+const maxFound = 20;
+
+/** Open items that the iteration added, as tasks of the lane: they depend on what the lane knows alone. */
+export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
+  const successors = new Set([...followed(before, after).values()].map(({ task }) => task.id));
+  const lane = new Set(tasks.map(({ id }) => id));
+  const added = after
+    .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
+    .slice(0, maxFound);
+  const known = new Set([...lane, ...added.map(({ task }) => task.id)]);
+  return added.map(({ task }) => ({ ...task, dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
+}
+
+/** The items of before, by their id of then, as they stand now. */
+function followed(before: readonly FileTask[], after: readonly FileTask[]): ReadonlyMap<TaskId, FileTask> {
+  const byId = new Map(after.map((item) => [item.task.id, item]));
+  const found = new Map<TaskId, FileTask>();
+  for (const { task } of before) {
+    const item = byId.get(task.id);
+    if (item !== undefined) found.set(task.id, item);
+  }
+  const known = new Set(before.map(({ task }) => task.id));
+  const strangers = new Set(after.filter(({ task }) => !known.has(task.id)));
+  for (const item of before.filter(({ task }) => !found.has(task.id))) {
+    const successor = [...strangers].find((stranger) => isSuccessor(item, stranger));
+    if (successor === undefined) continue;
+    strangers.delete(successor);
+    found.set(item.task.id, successor);
+  }
+  return found;
+}
+
+/** The same words at another place, or the same words and a remark behind them when it was ticked: `Add a flag (done in 1a2b3c)`. */
+function isSuccessor({ task: old }: FileTask, { task, state }: FileTask): boolean {
+  if (old.source.kind !== task.source.kind) return false;
+  const remark = task.title.startsWith(old.title) ? task.title.slice(old.title.length) : null;
+  return remark === '' || (remark !== null && state === 'done' && /^\s*[^\s\p{L}\p{N}]/u.test(remark));
+}

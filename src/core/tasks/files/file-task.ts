@@ -1,0 +1,36 @@
+import type { Task, TaskProgress } from '../task.ts';
+
+/** The sources of tasks that are files of the repository. */
+export const fileSources = ['plan', 'prd', 'beads'] as const;
+export type FileSource = (typeof fileSources)[number];
+
+/** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. Kept apart from the parsers, which a run without such files does not load. */
+export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
+  plan: ['.ralph/fix_plan.md', '.ralph/@fix_plan.md', '@fix_plan.md'],
+  prd: ['.ralph/prd.json'],
+  beads: ['.beads/*.jsonl'],
+};
+
+/** Where done entries of `.ralph/prd.json` go. */
+export const prdArchivePath = '.ralph/prd_archive.json';
+
+/** A task as its file has it; `state` is what the file says. */
+export interface FileTask {
+  readonly task: Task;
+  readonly state: TaskProgress['state'];
+}
+
+/** What a person should correct in a file of tasks. Line and column from 1; null: of the file as a whole. */
+export interface TaskProblem {
+  readonly file: string;
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly message: string;
+  /** Open tasks may stand there that nobody can read, so that nothing is known to be complete. */
+  readonly hidesTasks?: true;
+}
+
+/** `.ralph/prd.json:3:7`, as far as the place is known. */
+export function placeOf({ file, line, column }: TaskProblem): string {
+  return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
+}

@@ -1,0 +1,149 @@
+import { outlineOf, type OutlineSection } from '../../../markdown/outline.ts';
+import type { FileTask } from './file-task.ts';
+import type { AddedTask, NewTask } from './new-task.ts';
+import { isOptionalHeading, parsePlan } from './plan.ts';
+import { NORMAL_PRIORITY, priorityOfHeading, priorityOfWord } from '../priority.ts';
+
+/** Puts a box under the heading of its priority, which is added when there is none; everything else stays byte for byte. */
+export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTask {
+  const refused = (message: string): AddedTask => ({
+    kind: 'refused',
+    problem: { file: path, line: null, column: null, message },
+  });
+  const [alone] = parsePlan(path, `- [ ] ${wanted.title}\n`).tasks;
+  if (alone === undefined) return refused('its title has no visible text');
+  const before = parsePlan(path, plan).tasks;
+  const same = before.find(({ task }) => task.title === alone.task.title);
+  if (same !== undefined) return { kind: 'there', id: same.task.id, line: lineOf(same), state: same.state };
+
+  const isRight = ({ task }: FileTask): boolean =>
+    task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
+  for (const place of placesFor(plan.trim() === '' ? firstPlan : plan, wanted)) {
+    const text = inserted(plan.trim() === '' ? firstPlan : plan, place, wanted);
+    const after = parsePlan(path, text).tasks;
+    const added = after.find(({ task }) => task.title === alone.task.title);
+    if (added !== undefined && isRight(added) && isKept(before, after))
+      return { kind: 'added', text, id: added.task.id, line: lineOf(added) };
+  }
+  return refused(
+    'no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?',
+  );
+}
+
+const firstPlan = '# Fix plan\n';
+
+/** Where an item can be put: below a line, behind blank lines or not, under a heading of its own or not. */
+interface Place {
+  readonly line: number;
+  readonly heading: string | null;
+  readonly bullet: string;
+  readonly afterBlank: boolean;
+}
+
+/** The places for a task, the best first. */
+function placesFor(plan: string, wanted: NewTask): readonly Place[] {
+  const sections = outlineOf(plan);
+  return [...bestSections(sections, wanted).flatMap(placesIn), ...placesForHeading(sections, wanted)];
+}
+
+function bestSections(sections: readonly OutlineSection[], wanted: NewTask): readonly OutlineSection[] {
+  const withLists = (found: readonly OutlineSection[]): readonly OutlineSection[] => [
+    ...found.filter(({ checklist }) => checklist !== null).toReversed(),
+    ...found.filter(({ checklist }) => checklist === null),
+  ];
+  if (wanted.optional) return withLists(sections.filter(isOptional));
+  const required = sections.filter((section) => !isOptional(section));
+  const named = withLists(required.filter((section) => priorityOf(section) === numberOf(wanted)));
+  if (numberOf(wanted) !== NORMAL_PRIORITY) return named;
+  // A plan without such a heading: where people put their tasks.
+  const plain = required
+    .filter((section) => priorityOf(section) === null && section.checklist !== null && !isFinished(section))
+    .toReversed();
+  return [
+    ...named,
+    ...plain.filter(({ checklist }) => checklist?.open),
+    ...plain.filter(({ checklist }) => checklist?.open === false),
+  ];
+}
+
+function placesIn({ checklist, headingLine, lastLine }: OutlineSection): readonly Place[] {
+  const behind = { heading: null, bullet: '- ', afterBlank: true };
+  return [
+    ...(checklist === null
+      ? []
+      : [{ line: checklist.lastLine, heading: null, bullet: checklist.bullet, afterBlank: checklist.loose }]),
+    { line: lastLine, ...behind },
+    { line: headingLine, ...behind },
+  ];
+}
+
+/** Below the last section with work to do: what is done, and notes, stay at the end. */
+function placesForHeading(sections: readonly OutlineSection[], wanted: NewTask): readonly Place[] {
+  const name = wanted.optional
+    ? 'Optional'
+    : ({ 1: 'High Priority', 2: 'Medium Priority', 3: 'Low Priority' }[numberOf(wanted)] ?? 'Medium Priority');
+  const above = sections.findLast((section) => !isFinished(section));
+  return [above, sections.at(-1)].flatMap((section) =>
+    ['##', '#'].map((mark) => ({
+      line: section?.lastLine ?? 0,
+      heading: `${mark} ${name}`,
+      bullet: '- ',
+      afterBlank: true,
+    })),
+  );
+}
+
+/** The plan with the item at a place, in its own line ends. */
+function inserted(plan: string, { line, heading, bullet, afterBlank }: Place, { title, body }: NewTask): string {
+  const end = plan.includes('\r\n') ? '\r\n' : '\n';
+  const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
+  const above = lines.slice(0, line);
+  const below = lines.slice(line);
+  const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === '';
+  const indented =
+    body === ''
+      ? []
+      : ['', ...body.split(/\r\n?|\n/)].map((text) =>
+          text.trim() === '' ? '' : `${' '.repeat(bullet.length)}${text}`,
+        );
+  const item = [...(heading === null ? [] : [heading, '']), `${bullet}[ ] ${title}`, ...indented];
+  const piece = [
+    ...(afterBlank && !isBlank(above.at(-1)) ? [''] : []),
+    ...item,
+    ...((afterBlank || body !== '') && !isBlank(below[0]) ? [''] : []),
+  ].join(end);
+  const last = above.at(-1);
+  if (last !== undefined && !/[\r\n]$/.test(last)) return `${above.join('')}${end}${piece}`;
+  return `${above.join('')}${piece}${end}${below.join('')}`;
+}
+
+/** Whether every task is as it was, and one more is there. */
+function isKept(before: readonly FileTask[], after: readonly FileTask[]): boolean {
+  const known = new Map(after.map((task) => [task.task.id, shape(task)]));
+  return after.length > before.length && before.every((task) => known.get(task.task.id) === shape(task));
+}
+
+function shape({ task, state }: FileTask): string {
+  return JSON.stringify([state, task.title, task.body, task.priority, task.optional, task.dependsOn]);
+}
+
+function numberOf({ priority }: NewTask): number {
+  return (priority === null ? null : priorityOfWord(priority)) ?? NORMAL_PRIORITY;
+}
+
+/** What the innermost heading that gives a priority says; null: none does. */
+function priorityOf({ headings }: OutlineSection): number | null {
+  return headings.map(({ text }) => priorityOfHeading(text)).findLast((priority) => priority !== null) ?? null;
+}
+
+function isOptional({ headings }: OutlineSection): boolean {
+  return headings.some(({ text }) => isOptionalHeading(text));
+}
+
+function isFinished({ headings }: OutlineSection): boolean {
+  return headings.some(({ text }) => /^(?:done|completed?|finished|archived?|notes?)\b/i.test(text));
+}
+
+function lineOf({ task }: FileTask): number {
+  return task.source.kind === 'plan' ? task.source.line : 0;
+}

@@ -1,0 +1,194 @@
+import { parseChecklist, type ChecklistItem } from '../../../markdown/checklist.ts';
+import { cleanText, cleanTitle } from '../../text/clean.ts';
+import type { FileTask, TaskProblem } from './file-task.ts';
+import { grouped } from './grouped.ts';
+import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
+import { hashId } from '../task-id.ts';
+import type { TaskId } from '../task.ts';
+import { dependenciesOfText } from '../text-dependencies.ts';
+
+/** Lines beyond these are not read: the gate is to answer at once. */
+const maxLines = 5_000;
+const maxTasks = 1_000;
+
+/**
+ * The boxes of a plan, in the order of the file. A box that others are nested in waits for them: it is worked last.
+ * Ids follow from titles alone (its own and those of the boxes around), so that a plan can be sorted, ticked and formatted.
+ */
+export function parsePlan(
+  path: string,
+  text: string,
+): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
+  const head = firstLines(text);
+  const items = identified(parseChecklist(head));
+  const kept = items.length <= maxTasks ? items : openFirst(items);
+  const leftOut = new Set(
+    kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
+  );
+  const waitsOf = dependencies(items);
+  const waiting = kept.map((item) => ({ item, waits: waitsOf(item) }));
+  const problems = [
+    ...(head === text ? [] : [tooLong]),
+    ...(kept === items ? [] : [tooMany(items)]),
+    ...duplicates(items),
+    ...waiting.flatMap(({ waits }) => waits.problems),
+  ];
+  return {
+    tasks: waiting.map(({ item, waits }) => ({
+      state: isDone(item) ? ('done' as const) : ('todo' as const),
+      task: taskOf(
+        item,
+        path,
+        waits.ids.filter((id) => !leftOut.has(id)),
+      ),
+    })),
+    problems: problems.map((problem) => ({ file: path, column: null, ...problem })),
+  };
+}
+
+/** A box with the id of its task. */
+interface Item extends ChecklistItem {
+  readonly id: TaskId;
+  /** Of the boxes that it is nested in. */
+  readonly around: readonly TaskId[];
+  /** Line of the first box with the same title in the same place. */
+  readonly firstLine: number;
+}
+
+type Problem = Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
+
+const tooLong: Problem = {
+  line: maxLines + 1,
+  message: `only the first ${maxLines} lines are read: split the plan, or take out what is done`,
+  hidesTasks: true,
+};
+
+function tooMany(items: readonly Item[]): Problem {
+  const losesOpen = items.filter((item) => !isDone(item)).length > maxTasks;
+  return {
+    line: null,
+    message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done`,
+    ...(losesOpen ? { hidesTasks: true } : {}),
+  };
+}
+
+function firstLines(text: string): string {
+  let end = -1;
+  for (const { index } of text.matchAll(/\r\n?|\n/g)) {
+    end += 1;
+    if (end === maxLines - 1) return text.slice(0, index);
+  }
+  return text;
+}
+
+/** Titles that are the same get `-2`, `-3` behind their ids. */
+function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
+  const lines = new Map<string, number[]>();
+  const items: Item[] = [];
+  for (const box of boxes) {
+    const parent = box.parent === null ? undefined : items[box.parent];
+    const id = `plan-${hashId([parent?.id ?? '', box.title].join('\n'))}`;
+    const same = lines.get(id) ?? [];
+    lines.set(id, [...same, box.line]);
+    items.push({
+      ...box,
+      id: same.length === 0 ? id : `${id}-${same.length + 1}`,
+      around: parent === undefined ? [] : [...parent.around, parent.id],
+      firstLine: same[0] ?? box.line,
+    });
+  }
+  return items;
+}
+
+/** Of too many items those that are open, then as many of the others as there is room for; in the order of the file. */
+function openFirst(items: readonly Item[]): readonly Item[] {
+  const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, maxTasks);
+  const chosen = new Set(ranked);
+  return items.filter((item) => chosen.has(item));
+}
+
+/** Any character but an x is an open box: `[~]` and `[-]` are work that is not finished. */
+function isDone({ mark }: ChecklistItem): boolean {
+  return mark === 'x' || mark === 'X';
+}
+
+function taskOf(
+  { id, line, title, body, headings }: Item,
+  path: string,
+  dependsOn: readonly TaskId[],
+): FileTask['task'] {
+  return {
+    id,
+    title: cleanTitle(title).text || `Item on line ${line}`,
+    body: cleanText(body).text,
+    source: { kind: 'plan', path, line },
+    comments: [],
+    priority: headings.map(priorityOfHeading).findLast((priority) => priority !== null) ?? NORMAL_PRIORITY,
+    dependsOn,
+    optional: headings.some(isOptionalHeading),
+    hold: null,
+  };
+}
+
+/** Optional, Future and Nice to have, with whatever stands behind. */
+export function isOptionalHeading(heading: string): boolean {
+  return /^[^\p{L}]*(?:optional|future|nice[\s-]+to[\s-]+haves?)(?![\p{L}\p{N}_])/iu.test(heading);
+}
+
+function duplicates(items: readonly Item[]): readonly Problem[] {
+  return items
+    .filter((item) => item.line !== item.firstLine && !isDone(item))
+    .map(({ line, firstLine }) => ({
+      line,
+      message: `has the same title as line ${firstLine}: they are told apart by their order alone`,
+    }));
+}
+
+/** What each item waits for: the boxes nested in it, and what its text says (`depends on #12`, `depends on T3`). */
+function dependencies(
+  items: readonly Item[],
+): (item: Item) => { readonly ids: readonly TaskId[]; readonly problems: readonly Problem[] } {
+  const nested = grouped(
+    items.filter(({ around }) => around.length > 0),
+    ({ around }) => around.at(-1),
+  );
+  // Of several with the same name the first one has it.
+  const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
+  const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
+  return (item) => {
+    const said = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
+    const names = [...new Set(said.names.map(normalName))].filter((name) => families.has(familyOf(name)));
+    const all = [
+      ...(nested.get(item.id) ?? []).map(({ id }) => id),
+      ...names.map((name) => ids.get(name) ?? `plan-${name}`),
+      ...said.issues.map((number) => `issue-${number}`),
+    ];
+    return {
+      // A part cannot wait for the whole.
+      ids: [...new Set(all)].filter((id) => id !== item.id && !item.around.includes(id)),
+      problems: names
+        .filter((name) => !ids.has(name))
+        .map((name) => ({
+          line: item.line,
+          message: `depends on ${name.toUpperCase()}, but no item begins with that name`,
+        })),
+    };
+  };
+}
+
+/** `US-001: log in`, `[T3] log in`, `Task 2 - log in`: the name that a title begins with. */
+function nameIn(title: string): string | null {
+  const name =
+    /^[[(]?([A-Za-z][A-Za-z_]{0,14}[-. ]?\d{1,9}(?:[.-]\d{1,9}){0,4})(?:[\])]|\s*[:–—]|\.\s|\s+-\s)/.exec(title)?.[1] ??
+    /^([A-Z]{1,10}-\d{1,9})\s/.exec(title)?.[1];
+  return name === undefined ? null : normalName(name);
+}
+
+function normalName(name: string): string {
+  return name.toLowerCase().replaceAll(' ', '-');
+}
+
+/** Names of the same letters belong together: where `T1` and `T2` are, `T9` is one that is missing, and `HTTP2` is none. */
+function familyOf(name: string): string {
+  return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
+}

@@ -1,0 +1,135 @@
+import {
+  appendChildren,
+  applyEdits,
+  childIndent,
+  indentAt,
+  keepChildren,
+  layoutOf,
+  rawOf,
+  renderJson,
+  transplant,
+} from '../../../json/edit.ts';
+import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { prdArchivePath, type TaskProblem } from './file-task.ts';
+import { dependencyKeys, idsByKey } from './prd.ts';
+import { nameOf, prdLists, readPrd, type PrdEntry, type PrdList } from './prd-entries.ts';
+import type { TaskId } from '../task.ts';
+
+export { prdArchivePath };
+
+/** Both files, anew. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
+export interface ArchivedPrd {
+  readonly prd: string;
+  readonly archive: string;
+  /** How many entries the prd lost. */
+  readonly moved: number;
+}
+
+/**
+ * Moves the entries that are done from the prd to the archive (null: there is none yet), each as it was written.
+ * What an entry that stays depends on, or shares its id with, stays too. Null: nothing can be moved, or one of the files is malformed.
+ */
+export function archivePrd(
+  { prd, archive }: { readonly prd: string; readonly archive: string | null },
+  doneIds: ReadonlySet<TaskId>,
+): ArchivedPrd | null {
+  const file = readPrd('', prd);
+  if (file.kind === 'unreadable' || archiveObstacle(archive) !== null) return null;
+  const moving = movable(file.entries, doneIds);
+  if (moving.length === 0) return null;
+  const nodes = new Set(moving.map(({ node }) => node));
+  const only = (keep: (node: JsonNode) => boolean): string =>
+    applyEdits(
+      prd,
+      listsOf(file.root).map((list) => keepChildren(prd, list, keep)),
+    );
+  return {
+    prd: only((node) => !nodes.has(node)),
+    archive:
+      archive === null || archive.trim() === ''
+        ? listsAlone(only((node) => nodes.has(node)))
+        : prdLists.reduce((text, list) => appended(text, list, { prd, entries: moving }), archive),
+    moved: moving.length,
+  };
+}
+
+/** Why nothing can be added to an archive; null: nothing is in the way. */
+export function archiveObstacle(archive: string | null): TaskProblem | null {
+  if (archive === null || archive.trim() === '') return null;
+  const parsed = parseJson(archive);
+  const problem = (place: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
+    file: prdArchivePath,
+    line: place?.line ?? null,
+    column: place?.column ?? null,
+    message: `${what}. Done entries stay in the prd until it is corrected`,
+  });
+  if (parsed.kind === 'malformed')
+    return problem(parsed.problems[0] ?? null, `no valid JSON: ${parsed.problems[0]?.message ?? ''}`);
+  if (parsed.root.type !== 'object') return problem(null, `it is ${nameOf(parsed.root)}, not an object`);
+  const noArray = prdLists.find((list) => (member(parsed.root, list)?.type ?? 'array') !== 'array');
+  return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);
+}
+
+/** The done entries, without those that an entry that stays needs or could be taken for. */
+function movable(entries: readonly PrdEntry[], doneIds: ReadonlySet<TaskId>): readonly PrdEntry[] {
+  const idOfKey = idsByKey(entries);
+  const nameOfEntry = ({ key, title }: PrdEntry): string => JSON.stringify([key, key === null ? title : null]);
+  let moving = entries.filter(({ id }) => doneIds.has(id));
+  for (;;) {
+    const movingIds = new Set(moving.map(({ id }) => id));
+    const staying = entries.filter(({ id }) => !movingIds.has(id));
+    const names = new Set(staying.map(nameOfEntry));
+    const needed = new Set(
+      staying.flatMap(({ node }) => dependencyKeys(node, () => undefined).map(({ key }) => idOfKey.get(key))),
+    );
+    const left = moving.filter((entry) => !names.has(nameOfEntry(entry)) && !needed.has(entry.id));
+    if (left.length === moving.length) return moving;
+    moving = left;
+  }
+}
+
+/** The prd's text with nothing but its lists: the form of a new archive. Lists without entries go too. */
+function listsAlone(text: string): string {
+  const parsed = parseJson(text);
+  if (parsed.kind === 'malformed') return text;
+  const lists = new Set(listsOf(parsed.root).filter((list) => itemsOf(list).length > 0));
+  return applyEdits(text, [
+    keepChildren(
+      text,
+      parsed.root,
+      (property) => property.children?.[1] !== undefined && lists.has(property.children[1]),
+    ),
+  ]);
+}
+
+/** The archive with the entries of one list at the end of its own; those that are there already are not put in twice. */
+function appended(
+  archive: string,
+  list: PrdList,
+  from: { readonly prd: string; readonly entries: readonly PrdEntry[] },
+): string {
+  const entries = from.entries.filter((entry) => entry.list === list);
+  const parsed = parseJson(archive);
+  if (entries.length === 0 || parsed.kind === 'malformed') return archive;
+  const { root } = parsed;
+  const target = member(root, list);
+  const layout = layoutOf(archive, root);
+  if (target === null)
+    return appended(
+      applyEdits(archive, [
+        appendChildren(archive, root, [`${JSON.stringify(list)}: ${renderJson([], layout, '')}`], layout),
+      ]),
+      list,
+      from,
+    );
+  const there = new Set(itemsOf(target).map((item) => JSON.stringify(valueOf(item))));
+  const to = { indent: childIndent(archive, target, layout), lineEnd: layout.lineEnd };
+  const pieces = entries
+    .filter(({ node }) => !there.has(JSON.stringify(valueOf(node))))
+    .map(({ node }) => transplant(rawOf(from.prd, node), { indent: indentAt(from.prd, node.offset) }, to));
+  return pieces.length === 0 ? archive : applyEdits(archive, [appendChildren(archive, target, pieces, layout)]);
+}
+
+function listsOf(root: JsonNode): readonly JsonNode[] {
+  return prdLists.flatMap((list) => member(root, list) ?? []);
+}

@@ -1,0 +1,209 @@
+import {
+  itemsOf,
+  member,
+  membersOf,
+  parseJson,
+  positionsIn,
+  type JsonNode,
+  type JsonPosition,
+} from '../../../json/parse.ts';
+import { cleanTitle } from '../../text/clean.ts';
+import type { TaskProblem } from './file-task.ts';
+import { hashId } from '../task-id.ts';
+import type { TaskId } from '../task.ts';
+
+/** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
+export const prdLists = ['tasks', 'userStories'] as const;
+export type PrdList = (typeof prdLists)[number];
+
+/** An entry that is a task, with its place in the text. */
+export interface PrdEntry {
+  readonly id: TaskId;
+  readonly list: PrdList;
+  readonly node: JsonNode;
+  /** The entry's own id; null: it has none. */
+  readonly key: string | null;
+  /** Cleaned; never empty. */
+  readonly title: string;
+}
+
+/** A prd.json as far as its form goes. `at` tells line and column of a node. */
+export type PrdFile =
+  | {
+      readonly kind: 'prd';
+      readonly root: JsonNode;
+      readonly entries: readonly PrdEntry[];
+      readonly problems: readonly TaskProblem[];
+      readonly at: (node: JsonNode) => JsonPosition;
+    }
+  | { readonly kind: 'unreadable'; readonly problems: readonly TaskProblem[] };
+
+/** More entries are not read, as with plans. */
+const maxEntries = 1_000;
+/** A task's id without `prd-`. */
+const maxKeyChars = 76;
+
+/** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
+export function readPrd(path: string, text: string): PrdFile {
+  const parsed = parseJson(text);
+  if (parsed.kind === 'malformed')
+    return {
+      kind: 'unreadable',
+      problems: parsed.problems.map((problem) => ({
+        file: path,
+        ...problem,
+        message: `no valid JSON: ${problem.message}. None of its tasks is read`,
+        hidesTasks: true,
+      })),
+    };
+  const position = positionsIn(text);
+  const at = (node: JsonNode): JsonPosition => position(node.offset);
+  const { root } = parsed;
+  const lists = prdLists
+    .flatMap((list) => ({ list, node: member(root, list) }))
+    .filter((found): found is { list: PrdList; node: JsonNode } => found.node !== null);
+  if (lists.length === 0) {
+    const what =
+      root.type === 'object'
+        ? 'it has neither `tasks` nor `userStories`'
+        : `it is ${nameOf(root)}, not an object with \`tasks\` or \`userStories\``;
+    return { kind: 'unreadable', problems: [{ file: path, ...at(root), message: what, hidesTasks: true }] };
+  }
+  const noArrays = lists
+    .filter(({ node }) => node.type !== 'array')
+    .map(({ list, node }) => ({
+      file: path,
+      ...at(node),
+      message: `\`${list}\` is ${nameOf(node)}, not an array`,
+      hidesTasks: true as const,
+    }));
+  const { entries, problems } = identified(
+    lists.flatMap(({ list, node }) => itemsOf(node).map((item) => ({ list, node: item }))),
+    (node) => ({ file: path, ...at(node) }),
+  );
+  return {
+    kind: 'prd',
+    root,
+    entries,
+    problems: [
+      ...noArrays,
+      ...repeatedLists(root).map(({ list, node }) => ({
+        file: path,
+        ...at(node),
+        message: `there is another \`${list}\` below, and only the last one is read: put the entries into one list`,
+        hidesTasks: true as const,
+      })),
+      ...problems,
+    ],
+    at,
+  };
+}
+
+/** Names of lists that come again, of which JSON knows the last alone. */
+function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; readonly node: JsonNode }[] {
+  return prdLists.flatMap((list) =>
+    membersOf(root)
+      .flatMap(({ children: [node] = [] }) => (node?.value === list ? [{ list, node }] : []))
+      .slice(0, -1),
+  );
+}
+
+/** Where the entries of a prd.json stand, by the ids of their tasks; empty when it cannot be read. */
+export function placesInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
+  const prd = readPrd('', text);
+  return new Map(prd.kind === 'prd' ? prd.entries.map(({ id, node }) => [id, prd.at(node)]) : []);
+}
+
+/** A member that is text: a text or a number, trimmed; null when it is absent, empty or something else. */
+export function textMember(node: JsonNode, name: string): string | null {
+  const value = member(node, name);
+  const text = value !== null && (value.type === 'string' || value.type === 'number') ? String(value.value).trim() : '';
+  return text === '' ? null : text;
+}
+
+/** What a value is, for a person. */
+export function nameOf(node: JsonNode): string {
+  return {
+    object: 'an object',
+    array: 'an array',
+    property: 'a member',
+    string: 'a text',
+    number: 'a number',
+    boolean: 'true or false',
+    null: 'null',
+  }[node.type];
+}
+
+/** The part of a task's id that stands for the entry's own one: unchanged where it can be. */
+export function safeKey(key: string): string {
+  if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= maxKeyChars) return key;
+  return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
+}
+
+type Place = Pick<TaskProblem, 'file' | 'line' | 'column'>;
+
+/** Gives every entry an id of its own, and tells which are no tasks. */
+function identified(
+  items: readonly { readonly list: PrdList; readonly node: JsonNode }[],
+  place: (node: JsonNode) => Place,
+): { readonly entries: readonly PrdEntry[]; readonly problems: readonly TaskProblem[] } {
+  const entries = new Map<TaskId, PrdEntry>();
+  const problems: TaskProblem[] = [];
+  for (const { list, node } of items.slice(0, maxEntries)) {
+    const key = textMember(node, 'id');
+    const title = titleOf(node) || cleanTitle(key ?? '').text;
+    if (node.type !== 'object' || title === '') {
+      problems.push({
+        ...place(node),
+        message:
+          node.type === 'object'
+            ? 'an entry without a title is no task'
+            : `an entry that is ${nameOf(node)} is no task: expected an object with a title`,
+        hidesTasks: true,
+      });
+      continue;
+    }
+    const own = key === null ? hashId(title) : safeKey(key);
+    const first = entries.get(`prd-${own}`);
+    const id = first === undefined ? `prd-${own}` : freeId(own, title, entries);
+    if (first !== undefined)
+      problems.push({
+        ...place(node),
+        message: `${key === null ? `the title ${quoted(title)}` : `the id ${quoted(key)}`} is on line ${place(first.node).line ?? 0} already: this second one is called ${id}`,
+      });
+    entries.set(id, { id, list, node, key, title });
+  }
+  const more = items[maxEntries];
+  if (more !== undefined)
+    problems.push({
+      ...place(more.node),
+      message: `only the first ${maxEntries} of ${items.length} entries are read`,
+      hidesTasks: true,
+    });
+  return { entries: [...entries.values()], problems };
+}
+
+/** An id for an entry whose own one is taken: it follows from the title, so that it does not depend on the order. */
+function freeId(own: string, title: string, taken: ReadonlyMap<TaskId, unknown>): TaskId {
+  const byTitle = `prd-${withSuffix(own, hashId(title))}`;
+  if (!taken.has(byTitle)) return byTitle;
+  for (let count = 2; ; count += 1) {
+    const id = `prd-${withSuffix(own, `${hashId(title)}-${count}`)}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+function withSuffix(key: string, suffix: string): string {
+  return `${key.slice(0, maxKeyChars - suffix.length - 1)}-${suffix}`;
+}
+
+/** The title, or else the first line of the description; empty when there is neither. */
+function titleOf(node: JsonNode): string {
+  const given = cleanTitle(textMember(node, 'title') ?? '').text;
+  return given === '' ? cleanTitle(textMember(node, 'description')?.split(/[\r\n]/)[0] ?? '').text : given;
+}
+
+/** Text of the file inside a message: one line, not too long. */
+export function quoted(text: string): string {
+  return JSON.stringify(cleanTitle(text).text.slice(0, 80));
+}

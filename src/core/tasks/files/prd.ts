@@ -1,0 +1,179 @@
+import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
+import { cleanText, cleanTitle } from '../../text/clean.ts';
+import type { FileTask, TaskProblem } from './file-task.ts';
+import { nameOf, quoted, readPrd, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
+import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
+import { hashId } from '../task-id.ts';
+import type { TaskId, TaskProgress } from '../task.ts';
+
+type State = TaskProgress['state'];
+
+/** The tasks of a prd.json, in the order of the file; `state` is what the file says. Nothing waits for what is done in its archive (null: there is none). Any text is answered. */
+export function parsePrd(
+  path: string,
+  text: string,
+  archive: string | null = null,
+): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
+  const prd = readPrd(path, text);
+  if (prd.kind === 'unreadable') return { tasks: [], problems: prd.problems };
+  const idOfKey = idsByKey(prd.entries);
+  const archived = doneKeys(archive);
+  const problems: TaskProblem[] = [...prd.problems];
+  const note: Note = (node, message) => {
+    problems.push({ file: path, ...prd.at(node), message });
+  };
+  const tasks = prd.entries.map((entry) => ({
+    state: stateOf(entry, note),
+    task: {
+      id: entry.id,
+      title: entry.title,
+      body: bodyOf(entry.node),
+      source: { kind: 'prd' as const, path, key: cleanTitle(entry.key ?? '').text || hashId(entry.title) },
+      comments: [],
+      priority: priorityOf(entry.node, note),
+      dependsOn: dependenciesOf(entry.node, { idOfKey, archived }, note),
+      optional: member(entry.node, 'optional')?.value === true,
+      hold: null,
+    },
+  }));
+  return { tasks, problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };
+}
+
+/** Says what a person should correct at a value. */
+type Note = (node: JsonNode, message: string) => void;
+
+/** Ids of the entries by their own ones; of several the first, which has it unchanged. */
+export function idsByKey(entries: readonly PrdEntry[]): ReadonlyMap<string, TaskId> {
+  return new Map(entries.toReversed().flatMap(({ key, id }) => (key === null ? [] : [[key, id] as const])));
+}
+
+/** The entry's own ids of what it depends on, each with its place; anything else is noted. */
+export function dependencyKeys(
+  entry: JsonNode,
+  note: Note,
+): readonly { readonly key: string; readonly node: JsonNode }[] {
+  return ['depends_on', 'dependsOn', 'dependencies'].flatMap((name) => {
+    const given = member(entry, name);
+    if (given === null || given.type === 'null') return [];
+    return (given.type === 'array' ? itemsOf(given) : [given]).flatMap((node) => {
+      if (node.type === 'string' || node.type === 'number') return [{ key: String(node.value).trim(), node }];
+      note(node, `\`${name}\` names other entries by their ids, but this is ${nameOf(node)}`);
+      return [];
+    });
+  });
+}
+
+/** The entries' own ids of what an archive has as done. */
+function doneKeys(archive: string | null): ReadonlySet<string> {
+  const file = archive === null ? null : readPrd('', archive);
+  const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOf(entry, () => undefined) === 'done') : [];
+  return new Set(done.flatMap(({ key }) => key ?? []));
+}
+
+const states: Readonly<Record<string, State>> = {
+  todo: 'todo',
+  'to-do': 'todo',
+  pending: 'todo',
+  open: 'todo',
+  'not-started': 'todo',
+  'in-progress': 'in-progress',
+  done: 'done',
+  complete: 'done',
+  completed: 'done',
+  failed: 'failed',
+  blocked: 'blocked',
+};
+
+/** `tasks` go by their status, `userStories` by what they pass; each by the other where its own is absent. */
+function stateOf({ list, node }: PrdEntry, note: Note): State {
+  const said = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
+  return (list === 'tasks' ? (said.status ?? said.passes) : (said.passes ?? said.status)) ?? 'todo';
+}
+
+function stateOfStatus(entry: JsonNode, note: Note): State | null {
+  const status = member(entry, 'status');
+  if (status === null || status.type === 'null') return null;
+  const word =
+    status.type === 'string'
+      ? String(status.value)
+          .trim()
+          .toLowerCase()
+          .replaceAll(/[\s_]+/g, '-')
+      : '';
+  if (Object.hasOwn(states, word)) return states[word] ?? null;
+  note(
+    status,
+    `the status ${quoted(String(valueOf(status)))} is unknown and counts as todo: expected todo, in_progress, done, failed or blocked`,
+  );
+  return null;
+}
+
+function stateOfPasses(entry: JsonNode, note: Note): State | null {
+  const passes = member(entry, 'passes');
+  if (passes === null || passes.type === 'null') return null;
+  if (passes.type === 'boolean') return passes.value === true ? 'done' : 'todo';
+  note(passes, `\`passes\` is ${nameOf(passes)} and counts as false: expected true or false`);
+  return 'todo';
+}
+
+function priorityOf(entry: JsonNode, note: Note): number {
+  const given = member(entry, 'priority');
+  if (given === null || given.type === 'null') return NORMAL_PRIORITY;
+  const text = given.type === 'string' || given.type === 'number' ? String(given.value).trim() : '';
+  const number = /^\d+$/.test(text) ? Number(text) : priorityOfWord(text);
+  if (number !== null && number >= 1 && Number.isSafeInteger(number)) return number;
+  note(
+    given,
+    `the priority ${quoted(JSON.stringify(valueOf(given)))} counts as ${NORMAL_PRIORITY}: expected a whole number from 1 (highest), or critical, high, medium or low`,
+  );
+  return NORMAL_PRIORITY;
+}
+
+/** What is not in the file stays: to work on the task without it would be wrong. */
+function dependenciesOf(
+  entry: JsonNode,
+  { idOfKey, archived }: { readonly idOfKey: ReadonlyMap<string, TaskId>; readonly archived: ReadonlySet<string> },
+  note: Note,
+): readonly TaskId[] {
+  const ids = new Map<string, TaskId>();
+  for (const { key, node } of dependencyKeys(entry, note)) {
+    const id = idOfKey.get(key);
+    if (id === undefined && archived.has(key)) continue;
+    if (id === undefined && !ids.has(key)) note(node, `depends on ${quoted(key)}, which is not in this file`);
+    ids.set(key, id ?? `prd-${safeKey(key)}`);
+  }
+  return [...new Set(ids.values())];
+}
+
+/** Everything that tells the agent what to do. Each part is cleaned alone: what one leaves open must not swallow the next. */
+function bodyOf(entry: JsonNode): string {
+  const criteria = [...listOf(entry, 'acceptanceCriteria'), ...listOf(entry, 'acceptance_criteria')];
+  const parts = [
+    textMember(entry, 'description'),
+    textMember(entry, 'details'),
+    criteria.length === 0
+      ? null
+      : `Acceptance criteria:\n\n${criteria.map((text) => `- ${text.replaceAll(/\r\n?|\n/g, '\n  ')}`).join('\n')}`,
+    titled('Tests', textMember(entry, 'tests')),
+    titled('Notes', textMember(entry, 'notes')),
+  ];
+  return cleanText(
+    parts
+      .flatMap((part) => (part === null ? [] : [cleanText(part).text.trim()]))
+      .filter((part) => part !== '')
+      .join('\n\n'),
+  ).text;
+}
+
+function titled(name: string, text: string | null): string | null {
+  return text === null ? null : `${name}: ${text}`;
+}
+
+/** Texts of a member that is one, or an array of some; of anything else its JSON. */
+function listOf(entry: JsonNode, name: string): readonly string[] {
+  const given = member(entry, name);
+  if (given === null || given.type === 'null') return [];
+  return (given.type === 'array' ? itemsOf(given) : [given])
+    .map((node) => (node.type === 'string' ? String(node.value).trim() : JSON.stringify(valueOf(node))))
+    .filter((text) => text !== '');
+}

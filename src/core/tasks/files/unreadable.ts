@@ -1,0 +1,30 @@
+import { cleanTitle } from '../../text/clean.ts';
+import { placeOf, type FileSource, type TaskProblem } from './file-task.ts';
+import { fileOfSource } from './files.ts';
+import { NORMAL_PRIORITY } from '../priority.ts';
+import type { Task } from '../task.ts';
+
+/** A task for each source whose file hides tasks. Nobody can work it, and nothing is complete while it is there. */
+export function unreadableTasks(problems: readonly TaskProblem[], sources: readonly FileSource[]): readonly Task[] {
+  return sources.flatMap((source) => {
+    const problem = problems.find(
+      ({ file, hidesTasks }) => hidesTasks === true && fileOfSource([file], source) === file,
+    );
+    return problem === undefined ? [] : [unreadableTask(source, problem)];
+  });
+}
+
+function unreadableTask(source: FileSource, problem: TaskProblem): Task {
+  const { file: path, line } = problem;
+  return {
+    id: `${source}-unreadable`,
+    title: cleanTitle(`${placeOf(problem)} cannot be read`).text,
+    body: '',
+    source: source === 'plan' ? { kind: source, path, line: line ?? 1 } : { kind: source, path, key: path },
+    comments: [],
+    priority: NORMAL_PRIORITY,
+    dependsOn: [],
+    optional: false,
+    hold: 'unreadable',
+  };
+}

@@ -1,0 +1,23 @@
+/** The bundle's entries. Each loads only what it needs, so that a run that ends in the gate starts fast. */
+export async function main(): Promise<void> {
+  const { main } = await import('./main.ts');
+  await main();
+}
+
+/** Finishes what a killed or cancelled main could not. */
+export async function post(): Promise<void> {
+  const { post } = await import('./post.ts');
+  await post();
+}
+
+/** The command `ralph`. */
+export async function cli(): Promise<void> {
+  const { cli } = await import('./cli.ts');
+  await cli();
+}
+
+/** One cache operation in a process of its own. */
+export async function cacheWorker(): Promise<void> {
+  const { cacheWorkerProcess } = await import('../state/cache-worker.ts');
+  await cacheWorkerProcess(process.argv.at(-1) ?? '');
+}

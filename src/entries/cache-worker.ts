@@ -1,0 +1,3 @@
+import { cacheWorkerProcess } from '../state/cache-worker.ts';
+
+await cacheWorkerProcess(process.argv.at(-1) ?? '');

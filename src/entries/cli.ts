@@ -1,0 +1,47 @@
+import { addCommand } from '../cli/tasks/add.ts';
+import { analyzeCommand } from '../cli/inspect/analyze.ts';
+import { cleanCommand } from '../cli/inspect/clean.ts';
+import type { Command, Terminal } from '../cli/command.ts';
+import { createImportCommand } from '../cli/tasks/import.ts';
+import type { OpenImport } from '../cli/tasks/import-world.ts';
+import { createOrderCommands } from '../cli/lane/orders.ts';
+import { replayCommand } from '../cli/inspect/replay.ts';
+import { runCommand } from '../cli/run-command.ts';
+import type { OpenPlaces } from '../cli/lane/state-places.ts';
+import { createStatusCommand } from '../cli/lane/status.ts';
+import { tasksCommand } from '../cli/tasks/tasks.ts';
+
+/** Loaded by the commands that need it: the others start without git. */
+const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
+
+const openImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
+
+const COMMANDS: readonly Command[] = [
+  addCommand,
+  analyzeCommand,
+  cleanCommand,
+  createImportCommand(openImport),
+  replayCommand,
+  createStatusCommand(open),
+  tasksCommand,
+  ...createOrderCommands(open),
+];
+
+/** The command `ralph`. */
+export async function cli(): Promise<void> {
+  const terminal: Terminal = {
+    stdin: process.stdin,
+    out: (text) => {
+      process.stdout.write(text);
+    },
+    error: (text) => {
+      process.stderr.write(text);
+    },
+    now: () => Date.now(),
+  };
+  // A reader that has seen enough, such as `head`, is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+  process.exitCode = await runCommand(COMMANDS, process.argv.slice(2), terminal);
+}

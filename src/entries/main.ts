@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { connect, createPlace, createWorld, secretsOf, systemClock, type World } from '../wiring/run.ts';
+import type { Config, RunContext } from '../config/config.ts';
+import { parseInputs } from '../config/inputs.ts';
+import { conclude, type Outcome } from '../core/outcome.ts';
+import { describeOutcome } from '../report/sentences/outcome-text.ts';
+import { renderOutputs } from '../report/pages/outputs.ts';
+import { renderClosingBlock } from '../report/pages/progress.ts';
+import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import { renderSummary } from '../report/pages/summary.ts';
+import { failureOf, type Failure } from '../river/failure.ts';
+import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
+import { createLog, debug } from '../runner/log.ts';
+import {
+  addSummary,
+  checkRunnerFiles,
+  fail,
+  inputTexts,
+  mask,
+  rememberForPost,
+  setOutputs,
+} from '../runner/results.ts';
+import { readRunContext } from '../runner/run-context.ts';
+import { runRiver } from '../river/river.ts';
+import { createRunFolder, writeRunRecord } from '../river/run-record.ts';
+
+/** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
+export async function main(): Promise<void> {
+  const environment = process.env;
+  const startedAt = systemClock.now();
+  const read = readRun(environment);
+  const { secrets, redact } = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
+  mask(secrets);
+  const log = createLog(redact);
+  const debugRedacted = (text: string): void => {
+    debug(redact(text));
+  };
+  let journal: JournalFile | null = null;
+  if (read.kind === 'unusable') finish(endedReport(read.failure, startedAt), 'failure');
+  else
+    await run(read)
+      .then((report) => {
+        finish(report, conclude(report.outcome, read.config.failOn));
+      }, giveUp)
+      .catch(giveUp);
+
+  async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunReport> {
+    checkRunnerFiles(environment);
+    const mark = randomUUID();
+    const runFolder = createRunFolder(context.temp);
+    // First the record: post takes a folder that is remembered and holds none for one that was tampered with.
+    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, held: null, work: null });
+    // The mark by itself as well: processes must be found even when the folder is gone.
+    rememberForPost('mark', mark);
+    rememberForPost('run-folder', runFolder);
+    // Set at once: the steps after a killed main can read it.
+    journal = createJournalFile(runFolder, (path) => {
+      setOutputs({ 'journal-path': path });
+    });
+    const world = createWorld({ environment, config, context, runFolder, mark });
+    const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
+    return Promise.race([
+      runRiver({
+        ...world,
+        connect: connect(world, null),
+        place: createPlace(world, startedAt),
+        startedAt,
+        appendJournal: journal.append,
+        leave,
+      }),
+      left,
+    ]);
+  }
+
+  function giveUp(error: unknown): void {
+    finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
+  }
+
+  function finish(report: RunReport, conclusion: 'success' | 'failure'): void {
+    const unwritten = failureIn(() => {
+      setOutputs(mapValues(renderOutputs(report, journal?.path() ?? null), redact));
+    });
+    // A run whose outputs nobody can read has failed; one that failed before says so itself.
+    const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
+    const failed = conclusion === 'failure' || unwritten !== null;
+    if (!isLeftToPost(report))
+      failureIn(() => {
+        addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
+      });
+    log.info(renderClosingBlock(end));
+    const { title, what, next } = describeOutcome(end);
+    if (failed) fail(redact(`${title}. ${what} ${next}`));
+    // Sockets of a service that hangs must not keep the job alive.
+    process.exit(failed ? 1 : 0);
+  }
+
+  /** For what is written at the end: one thing that cannot be written must not keep the others from it. */
+  function failureIn(write: () => void): Failure | null {
+    try {
+      write();
+      return null;
+    } catch (error) {
+      const failure = failureOf(error, debugRedacted);
+      log.warning(failure.message);
+      return failure;
+    }
+  }
+}
+
+type ReadRun =
+  | { readonly kind: 'ready'; readonly config: Config; readonly context: RunContext }
+  | { readonly kind: 'unusable'; readonly failure: Failure };
+
+/** Inputs and environment, with the problems of both at once. */
+function readRun(environment: World['environment']): ReadRun {
+  const problems: Failure[] = [];
+  const attempt = <T>(read: () => T): T | null => {
+    try {
+      return read();
+    } catch (error) {
+      problems.push(
+        failureOf(error, (stack) => {
+          debug(secretsOf(environment, []).redact(stack));
+        }),
+      );
+      return null;
+    }
+  };
+  const config = attempt(() => parseInputs(inputTexts(environment)));
+  const context = attempt(() => readRunContext(environment));
+  if (config !== null && context !== null) return { kind: 'ready', config, context };
+  const ours = problems.some(({ reason }) => reason === 'infrastructure');
+  return {
+    kind: 'unusable',
+    failure: {
+      kind: 'failed',
+      reason: ours ? 'infrastructure' : 'configuration',
+      message: problems.map(({ message }) => message).join('\n'),
+    },
+  };
+}
+
+/** A cancelled run's work is published by post, which has its own summary and knows more then. */
+function isLeftToPost({ outcome, lane }: RunReport): boolean {
+  return outcome.kind === 'cancelled' && lane !== null;
+}
+
+function endedReport(outcome: Outcome, startedAt: number): RunReport {
+  return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt, endedAt: systemClock.now() });
+}
+
+function mapValues(
+  record: Readonly<Record<string, string>>,
+  change: (value: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}

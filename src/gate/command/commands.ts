@@ -1,0 +1,168 @@
+import { COMMANDS, type Command } from '../../core/people/command.ts';
+import type { OrderGiven } from '../../core/sharing/orders.ts';
+import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
+import type { TaskId } from '../../core/tasks/task.ts';
+import { UserError } from '../../errors.ts';
+import { refuse } from './answering.ts';
+import type { GateRun } from '../gate-run.ts';
+import type { Answer, Intake } from '../../handover/intake.ts';
+import type { Intent, Thread } from '../event/intent.ts';
+import { keepOrder } from './keep-order.ts';
+import { readLane } from '../lane/restore.ts';
+import { tellStatus } from './tell-status.ts';
+import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
+
+/** Obeys a command that a trusted person gave in a comment. */
+export async function obey(
+  run: GateRun,
+  { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
+): Promise<Intake> {
+  const found = await placeOfThread(run, thread);
+  const refused = (why: string): Intake => refuse(run, thread.number, why);
+  if (found.kind === 'none') return refused(found.why);
+  const by: Giver = { by: actor.login, from: 'comment', thread: thread.number };
+  switch (command.kind) {
+    case 'run':
+      return found.kind === 'queue'
+        ? workQueue(run)
+        : workIssue(run, { number: found.issue, redo: true, approvedText: null });
+    case 'order': {
+      const lane = await laneToOrder(run, found);
+      return lane.kind === 'none' ? refused(lane.why) : order(run, lane.id, { kind: command.order, task: null, ...by });
+    }
+    case 'retry': {
+      const { place, task } = whatToRetry(found, command.task);
+      const lane = await laneToOrder(run, place);
+      return lane.kind === 'none' ? refused(lane.why) : retry(run, lane.id, { kind: 'retry', task, ...by });
+    }
+    default:
+      return tellStatus(run, await laneAt(run, found), { thread: thread.number, text: answerTo(command) });
+  }
+}
+
+/** Obeys a command that a dispatch gives to the queue. Who may dispatch may command. */
+export async function obeyDispatch(
+  run: GateRun,
+  { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
+): Promise<Intake> {
+  const by: Giver = { by: actor, from: 'dispatch', thread: null };
+  switch (command.kind) {
+    case 'run':
+      return workQueue(run);
+    case 'order':
+      return order(run, QUEUE, { kind: command.order, task: null, ...by });
+    case 'retry': {
+      const { place, task } = whatToRetry({ kind: 'queue' }, command.task);
+      const lane = await laneToOrder(run, place);
+      // Nobody is answered in a thread, so the run itself must say it.
+      if (lane.kind === 'none') throw new UserError('configuration', lane.why);
+      return retry(run, lane.id, { kind: 'retry', task, ...by });
+    }
+    case 'help':
+      for (const [name, what] of Object.entries(COMMANDS)) run.log.info(`${name}: ${what}`);
+      return tellStatus(run, QUEUE, null);
+    default:
+      return tellStatus(run, QUEUE, null);
+  }
+}
+
+function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown' }>): Answer['text'] {
+  return command.kind === 'status'
+    ? { kind: 'status', receipt: null }
+    : { kind: 'help', word: command.kind === 'unknown' ? command.word : '' };
+}
+
+/** Who orders, and the thread (null: none) in which it is answered. */
+type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
+type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
+
+async function order(run: GateRun, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+  const receipt = await keepOrder(run, lane, given);
+  return tellStatus(run, lane, { thread, text: { kind: 'status', receipt } });
+}
+
+/** The order is kept first: a run that may not work now leaves it to the lane's next one, and the answer says so. */
+async function retry(run: GateRun, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+  // Where nothing is kept, nothing has failed before.
+  const receipt = run.config.stateStore === 'none' ? null : await keepOrder(run, lane, given);
+  const intake =
+    lane === QUEUE
+      ? await workQueue(run)
+      : await workIssue(run, { number: Number(lane.replace('issue-', '')), redo: false, approvedText: null });
+  return intake.kind === 'end' && intake.answer === null
+    ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
+    : intake;
+}
+
+/** Where a comment stands, for us: the queue's or an issue lane's pull request, or an issue. */
+type Place = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
+
+/** The place whose lane has the task, and the task, if one is meant. On an issue it is that one unless another is named. */
+function whatToRetry(place: Place, named: TaskId | null): { readonly place: Place; readonly task: TaskId | null } {
+  const task = named ?? (place.kind === 'queue' ? null : issueLane(place.issue));
+  const issue = task === null ? undefined : /^issue-(\d{1,15})$/.exec(task)?.[1];
+  if (issue === undefined) return { place: { kind: 'queue' }, task };
+  return {
+    place: place.kind === 'lane' && place.issue === Number(issue) ? place : { kind: 'issue', issue: Number(issue) },
+    task,
+  };
+}
+
+async function placeOfThread(
+  run: GateRun,
+  thread: Thread,
+): Promise<Place | { readonly kind: 'none'; readonly why: string }> {
+  if (!thread.isPullRequest) return { kind: 'issue', issue: thread.number };
+  const { branchPrefix } = run.config;
+  const head = await run.forge.pullRequestHead(thread.number);
+  if (head === null || head.fromFork)
+    return {
+      kind: 'none',
+      why: 'This pull request comes from a fork. Ralph works on branches of this repository only.',
+    };
+  const lane = head.branch.startsWith(branchPrefix) ? head.branch.slice(branchPrefix.length) : '';
+  const issue = /^issue-(\d{1,15})$/.exec(lane)?.[1];
+  if (lane === QUEUE) return { kind: 'queue' };
+  if (issue !== undefined) return { kind: 'lane', issue: Number(issue) };
+  return {
+    kind: 'none',
+    why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.`,
+  };
+}
+
+/** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
+async function laneAt(run: GateRun, place: Place): Promise<LaneId> {
+  if (place.kind === 'queue') return QUEUE;
+  const own = issueLane(place.issue);
+  if (place.kind === 'lane') return own;
+  const { branchPrefix, stateStore } = run.config;
+  if ((await run.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
+  if (stateStore === 'none') return QUEUE;
+  const kept = await run.store.restore(own);
+  const isKnown =
+    kept.kind === 'found' ||
+    kept.kind === 'newer' ||
+    (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
+  if (!isKnown) return QUEUE;
+  const { state, workedOnBy } = readLane({ restored: kept, budget: null }, { lane: own, expected: false, run });
+  const wasPublished = (state.lastRun?.published ?? null) !== null;
+  const isHeldUp = workedOnBy !== null || state.pause !== null || state.circuit.kind === 'open';
+  if (!wasPublished || isHeldUp) return own;
+  const issue = await run.forge.issue(place.issue);
+  return issue !== null && issue.state === 'open' && hasTaskLabel(run, issue) ? QUEUE : own;
+}
+
+/** As `laneAt`, but an order to the queue is given where the queue works. */
+async function laneToOrder(
+  run: GateRun,
+  place: Place,
+): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
+  const id = await laneAt(run, place);
+  if (id !== QUEUE || place.kind !== 'issue') return { kind: 'lane', id };
+  const issue = await run.forge.issue(place.issue);
+  if (issue !== null && hasTaskLabel(run, issue)) return { kind: 'lane', id };
+  return {
+    kind: 'none',
+    why: `Issue #${String(place.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
+  };
+}

@@ -1,0 +1,83 @@
+import { applyOrders, tasksToRetry, type OrderGiven } from '../../core/sharing/orders.ts';
+import { serializeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { UserError } from '../../errors.ts';
+import type { GateRun } from '../gate-run.ts';
+import type { Receipt } from '../../handover/intake.ts';
+import { lookUpLane, readLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
+
+/**
+ * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt
+ * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
+ */
+export async function keepOrder(
+  run: GateRun,
+  lane: LaneId,
+  words: Omit<OrderGiven, 'run' | 'at'>,
+): Promise<Receipt | null> {
+  const { config, context, store, clock, log } = run;
+  const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
+  if (config.stateStore === 'none')
+    throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
+  // Before anything is written: a lane that this version cannot read is not ordered either.
+  const kept = await lookUpLane({ lane, run });
+  const restored = readLane(kept, { lane, expected: false, run });
+  if (wasGiven(run, kept)) {
+    log.info(
+      `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,
+    );
+    return null;
+  }
+  const ordered = await store.order(lane, given);
+  if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
+  if (ordered.kind === 'unsupported') await saveObeyed(run, restored.state, given);
+  log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
+  // No run can be told to end by a cache that it does not read again.
+  const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
+  return { order, changed: changesAnything(restored, given) };
+}
+
+/** The cache alone keeps no orders, so there every attempt but the first is taken for a second one. */
+function wasGiven({ config, context }: GateRun, { restored }: KeptLane): boolean {
+  if (context.runAttempt === 1) return false;
+  const orders = restored !== null && 'orders' in restored ? restored.orders : [];
+  return config.stateStore === 'cache' || orders.some(({ run }) => run === context.runId);
+}
+
+/** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
+async function saveObeyed({ store, clock }: GateRun, state: LaneState, given: OrderGiven): Promise<void> {
+  const sequence = state.sequence + 1;
+  const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [
+    { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
+  ]);
+  const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), sessionFolder: null });
+  if (saved.kind === 'not-saved')
+    throw notKept(
+      given,
+      `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``,
+    );
+}
+
+/** Whether the order finds anything to do. */
+function changesAnything({ state, workedOnBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
+  switch (kind) {
+    case 'pause':
+      return state.pause === null;
+    case 'stop':
+      return state.pause === null || workedOnBy !== null;
+    case 'resume':
+      return state.pause !== null;
+    case 'retry':
+      return tasksToRetry(state, task).length > 0;
+    case 'reset-circuit':
+      return (
+        state.circuit.kind === 'open' ||
+        state.circuit.noProgress + state.circuit.errorStreaks.length + state.circuit.denials + state.circuit.decline > 0
+      );
+    case 'reset-session':
+      return state.session !== null;
+  }
+}
+
+function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = 'configuration'): UserError {
+  return new UserError(whose, `The order "${kind.replace('-', ' ')}" could not be kept: ${why}. Nothing was changed.`);
+}

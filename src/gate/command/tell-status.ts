@@ -1,0 +1,43 @@
+import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
+import { baseBranch } from '../lane/admit.ts';
+import type { GateRun } from '../gate-run.ts';
+import { findTaskFiles } from '../tasks/file-tasks.ts';
+import { endIntake, type Answer, type Intake } from '../../handover/intake.ts';
+import { restoreState } from '../lane/restore.ts';
+import { listTasks } from '../tasks/sources.ts';
+import { queuedIssues } from '../work.ts';
+
+/** How the lane stands, as an answer to who asked. */
+export async function tellStatus(run: GateRun, id: LaneId, answer: Answer | null): Promise<Intake> {
+  const { config, forge } = run;
+  const branches = await run.remote.branches(config.branchPrefix);
+  const branch = config.branchPrefix + id;
+  const restored = await restoreState({ lane: id, expected: branches[branch] !== undefined, run });
+  run.log.info(`state: ${restored.note}`);
+  const issues = await queuedIssues(run);
+  const listed =
+    id === QUEUE
+      ? await listTasks(
+          run,
+          { requested: 'by-queue', issues, files: await findTaskFiles(run) },
+          { branches, state: restored.state },
+        )
+      : await listTasks(
+          run,
+          { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
+          { branches, state: restored.state },
+        );
+  return {
+    ...endIntake({ kind: 'idle', reason: 'answered' }),
+    answer,
+    lane: {
+      id,
+      branch,
+      baseBranch: await baseBranch(run),
+      start: { kind: 'fresh' },
+      pullRequest: await forge.pullRequestOf(branch),
+    },
+    ...listed,
+    notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.workedOnBy },
+  };
+}

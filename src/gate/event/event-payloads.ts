@@ -1,0 +1,214 @@
+import { z } from 'zod';
+import { COMMANDS, nearestCommand, readCommand, type Command } from '../../core/people/command.ts';
+import { hasLabel, sameLabel } from '../../core/people/labels.ts';
+import type { Account } from '../../ports/forge.ts';
+import { UserError } from '../../errors.ts';
+import { OWN_COMMENT_MARKER, type EventInputs, type Intent } from './intent.ts';
+
+// What GitHub itself allows is shorter: a payload beyond it was not made by GitHub.
+const name = z.string().max(1000);
+const text = z
+  .string()
+  .max(262_144)
+  .nullish()
+  .transform((body) => body ?? '');
+const number = z.int().positive();
+
+const account = z
+  .object({ login: z.string().max(100), id: number, type: z.string().max(40) })
+  .transform(({ login, id, type }): Account => ({ login, id, kind: type === 'Bot' ? 'bot' : 'user' }));
+
+const issue = z
+  .object({
+    number,
+    pull_request: z.unknown().optional(),
+    labels: z
+      .array(z.object({ name }))
+      .max(1000)
+      .nullish()
+      .transform((labels) => labels ?? []),
+    state: z.string().max(20).nullish(),
+  })
+  .transform(({ number: its, pull_request: pull, labels, state }) => ({
+    number: its,
+    isPullRequest: pull !== undefined && pull !== null,
+    labels: labels.map((label) => label.name),
+    state,
+  }));
+
+const label = z.object({ name });
+const dispatch = z.object({ sender: account }).transform(({ sender }) => sender.login);
+const repositoryDispatch = z.object({
+  client_payload: z.object({ command: z.string().max(1000).nullish() }).nullish(),
+  sender: account,
+});
+const push = z.object({ ref: name, deleted: z.boolean().nullish() });
+const labeled = z.object({ label, issue, sender: account });
+const writtenText = z
+  .object({ issue: z.object({ title: name, body: text }) })
+  .transform(({ issue: { title, body } }) => ({ title, body }));
+const withdrawn = z.object({ action: z.enum(['unlabeled', 'closed', 'deleted', 'transferred']), issue });
+const unlabeled = z.object({ label });
+const reopened = z.object({ issue });
+const edited = z.object({ issue, changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }) });
+const commented = z.object({ comment: z.object({ id: number, body: text }), issue, sender: account });
+const repository = z.object({ full_name: z.string().max(300) });
+const closedPull = z.object({
+  pull_request: z.object({
+    number,
+    merged: z.boolean().nullable(),
+    head: z.object({ ref: name, sha: z.string().regex(/^[\da-f]{40,64}$/), repo: repository.nullable() }),
+    base: z.object({ repo: repository }),
+  }),
+  sender: account,
+});
+
+/** Reads `workflow_dispatch`. A server need not say who dispatched. */
+export function readDispatch(payload: unknown, { command }: EventInputs): Intent {
+  if (command === '') return { kind: 'work-queue' };
+  return {
+    kind: 'dispatched-command',
+    command: commandOf(command, 'The input command'),
+    actor: dispatch.safeParse(payload).data ?? 'someone',
+  };
+}
+
+/** Reads `repository_dispatch`; the step's own input `command` goes first. */
+export function readRepositoryDispatch(payload: unknown, { command }: EventInputs): Intent | null {
+  const parsed = repositoryDispatch.safeParse(payload);
+  if (!parsed.success) return null;
+  const { client_payload: given, sender } = parsed.data;
+  const [words, whence] =
+    command === '' ? [(given?.command ?? '').trim(), 'client_payload.command'] : [command, 'The input command'];
+  return words === ''
+    ? { kind: 'work-queue' }
+    : { kind: 'dispatched-command', command: commandOf(words, whence), actor: sender.login };
+}
+
+function commandOf(words: string, whence: string): Command {
+  const command = readCommand(words);
+  if (command.kind !== 'unknown') return command;
+  const meant = nearestCommand(command.word);
+  throw new UserError(
+    'configuration',
+    `${whence} is ${JSON.stringify(command.word)}, which is no command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
+  );
+}
+
+/** Reads `push`. */
+export function readPush(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
+  const parsed = push.safeParse(payload);
+  if (!parsed.success) return null;
+  const { ref, deleted } = parsed.data;
+  if (!ref.startsWith('refs/heads/')) return notForUs('What was pushed is no branch.');
+  if (deleted === true) return notForUs('The push deleted a branch.');
+  if (ref.startsWith(`refs/heads/${branchPrefix}`))
+    return notForUs(`The push is to a branch of our own (${branchPrefix}…).`);
+  return { kind: 'work-queue' };
+}
+
+/** Reads `issues: labeled`. */
+export function readLabeled(payload: unknown, inputs: EventInputs): Intent | null {
+  const parsed = labeled.safeParse(payload);
+  if (!parsed.success) return null;
+  const { sender, label: put, issue: about } = parsed.data;
+  if (about.isPullRequest) return noIssue(about.number);
+  if (!sameLabel(put.name, inputs.taskLabel)) return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
+  const approved = writtenText.safeParse(payload);
+  return approved.success
+    ? { kind: 'work-issue', issue: about.number, approvedText: approved.data, actor: sender }
+    : null;
+}
+
+/** Reads `issues: unlabeled`, `closed`, `deleted` and `transferred`. */
+export function readWithdrawal(payload: unknown, inputs: EventInputs): Intent | null {
+  const parsed = withdrawn.safeParse(payload);
+  if (!parsed.success) return null;
+  const { action: because, issue: about } = parsed.data;
+  if (about.isPullRequest) return noIssue(about.number);
+  if (because === 'unlabeled') {
+    const taken = unlabeled.safeParse(payload);
+    if (!taken.success) return null;
+    if (!sameLabel(taken.data.label.name, inputs.taskLabel))
+      return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
+  } else if (!hasTaskLabel(about, inputs)) return noTask(about.number, inputs);
+  return { kind: 'withdraw', issue: about.number, because };
+}
+
+/** Reads `issues: reopened`. */
+export function readReopened(payload: unknown, inputs: EventInputs): Intent | null {
+  const parsed = reopened.safeParse(payload);
+  if (!parsed.success) return null;
+  const { issue: about } = parsed.data;
+  if (about.isPullRequest) return noIssue(about.number);
+  return hasTaskLabel(about, inputs) ? { kind: 'take-back', issue: about.number } : noTask(about.number, inputs);
+}
+
+/** Reads `issues: edited`. */
+export function readEdited(payload: unknown, inputs: EventInputs): Intent | null {
+  const parsed = edited.safeParse(payload);
+  if (!parsed.success) return null;
+  const { issue: about, changes } = parsed.data;
+  if (about.isPullRequest) return noIssue(about.number);
+  if (!hasTaskLabel(about, inputs)) return noTask(about.number, inputs);
+  if (about.state === 'closed') return notForUs(`#${String(about.number)} is closed.`);
+  if (changes.title === undefined && changes.body === undefined)
+    return notForUs(`Neither title nor body of #${String(about.number)} was changed.`);
+  return { kind: 'recheck', issue: about.number };
+}
+
+/** Reads `issue_comment: created`. */
+export function readComment(payload: unknown): Intent | null {
+  const parsed = commented.safeParse(payload);
+  if (!parsed.success) return null;
+  const { comment, issue: about, sender } = parsed.data;
+  const said = comment.body.trimStart();
+  if (said.startsWith(OWN_COMMENT_MARKER)) return notForUs('The comment is one of our own.');
+  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(said);
+  if (!words) return notForUs('The comment does not start with /ralph.');
+  return {
+    kind: 'command',
+    command: readCommand((words[1] ?? '').trim()),
+    commentId: comment.id,
+    thread: { number: about.number, isPullRequest: about.isPullRequest },
+    actor: sender,
+  };
+}
+
+/** Reads `pull_request: closed`. */
+export function readClosedPull(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
+  const parsed = closedPull.safeParse(payload);
+  if (!parsed.success) return null;
+  const { pull_request: pull, sender } = parsed.data;
+  const { head, base } = pull;
+  if (head.repo?.full_name !== base.repo.full_name)
+    return {
+      kind: 'refused',
+      why: `Pull request #${String(pull.number)} comes from a fork. Ralph works on branches of this repository only.`,
+    };
+  if (!head.ref.startsWith(branchPrefix))
+    return notForUs(
+      `Pull request #${String(pull.number)} is not one of Ralph's: its branch does not begin with ${branchPrefix}.`,
+    );
+  return {
+    kind: 'end-lane',
+    pullRequest: { number: pull.number, branch: head.ref, head: head.sha, merged: pull.merged === true },
+    actor: sender,
+  };
+}
+
+function hasTaskLabel({ labels }: z.output<typeof issue>, inputs: EventInputs): boolean {
+  return hasLabel(labels, inputs.taskLabel);
+}
+
+function noTask(its: number, { taskLabel }: EventInputs): Intent {
+  return notForUs(`#${String(its)} does not have the task label "${taskLabel}".`);
+}
+
+function noIssue(its: number): Intent {
+  return notForUs(`#${String(its)} is a pull request, not an issue.`);
+}
+
+function notForUs(why: string): Intent {
+  return { kind: 'not-for-us', why };
+}

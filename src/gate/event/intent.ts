@@ -1,0 +1,58 @@
+import type { Command } from '../../core/people/command.ts';
+import type { Account } from '../../ports/forge.ts';
+
+/** What an event asks for. */
+export type Intent =
+  | { readonly kind: 'work-queue' }
+  /** `approvedText`: the issue as it was when `actor` put the label on. */
+  | {
+      readonly kind: 'work-issue';
+      readonly issue: number;
+      readonly approvedText: { readonly title: string; readonly body: string };
+      readonly actor: Account;
+    }
+  | { readonly kind: 'withdraw'; readonly issue: number; readonly because: Withdrawal }
+  /** A closed issue with the task label is open again. */
+  | { readonly kind: 'take-back'; readonly issue: number }
+  /** Title or body of an issue with the task label was changed. */
+  | { readonly kind: 'recheck'; readonly issue: number }
+  | { readonly kind: 'end-lane'; readonly pullRequest: ClosedPullRequest; readonly actor: Account }
+  | {
+      readonly kind: 'command';
+      readonly command: Command;
+      readonly commentId: number;
+      readonly thread: Thread;
+      readonly actor: Account;
+    }
+  /** Who may dispatch may command; `actor` is a login. */
+  | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'not-for-us'; readonly why: string };
+
+/** How an issue with the task label stopped being a task. */
+export type Withdrawal = 'unlabeled' | 'closed' | 'deleted' | 'transferred';
+
+/** Where a comment stands. */
+export interface Thread {
+  readonly number: number;
+  readonly isPullRequest: boolean;
+}
+
+/** A pull request of this repository that was closed just now. */
+export interface ClosedPullRequest {
+  readonly number: number;
+  readonly branch: string;
+  /** Tip of the branch then. */
+  readonly head: string;
+  readonly merged: boolean;
+}
+
+/** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
+export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
+
+/** What of the step's inputs an event is read with. */
+export interface EventInputs {
+  readonly taskLabel: string;
+  readonly command: string;
+  readonly branchPrefix: string;
+}

@@ -1,0 +1,296 @@
+import { z } from 'zod';
+import { nextStep, startRun } from '../../core/lane/decide.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { reservedByOthers, type Reservation } from '../../core/sharing/budget.ts';
+import type { LaneState } from '../../core/lane/state.ts';
+import type { Windows } from '../../core/lane/stored-windows.ts';
+import { tighter } from '../../core/lane/windows.ts';
+import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
+import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../../core/tasks/task.ts';
+import { UserError } from '../../errors.ts';
+import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
+import type { GateRun } from '../gate-run.ts';
+import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
+import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
+import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
+import { findStart } from './start.ts';
+
+/** So often a run tries to claim a lane that changes under its hands. */
+const MAX_TRIES = 3;
+/** At most so many issues are named in a warning. */
+const MAX_NAMED = 10;
+
+/** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
+export async function admit(run: GateRun, request: Request): Promise<Intake> {
+  for (let tried = 0; tried < MAX_TRIES; tried += 1) {
+    const decided = await decide(run, request);
+    if (decided.kind === 'end') return decided.intake;
+    run.claiming(request.id);
+    const reach = (elsewhere: ReadonlySet<TaskId>) =>
+      withinReach(
+        decided.tasks.filter(({ id }) => !elsewhere.has(id)),
+        decided.state.tasks,
+        run.config.policy.maxIterations,
+      );
+    const held = await hold(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
+    if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
+    // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
+    if (held.kind === 'changed') continue;
+    try {
+      return await open(run, decided, held);
+    } catch (error) {
+      await letGo(run, request.id);
+      throw error;
+    }
+  }
+  return endIntake({
+    kind: 'refused',
+    reason: 'another_run',
+    message: `Lane ${request.id} changed ${String(MAX_TRIES)} times while this run tried to claim it.`,
+  });
+}
+
+/** A lane that may be worked on, as far as can be told without claiming it. */
+interface Admissible {
+  readonly kind: 'admissible';
+  readonly lane: Lane;
+  readonly tasks: readonly Task[];
+  readonly state: LaneState;
+  readonly sessionFolder: string | null;
+  readonly ownWindows: Windows;
+  readonly notes: Notes;
+  readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
+}
+
+async function decide(
+  run: GateRun,
+  request: Request,
+): Promise<Admissible | { readonly kind: 'end'; readonly intake: Intake }> {
+  const { config, log } = run;
+  const ended = (intake: Intake) => ({ kind: 'end', intake }) as const;
+  const branch = config.branchPrefix + request.id;
+  // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
+  const kept = await lookUpLane({ lane: request.id, run });
+  const branches = await run.remote.branches(config.branchPrefix);
+  const remoteHead = branches[branch] ?? null;
+
+  if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
+    return ended(allElsewhere(request));
+
+  const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
+  log.info(`state: ${restored.note}`);
+  const noteAll = (warnings: readonly string[], notices: Notes['notices']): Notes => ({
+    restored: restored.note,
+    notices,
+    warnings: [...restored.warnings, ...warnings],
+    working: restored.workedOnBy,
+  });
+  const { pause } = restored.state;
+  if (pause !== null)
+    return ended({
+      ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }),
+      ...(await listTasks(run, request, { branches, state: restored.state })),
+      notes: noteAll([], []),
+    });
+
+  const lookUpStart = (): ReturnType<typeof findStart> =>
+    findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+  // What a lane that rests has done is all published: where it begins matters only to files of tasks.
+  const rests = !request.redo && isPublished(restored, remoteHead);
+  const foundEarly = rests && request.files === null ? null : await lookUpStart();
+  const reopened = reopenProgress(restored.state, {
+    named: request.requested === 'by-name' ? request.issues.map(({ number }) => taskIdOfIssue(number)) : [],
+    redo: request.redo,
+    workIsLost: foundEarly?.workIsLost ?? false,
+  });
+  const judged = await findTasks(run, request, { branch, branches, start: foundEarly?.start ?? null, state: reopened });
+  const { tasks, state } = judged;
+  const notes = noteAll(judged.warnings, judged.notices);
+  if (tasks.length === 0)
+    return ended({
+      ...endIntake({ kind: 'idle', reason: 'no_tasks' }),
+      answer: refusal(request, judged.warnings),
+      notes,
+    });
+  const allDone = isPlanComplete(tasks, state.tasks);
+  if (rests && allDone) return ended({ ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state, notes });
+
+  const base = await baseBranch(run);
+  const found = foundEarly ?? (await lookUpStart());
+  const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
+  const endWith = (intake: Pick<Admissible, 'tasks' | 'state' | 'notes'>) => (outcome: Outcome) => ({
+    ...endIntake(outcome),
+    lane,
+    ...intake,
+  });
+  const end = endWith({ tasks, state, notes });
+  if (found.closedBy !== null && request.requested === 'by-queue')
+    return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
+
+  // Everything is done and merged, or was done before the first run: nothing is left to publish either.
+  if (found.start.kind !== 'continue' && allDone)
+    return ended(
+      end(
+        state.lastRun === null ? { kind: 'complete', reason: 'plan_complete' } : { kind: 'idle', reason: 'all_done' },
+      ),
+    );
+
+  if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
+  const stopped = stopNow(run, { state, tasks });
+  if (stopped !== null)
+    return ended(
+      waitingFor(
+        kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.mark, run.clock.now()),
+        end(stopped),
+      ),
+    );
+  await checkBeforeSpending(run, { base, branch });
+  const prepared = await prepareTasks(run, judged);
+  const admitted = {
+    tasks: prepared.tasks,
+    state: prepared.state,
+    notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
+  };
+  return {
+    kind: 'admissible',
+    lane,
+    ...admitted,
+    sessionFolder: restored.sessionFolder,
+    ownWindows: restored.ownWindows,
+    end: endWith(admitted),
+  };
+}
+
+/** Every issue of the queue has its own lane. */
+function allElsewhere({ issues }: Request): Intake {
+  const { notes, ...end } = endIntake({ kind: 'idle', reason: 'no_tasks' });
+  const named = issues
+    .slice(0, MAX_NAMED)
+    .map(({ number }) => `#${String(number)}`)
+    .join(', ');
+  const more = issues.length > MAX_NAMED ? ` and ${String(issues.length - MAX_NAMED)} more` : '';
+  return {
+    ...end,
+    notes: {
+      ...notes,
+      warnings: [
+        `Worked on by lanes of their own, not by the queue: ${named}${more}. To go on with one that is not done, comment \`/ralph run\` on it.`,
+      ],
+    },
+  };
+}
+
+/** Who named an issue that is no task is told why. */
+function refusal({ requested, issues }: Request, why: readonly string[]): Answer | null {
+  const thread = requested === 'by-name' ? issues[0]?.number : undefined;
+  return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
+}
+
+/** Opens the lane that this run holds now. */
+async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
+  const { lane, sessionFolder } = decided;
+  // A person and the schedule may ask for the same issue at the same moment: it is worked once.
+  const tasks = decided.tasks.filter(({ id }) => !held.elsewhere.has(id));
+  const state: LaneState = {
+    ...decided.state,
+    // A state that was lost counts from nothing; what it replaces must not look newer one day.
+    sequence: Math.max(decided.state.sequence, held.sequence),
+    // Unguarded, the repository's counters stand still while the lane's own go on.
+    windows: held.windows ?? tighter(decided.state.windows, decided.ownWindows),
+  };
+  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...held.warnings] };
+  // Other lanes may have reserved the rest of the hour since.
+  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(run, { state, tasks });
+  if (stopped !== null) {
+    await letGo(run, lane.id);
+    return { ...decided.end(stopped), state, notes };
+  }
+  const opened = await run.repository.openLane(lane);
+  if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
+  else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, heldAt: held.at, notes };
+}
+
+/** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */
+function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { kind: 'end' }>): Intake {
+  const { outcome } = intake;
+  const first = [...others].sort((a, b) => a.expiresAt - b.expiresAt)[0];
+  if (
+    first === undefined ||
+    outcome.kind !== 'parked' ||
+    outcome.reason === 'usage_limit' ||
+    first.expiresAt >= outcome.resumeAt
+  )
+    return intake;
+  const runs = others.map(
+    ({ lane, runUrl, expiresAt }) => `a run of lane ${lane} (${runUrl}, until ${minuteOf(expiresAt)} at the latest)`,
+  );
+  return {
+    ...intake,
+    outcome: { ...outcome, resumeAt: first.expiresAt },
+    notes: {
+      ...intake.notes,
+      warnings: [
+        ...intake.notes.warnings,
+        `A part of the limit is reserved by ${runs.join(', ')}. What it does not use is free again when it ends.`,
+      ],
+    },
+  };
+}
+
+function onAnotherLane(tasks: readonly Task[]): Outcome {
+  return {
+    kind: 'refused',
+    reason: 'another_run',
+    message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another lane right now.`,
+  };
+}
+
+/** Why no call may be made now; null when one may, or when what is complete is still to be published. */
+function stopNow(
+  { config, clock }: GateRun,
+  { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] },
+): Outcome | null {
+  const now = clock.now();
+  const step = nextStep({ state, tasks, run: startRun(state, now), policy: config.policy, now });
+  return step.kind === 'stop' && step.outcome.kind !== 'complete' ? step.outcome : null;
+}
+
+/** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
+async function checkBeforeSpending(
+  run: GateRun,
+  lane: { readonly base: string; readonly branch: string },
+): Promise<void> {
+  const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
+  const problems = [...found];
+  if (!run.context.hasProviderKey) {
+    problems.push(
+      'There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.',
+    );
+  }
+  if (lane.branch === lane.base)
+    problems.push(
+      `The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`,
+    );
+  if (pushObstacle !== null) problems.push(pushObstacle);
+  if (problems.length > 0)
+    throw new UserError(
+      'configuration',
+      `The run cannot work:\n${problems.map((problem) => `- ${problem}`).join('\n')}`,
+    );
+}
+
+/** Whether the last run told people that all is complete, and the remote branch still holds it. One that was killed at its end did not. */
+function isPublished({ state: { lastRun } }: RestoredLane, remoteHead: string | null): boolean {
+  const head = lastRun?.published?.head ?? null;
+  return lastRun?.outcome === 'complete' && head !== null && head === remoteHead;
+}
+
+const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
+
+/** The branch that work starts from. */
+export async function baseBranch(run: GateRun): Promise<string> {
+  if (run.config.baseBranch !== null) return run.config.baseBranch;
+  const event = defaultBranchOfEvent.safeParse(run.context.event.payload);
+  return event.success ? event.data.repository.default_branch : run.forge.defaultBranch();
+}

@@ -1,0 +1,141 @@
+import type { Config } from '../../config/config.ts';
+import {
+  boundBy,
+  reservationFor,
+  reserve,
+  seededWith,
+  settleBudget,
+  tasksElsewhere,
+  windowsFor,
+} from '../../core/sharing/budget.ts';
+import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { Policy } from '../../core/policy.ts';
+import type { LaneId } from '../../core/lane/state.ts';
+import type { Windows } from '../../core/lane/stored-windows.ts';
+import type { TaskId } from '../../core/tasks/task.ts';
+import type { Clock } from '../../ports/machine.ts';
+import type { BudgetStore, Released, StateStore } from '../../ports/state.ts';
+import { UserError } from '../../errors.ts';
+
+/** What a run needs to hold a lane. `budget` is null where nothing is kept for the whole repository. */
+export interface Holder {
+  readonly config: Config;
+  readonly store: StateStore;
+  readonly budget: BudgetStore | null;
+  readonly clock: Clock;
+  /** UUID of this run's process tree. */
+  readonly mark: string;
+  readonly runUrl: string;
+}
+
+/** What came of asking for a lane. */
+export type Held =
+  /** `sequence` is what a new copy must go beyond, `at` the instant from which the lease and the run's time count. */
+  | (Granted & { readonly kind: 'held'; readonly sequence: number; readonly at: number })
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'refused'; readonly outcome: Outcome };
+
+/** What a run may use: the repository's windows as it must see them, null: unknown; and its policy, which what it reserved bounds. */
+interface Granted {
+  /** Tasks that another run may be working on now. */
+  readonly elsewhere: ReadonlySet<TaskId>;
+  readonly windows: Windows | null;
+  readonly policy: Policy;
+  readonly warnings: readonly string[];
+}
+
+/** A lane, what it knows of the usage, and the tasks of it that a run can get to when those that are worked elsewhere are left out. */
+export interface Wanted {
+  readonly lane: LaneId;
+  readonly windows: Windows;
+  readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];
+}
+
+const nowhere: ReadonlySet<TaskId> = new Set();
+
+/** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
+export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
+  const { lane } = wanted;
+  const at = holder.clock.now();
+  const { policy } = holder.config;
+  if (holder.config.stateStore === 'none')
+    return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
+  const claimed = await holder.store.claim(lane);
+  switch (claimed.kind) {
+    case 'taken':
+      return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
+    case 'changed':
+      return claimed;
+    case 'unavailable':
+      throw new UserError('infrastructure', `Lane ${lane} cannot be claimed, so no call is made: ${claimed.why}.`);
+    case 'unguarded':
+      // Who chose the cache alone was told so where it is chosen.
+      return {
+        kind: 'held',
+        at,
+        sequence: 0,
+        windows: null,
+        policy,
+        elsewhere: nowhere,
+        warnings:
+          holder.config.stateStore === 'cache'
+            ? []
+            : [
+                `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
+              ],
+      };
+    case 'claimed':
+      return { kind: 'held', at, sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
+  }
+}
+
+/** Gives back what `hold` took, for a run that ends without publishing. Never throws. */
+export async function letGo(
+  { store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>,
+  lane: LaneId,
+): Promise<Released> {
+  const released = await store.release(lane);
+  await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
+  return released;
+}
+
+/** The end of a run that found another one at work. */
+export function anotherRun(lane: LaneId, lease: Lease): Outcome {
+  return {
+    kind: 'refused',
+    reason: 'another_run',
+    message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${minuteOf(expiryOf(lease))} at the latest.`,
+  };
+}
+
+async function reserveFor(
+  { config: { policy }, budget, clock, mark, runUrl }: Holder,
+  { lane, windows, tasks }: Wanted,
+): Promise<Granted> {
+  if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
+  const now = clock.now();
+  const reserved = await budget.update((stored) => {
+    const newest = seededWith(stored, windows);
+    const elsewhere = tasksElsewhere(newest, lane, now);
+    const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
+    return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
+  });
+  if (reserved.kind === 'unavailable')
+    throw new UserError(
+      'infrastructure',
+      `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`,
+    );
+  const own = reserved.budget.reservations.find((reservation) => reservation.mark === mark);
+  return {
+    windows: windowsFor(reserved.budget, mark, now),
+    policy: own === undefined ? policy : boundBy(policy, own),
+    elsewhere: tasksElsewhere(reserved.budget, lane, now),
+    warnings: reserved.problem === null ? [] : [reserved.problem],
+  };
+}
+
+/** `2026-11-22 04:16 UTC` */
+export function minuteOf(instant: number): string {
+  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,128 @@
+import { QUEUE, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import type { BranchDeleted } from '../../ports/repository.ts';
+import type { GateRun } from '../gate-run.ts';
+import type { Intake } from '../../handover/intake.ts';
+import type { Intent } from '../event/intent.ts';
+import { restoreState } from './restore.ts';
+import { noted } from './withdraw.ts';
+import { hasTaskLabel } from '../work.ts';
+
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
+type Remains = 'done' | 'unfinished';
+
+/** More names say nothing more. */
+const MAX_NAMED = 10;
+
+/** A pull request of ours was closed: merged, the lane's work is over; not merged, the lane rests. */
+export async function endLane(
+  run: GateRun,
+  { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
+): Promise<EndIntake> {
+  const { number, branch, merged } = pullRequest;
+  const name = `Pull request #${String(number)}`;
+  const lane = laneOf(branch.slice(run.config.branchPrefix.length));
+  if (lane === null)
+    return noted(run, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
+  if (!merged)
+    return noted(
+      run,
+      `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`,
+    );
+  const { state, workedOnBy, warnings } = await restoreState({ lane, expected: false, run });
+  const remains = await whatRemains(run, state);
+  // Whoever works on the lane now pushes to its branch.
+  const stays = remains === 'done' || (remains === 'unfinished' && workedOnBy !== null);
+  const deleted = stays ? null : await run.remote.deleteMerged(pullRequest);
+  const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
+  const problem = isOver && workedOnBy === null ? await endSession(run, state, actor.login) : null;
+  const end = noted(
+    run,
+    `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(lane, deleted)}` : ''}`,
+  );
+  return {
+    ...end,
+    notes: {
+      ...end.notes,
+      warnings: [
+        ...warnings,
+        ...(deleted?.kind === 'rejected' ? [`The branch ${branch} could not be deleted: ${deleted.why}`] : []),
+        ...(problem === null ? [] : [problem]),
+      ],
+    },
+  };
+}
+
+function laneOf(name: string): LaneId | null {
+  return name === QUEUE || /^issue-[1-9]\d{0,14}$/.test(name) ? name : null;
+}
+
+/**
+ * How the issue of an own lane stands while it is open and labelled; null: it is neither, or the lane is the queue.
+ * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
+ * no issue), or of which nothing is known, would be begun anew without it; one that is not done is to be gone on with.
+ */
+async function whatRemains(run: GateRun, { lane, tasks }: LaneState): Promise<Remains | null> {
+  const issue = lane === QUEUE ? null : await run.forge.issue(Number(lane.replace('issue-', '')));
+  if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue)) return null;
+  const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
+  return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
+}
+
+/** The conversation was about what is merged now. Returns what went wrong, as a sentence. */
+async function endSession(
+  { store, config, context, clock }: GateRun,
+  { lane, session }: LaneState,
+  by: string,
+): Promise<string | null> {
+  if (session === null || config.stateStore === 'none') return null;
+  const ordered = await store.order(lane, {
+    kind: 'reset-session',
+    task: null,
+    by,
+    from: 'event',
+    run: context.runId,
+    at: clock.now(),
+  });
+  return ordered.kind === 'not-kept'
+    ? `The conversation of lane ${lane} could not be ended: ${ordered.why}. Say \`/ralph reset session\` to end it.`
+    : null;
+}
+
+function doneWords({ tasks }: LaneState): string {
+  const done = Object.keys(tasks).filter((id) => tasks[id]?.state === 'done');
+  const issues = done.filter((id) => id.startsWith('issue-')).map((id) => id.replace('issue-', '#'));
+  const others = done.length - Math.min(issues.length, MAX_NAMED);
+  const names = [
+    ...issues.slice(0, MAX_NAMED),
+    ...(others === 0
+      ? []
+      : [`${String(others)} ${issues.length === 0 ? '' : 'more '}${others === 1 ? 'task' : 'tasks'}`]),
+  ];
+  return names.length === 0 ? 'No task of its lane is done.' : `Done on its lane: ${names.join(', ')}.`;
+}
+
+/** Who takes up an issue that was not finished. */
+function goesOnWords(lane: LaneId, deleted: BranchDeleted | null): string {
+  const name = lane.replace('issue-', '#');
+  const isOfQueue = deleted?.kind === 'deleted' || deleted?.kind === 'gone';
+  return isOfQueue
+    ? `The queue goes on with ${name}, from what was merged.`
+    : `${name} is not done: comment \`/ralph run\` on it to go on.`;
+}
+
+function branchWords(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {
+  if (deleted === null && remains === 'unfinished') return `The branch ${branch} stays: a run works on it now.`;
+  if (deleted === null)
+    return `The branch ${branch} stays while its issue is open and labelled, or the queue would begin the issue anew.`;
+  switch (deleted.kind) {
+    case 'deleted':
+      return `The branch ${branch} was deleted.`;
+    case 'gone':
+      return `The branch ${branch} was deleted already.`;
+    case 'moved':
+      return `The branch ${branch} stays: it holds commits that were not merged.`;
+    case 'rejected':
+      return `The branch ${branch} stays.`;
+  }
+}

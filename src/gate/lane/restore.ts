@@ -1,0 +1,190 @@
+import { seededWith, windowsFor } from '../../core/sharing/budget.ts';
+import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
+import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
+import { initialState, parseStateAt, probeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import type { Windows } from '../../core/lane/stored-windows.ts';
+import type { TaskId, TaskProgress } from '../../core/tasks/task.ts';
+import type { ReadBudget, RestoredState } from '../../ports/state.ts';
+import { UserError } from '../../errors.ts';
+import type { Holder } from './claim.ts';
+
+/** A lane's state as this run finds it, people's orders obeyed. */
+export interface RestoredLane {
+  readonly state: LaneState;
+  readonly sessionFolder: string | null;
+  /** One line for people: where the state came from. */
+  readonly note: string;
+  readonly warnings: readonly string[];
+  /** Another run that works on the lane now. */
+  readonly workedOnBy: Lease | null;
+  /** Usage as the lane's own document has it; `state` has the repository's. */
+  readonly ownWindows: Windows;
+}
+
+interface RestoreRequest {
+  readonly lane: LaneId;
+  /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
+  readonly expected: boolean;
+  readonly run: Pick<Holder, 'config' | 'store' | 'budget' | 'clock' | 'mark'> & {
+    readonly context: { readonly runId: string; readonly runAttempt: number };
+  };
+}
+
+/** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
+export interface KeptLane {
+  readonly restored: RestoredState | null;
+  readonly budget: Extract<ReadBudget, { kind: 'budget' }> | null;
+}
+
+/** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
+export async function restoreState(request: RestoreRequest): Promise<RestoredLane> {
+  return readLane(await lookUpLane(request), request);
+}
+
+/** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
+export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
+  if (run.config.stateStore === 'none') return { restored: null, budget: null };
+  const [restored, budget] = await Promise.all([run.store.restore(lane), run.budget?.read() ?? null]);
+  if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
+  if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
+  return { restored, budget };
+}
+
+/** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
+export function readLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
+  const now = run.clock.now();
+  if (restored === null)
+    return {
+      state: initialState(lane, now),
+      sessionFolder: null,
+      note: 'not kept (state-store: none)',
+      warnings: [],
+      workedOnBy: null,
+      ownWindows: noUsage,
+    };
+  const found = readRestored(restored, { lane, expected, now });
+  const { orders, lease } = 'orders' in restored ? restored : { orders: [] as readonly Order[], lease: null };
+  const obeyed = found.isLost ? obeyAfterLoss(found.state, orders) : applyOrders(found.state, orders);
+  const state =
+    budget === null
+      ? obeyed
+      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.mark, now) };
+  const isTaken = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
+  return {
+    ...found,
+    state,
+    warnings: [...found.warnings, ...(budget !== null && budget.problem !== null ? [budget.problem] : [])],
+    workedOnBy: isTaken ? lease : null,
+    ownWindows: obeyed.windows,
+  };
+}
+
+/** Which resets the lost state had obeyed nobody knows, and one of long ago must not close the circuit now. A pause holds. */
+function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
+  const paused = applyOrders(
+    state,
+    orders.filter((order) => subjectOf(order) === 'pause'),
+  );
+  return { ...paused, ordersApplied: Math.max(paused.ordersApplied, ...orders.map(({ number }) => number)) };
+}
+
+/** `isLost`: the state was there and is no more. */
+type ReadLane = Omit<RestoredLane, 'workedOnBy' | 'ownWindows'> & { readonly isLost: boolean };
+
+function readRestored(
+  restored: RestoredState,
+  { lane, expected, now }: { readonly lane: LaneId; readonly expected: boolean; readonly now: number },
+): ReadLane {
+  switch (restored.kind) {
+    case 'newer':
+      throw newer(lane, restored.version, restored.origin);
+    case 'found': {
+      const parsed = parseStateAt(restored.document, lane, now);
+      if (parsed.kind === 'newer') throw newer(lane, parsed.version, restored.origin);
+      if (parsed.kind === 'unreadable')
+        return lost({ lane, now, note: `unreadable (${restored.origin}): ${parsed.why}`, warnings: restored.warnings });
+      return {
+        state: parsed.state,
+        sessionFolder: restored.sessionFolder,
+        note: `restored #${String(parsed.state.sequence)} (${restored.origin})`,
+        warnings: [...restored.warnings, ...parsed.problems],
+        isLost: false,
+      };
+    }
+    case 'absent':
+      if (expected)
+        return lost({ lane, now, note: 'lost: nothing is kept of it any more', warnings: restored.warnings });
+      return {
+        state: initialState(lane, now),
+        sessionFolder: null,
+        note: 'none yet (first run of this lane)',
+        warnings: restored.warnings,
+        isLost: false,
+      };
+    case 'unavailable':
+      if (expected) return lost({ lane, now, note: `lost: ${restored.why}`, warnings: [] });
+      return {
+        state: initialState(lane, now),
+        sessionFolder: null,
+        note: `none (${restored.why})`,
+        warnings: [
+          `The state could not be restored: ${restored.why} The lane has no branch yet, so this counts as its first run.`,
+        ],
+        isLost: false,
+      };
+  }
+}
+
+function lost({
+  lane,
+  now,
+  note,
+  warnings,
+}: {
+  readonly lane: LaneId;
+  readonly now: number;
+  readonly note: string;
+  readonly warnings: readonly string[];
+}): ReadLane {
+  return {
+    state: probeState(lane, now),
+    sessionFolder: null,
+    note,
+    warnings: [
+      ...warnings,
+      `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`,
+    ],
+    isLost: true,
+  };
+}
+
+/** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
+function unreachable(lane: LaneId, why: string): UserError {
+  return new UserError(
+    'infrastructure',
+    `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`,
+  );
+}
+
+const noUsage: Windows = { hour: null, day: null };
+
+function newer(lane: LaneId, version: number, origin: string): UserError {
+  return new UserError(
+    'configuration',
+    `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`,
+  );
+}
+
+/** Forgets progress that does not hold any more: work that is no longer on a branch, and tasks that a person asked for again by name, done ones if they are to be done again. */
+export function reopenProgress(
+  state: LaneState,
+  now: { readonly named: readonly TaskId[]; readonly redo: boolean; readonly workIsLost: boolean },
+): LaneState {
+  const holds = ([id, progress]: [string, TaskProgress]): boolean => {
+    if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
+    const isOver =
+      progress.state === 'failed' || progress.state === 'blocked' || (progress.state === 'done' && now.redo);
+    return !(now.named.includes(id) && isOver);
+  };
+  return { ...state, tasks: Object.fromEntries(Object.entries(state.tasks).filter(holds)) };
+}

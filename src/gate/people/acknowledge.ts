@@ -1,0 +1,38 @@
+import { definitionOf, labelChange } from '../../core/people/labels.ts';
+import { nextTask } from '../../core/tasks/queue.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import type { Forge } from '../../ports/forge.ts';
+import type { Intake } from '../../handover/intake.ts';
+import { textOf } from '../../errors.ts';
+
+type WorkIntake = Extract<Intake, { kind: 'work' }>;
+
+/**
+ * Shows on the issue where work begins that it does; the intake that it returns knows the label which is there from now on.
+ * Comes last before the first call, and throws UserError when the token may not react.
+ */
+export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<WorkIntake> {
+  const task = nextTask(intake.tasks, intake.state.tasks, intake.state.currentTask);
+  if (task?.source.kind !== 'issue') return intake;
+  const { number, labels } = task.source;
+  await forge.react({ kind: 'issue', number }, 'eyes');
+  const { add, remove } = labelChange(labels, 'ralph:working');
+  if (add.length + remove.length === 0) return intake;
+  try {
+    await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
+  } catch (error) {
+    // A label is never worth a run.
+    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${textOf(error)}`;
+    return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
+  }
+  return {
+    ...intake,
+    tasks: intake.tasks.map((one) =>
+      one.id === task.id ? withLabels(one, [...labels.filter((name) => !remove.includes(name)), ...add]) : one,
+    ),
+  };
+}
+
+function withLabels(task: Task, labels: readonly string[]): Task {
+  return task.source.kind === 'issue' ? { ...task, source: { ...task.source, labels } } : task;
+}

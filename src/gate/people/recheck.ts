@@ -1,0 +1,69 @@
+import { issueLane, QUEUE, type LaneState } from '../../core/lane/state.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
+import { taskIdOfIssue } from '../../core/tasks/task.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { GateRun } from '../gate-run.ts';
+import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
+import type { Intake } from '../../handover/intake.ts';
+import { restoreState } from '../lane/restore.ts';
+import { holdByLabel, taskOfIssue } from '../tasks/tasks.ts';
+import { noted, takeLabelsOff } from '../lane/withdraw.ts';
+import { hasTaskLabel } from '../work.ts';
+
+/** An issue's text was edited: whether its approval still holds is judged, and told, now. Nothing is worked. */
+export async function recheckApproval(run: GateRun, number: number): Promise<Intake> {
+  const name = `#${String(number)}`;
+  const issue = await run.forge.issue(number);
+  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(run, issue))
+    return noted(
+      run,
+      `${name} is no open issue with the label "${run.config.taskLabel}", so its text does not matter.`,
+    );
+  const consent = await judgeAnywhere(run, issue);
+  if (consent === 'done') return noted(run, `${name} is done already, so its text does not matter.`);
+  if (consent === undefined || consent.kind === 'never')
+    return noted(
+      run,
+      `The label "${run.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`,
+    );
+  if (consent.kind === 'given') return approvedStill(run, issue);
+  const notice = noticeFor(issue, consent);
+  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${run.config.taskLabel}" is put on again.`;
+  const { notes, ...end } = noted(run, message);
+  return {
+    ...end,
+    notes: {
+      ...notes,
+      notices: notice === null ? [] : [notice],
+      warnings: warnOfChanges(run.config.taskLabel, [{ number, editor: consent.editor }]),
+    },
+  };
+}
+
+/** The approved text may be back: then nothing is waited for any more. */
+async function approvedStill(run: GateRun, issue: Issue): Promise<Intake> {
+  const waited = holdByLabel(taskOfIssue(issue)) !== null;
+  return {
+    ...noted(
+      run,
+      `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`,
+    ),
+    ...(waited ? await takeLabelsOff(run, issue, null) : {}),
+  };
+}
+
+/** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
+async function judgeAnywhere(run: GateRun, issue: Issue) {
+  const judge = async (approvals: LaneState['approvals']) =>
+    (await judgeIssues(run, [issue], approvals)).get(issue.number);
+  const first = await judge({});
+  if (first?.kind !== 'changed') return first;
+  const id = taskIdOfIssue(issue.number);
+  for (const lane of [issueLane(issue.number), QUEUE]) {
+    const { state } = await restoreState({ lane, expected: false, run });
+    if (progressOf(state.tasks, id).state === 'done') return 'done';
+    if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given')
+      return { kind: 'given' } as const;
+  }
+  return first;
+}

@@ -1,0 +1,132 @@
+import { cap, flatten } from '../../core/text/plain-text.ts';
+import { namesOf } from '../../core/tasks/dependencies.ts';
+import {
+  placeOf,
+  prdArchivePath,
+  taskFilePaths,
+  type FileSource,
+  type FileTask,
+  type TaskProblem,
+} from '../../core/tasks/files/file-task.ts';
+import { grouped } from '../../core/tasks/files/grouped.ts';
+import type { Task, TaskId } from '../../core/tasks/task.ts';
+import type { FileTexts } from '../../ports/repository.ts';
+import type { GateRun } from '../gate-run.ts';
+
+/** Files of tasks that the checkout has, as the job made it. */
+export interface BaseFiles {
+  readonly sources: readonly FileSource[];
+  readonly base: FileTexts;
+  /** Why others that it has are not read, by path. */
+  readonly unread: FileTexts;
+}
+
+/** What the files say: of the base, and of the lane's branch where the lane goes on (else null) and where it left the base. `problems` are sentences. */
+export interface ReadFiles {
+  readonly base: readonly FileTask[];
+  readonly lane: { readonly now: readonly FileTask[]; readonly fork: readonly FileTask[] } | null;
+  /** What stands for files of the base that cannot be read, or not as a whole. */
+  readonly unreadable: readonly Task[];
+  readonly problems: readonly string[];
+}
+
+/** At most so many problems are told. */
+const MAX_PROBLEMS = 20;
+/** A warning names at most so many tasks of a file. */
+const MAX_NAMED = 5;
+
+/** The files of tasks in the checkout; null when there are none. Asks nobody but the disk. */
+export async function findTaskFiles({
+  config,
+  repository,
+}: Pick<GateRun, 'config' | 'repository'>): Promise<BaseFiles | null> {
+  const sources = config.taskSources.filter((source) => source !== 'issues');
+  if (sources.length === 0) return null;
+  const { base, unread } = await repository.readTexts(
+    [...sources.flatMap((source) => taskFilePaths[source]), ...archivesOf(sources)],
+    null,
+  );
+  const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== prdArchivePath);
+  return hasTasks ? { sources, base, unread } : null;
+}
+
+/** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
+export async function readTasks(
+  { repository }: Pick<GateRun, 'repository'>,
+  { sources, base, unread }: BaseFiles,
+  lane: { readonly branch: string; readonly head: string } | null,
+): Promise<ReadFiles> {
+  // Brings the parsers along, which a run without such files does not need.
+  const [{ fileOfSource, readTaskFiles, readTaskFilesAndArchive }, { unreadableTasks }] = await Promise.all([
+    import('../../core/tasks/files/files.ts'),
+    import('../../core/tasks/files/unreadable.ts'),
+  ]);
+  const ofBase = readTaskFiles(base, sources);
+  const counting = new Set(
+    sources.map((source) => fileOfSource([...Object.keys(base), ...Object.keys(unread)], source)),
+  );
+  const ofUnread = Object.entries(unread).map(([file, why]): TaskProblem => ({
+    file,
+    line: null,
+    column: null,
+    message: `${why}, and none of its tasks is read`,
+    ...(counting.has(file) ? { hidesTasks: true } : {}),
+  }));
+  const problems = [...ofUnread, ...ofBase.problems];
+  const unreadable = unreadableTasks(problems, sources);
+  // What the agent put where the base has nothing is not what anybody asked for.
+  const texts =
+    lane === null
+      ? null
+      : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
+  const ofLane = texts?.lane == null ? null : readTaskFilesAndArchive(texts.lane, sources);
+  const told = problems.map(sentence);
+  const ofBranch = (ofLane?.problems ?? [])
+    .map(sentence)
+    .filter((text) => !told.includes(text))
+    .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
+  // Of a file that is broken now nobody can tell what people took out of it.
+  const isReadable = ({ task }: FileTask): boolean =>
+    !unreadable.some(({ source }) => source.kind === task.source.kind);
+  const fork = readTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
+  return {
+    base: ofBase.tasks,
+    lane: ofLane === null ? null : { now: ofLane.tasks, fork },
+    unreadable,
+    problems: capped([...told, ...ofBranch]),
+  };
+}
+
+function archivesOf(sources: readonly FileSource[]): readonly string[] {
+  return sources.includes('prd') ? [prdArchivePath] : [];
+}
+
+/** Tells of tasks that were merged without a mark: that they are done, or wanted once more, a person must say in their file. */
+export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly FileTask[]): readonly string[] {
+  const open = tasks.flatMap(({ task: { id, title, source } }) =>
+    unmarked.includes(id) && source.kind !== 'issue' ? [{ title, ...source }] : [],
+  );
+  return [...grouped(open, ({ path }) => path)].map(([path, items]) => {
+    const isOne = items.length === 1;
+    const [theirs, it] = isOne ? ['its', 'it'] : ['their', 'them'];
+    const [box, mark, name] = items[0]?.kind === 'plan' ? ['box', 'tick', 'title'] : ['entry', 'close', 'id'];
+    const names = namesOf(
+      items.map(({ title }) => JSON.stringify(cap(flatten(title), 60))),
+      MAX_NAMED,
+    );
+    return `${names} ${isOne ? 'is' : 'are'} done and merged, but ${theirs} ${box} in ${path} is still open: ${mark} ${it}, or give ${it} a new ${name} to have ${it} done again.`;
+  });
+}
+
+/** `.ralph/prd.json:3:7 …` */
+function sentence(problem: TaskProblem): string {
+  return `${placeOf(problem)} ${problem.message}`;
+}
+
+function capped(problems: readonly string[]): readonly string[] {
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  return [
+    ...problems.slice(0, MAX_PROBLEMS),
+    `… and ${String(problems.length - MAX_PROBLEMS)} more problems in files of tasks.`,
+  ];
+}

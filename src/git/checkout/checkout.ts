@@ -1,0 +1,214 @@
+import { isAbsolute } from 'node:path';
+import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import type { Repository, TreeChange } from '../../ports/repository.ts';
+import { UserError } from '../../errors.ts';
+import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
+import { hideCredentials } from './credentials.ts';
+import { authorization, basicCredentials, type Git } from '../git.ts';
+import { createInspection, type PublishingRules } from './inspection.ts';
+import { fetchLane, openLane, place, type Lane } from './lane.ts';
+import { changesBetween, treeOf } from '../objects.ts';
+import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
+import { problemsOf } from './problems.ts';
+import { createWorkspaceRepair } from './repair.ts';
+import { mayHave, textsOf } from './texts.ts';
+import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
+import { findWorkspace, headOf, type Workspace } from './workspace.ts';
+
+export interface RepositoryOptions {
+  /** A folder of the checkout. */
+  readonly folder: string;
+  /** Where branches are fetched from: an HTTP(S) URL without user name or password. An empty token sends none. */
+  readonly remote: { readonly url: string; readonly token: string };
+  /** A folder outside of the checkout for this program's own files; the same one in `post`. */
+  readonly workFolder: string;
+  readonly rules: PublishingRules;
+  /** Author of the loop's commits. */
+  readonly identity: Identity;
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The checkout behind the port Repository. Nothing is read or written before the first call. */
+export function createRepository(options: RepositoryOptions): Repository {
+  if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
+  const opened = once(() => open(options));
+  let lane: Lane | null = null;
+  let lastRead: { readonly content: WorkTreeContent; readonly tree: ObjectId } | null = null;
+  let withheld: WithheldPaths = new Map();
+
+  async function needOpened(): Promise<Opened> {
+    const found = await opened();
+    if ('why' in found) throw new UserError('infrastructure', notAWorkTree(options.folder, found.why));
+    return found;
+  }
+
+  async function snapshot(): Promise<Snapshot> {
+    const { workspace, repository } = await needOpened();
+    const [head, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    const tree = await measured(content);
+    lastRead = { content, tree };
+    const known = head ?? lane?.tip;
+    if (known === undefined)
+      throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
+    return { head: known, tree };
+  }
+
+  /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
+  async function measured(content: WorkTreeContent): Promise<ObjectId> {
+    if (withheld.size === 0 || lane === null) return content.evidence;
+    const { workspace, repository, committer } = await needOpened();
+    const base = await treeOf(repository.git, lane.tip);
+    if (base === null) throw lostObjects(workspace);
+    const { tree } = await publishableTree(committer, { base, now: content });
+    return await withoutNotes(repository, workspace, tree);
+  }
+
+  return {
+    async problems() {
+      const found = await opened();
+      return 'why' in found
+        ? [notAWorkTree(options.folder, found.why)]
+        : await problemsOf(found.workspace, found.repository);
+    },
+
+    async readTexts(paths, wanted) {
+      // What the job checked out is on the disk until a lane is opened.
+      if (wanted === null && lane === null && !(await mayHave(options.folder, paths)))
+        return { base: {}, lane: null, fork: null, unread: {} };
+      const { workspace, repository, startHead } = await needOpened();
+      const { url, token } = options.remote;
+      await repository.seal();
+      if (wanted !== null)
+        await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
+      const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
+      const [base, ofLane, ofFork] = await Promise.all(
+        [startHead, wanted?.head ?? null, fork].map((commit) =>
+          commit === null ? null : textsOf(repository.git, commit, paths),
+        ),
+      );
+      return {
+        base: base?.texts ?? {},
+        lane: ofLane?.texts ?? null,
+        fork: ofFork?.texts ?? null,
+        unread: base?.unread ?? {},
+      };
+    },
+
+    async openLane(wanted) {
+      const { workspace, repository } = await needOpened();
+      const { url, token } = options.remote;
+      const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
+      const { lane: started, answer } = await openLane(source, wanted);
+      lane = started;
+      withheld = new Map();
+      return answer;
+    },
+
+    snapshot,
+
+    async compare(before, after) {
+      const { repository } = await needOpened();
+      await repository.seal();
+      return await compare(repository.git, before, after);
+    },
+
+    async commit(iteration) {
+      if (!lane) throw new Error('commit() before openLane()');
+      const { workspace, repository, committer, repair } = await needOpened();
+      await repository.seal();
+      const tipTree = await treeOf(repository.git, lane.tip);
+      if (tipTree === null) throw lostObjects(workspace);
+      const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
+      const now =
+        lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(repository, workspace);
+      const { tree, withheldPaths, ...committed } = await commitIteration(committer, {
+        tip: { commit: lane.tip, tree: tipTree },
+        head,
+        now,
+        withheldBefore: withheld,
+        iteration,
+      });
+      withheld = withheldPaths;
+      lane = { ...lane, tip: committed.head };
+      await place(workspace, repository, { ...lane, hasIndex: tree === now.tree });
+      const evidence = tree === now.tree ? now.evidence : await withoutNotes(repository, workspace, tree);
+      return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
+    },
+
+    async hideCredentials() {
+      const { workspace } = await needOpened();
+      return await hideCredentials(workspace, options);
+    },
+  };
+}
+
+interface Opened {
+  readonly workspace: Workspace;
+  readonly repository: PrivateRepository;
+  readonly committer: Committer;
+  /** The commit that the job checked out; null: there is none yet. */
+  readonly startHead: ObjectId | null;
+  /** Puts back what git cannot do without, should the agent have broken it. */
+  readonly repair: () => Promise<void>;
+}
+
+async function open({
+  folder,
+  workFolder,
+  rules,
+  identity,
+  env,
+  remote,
+}: RepositoryOptions): Promise<Opened | { readonly why: string }> {
+  const workspace = await findWorkspace(folder, env);
+  if ('why' in workspace) return workspace;
+  const repository = await createPrivateRepository(workspace, {
+    workFolder,
+    env,
+    hide: [remote.token, basicCredentials(remote.token)],
+  });
+  const inspection = createInspection(repository.git, {
+    ...rules,
+    secretValues: [...rules.secretValues, remote.token],
+  });
+  return {
+    workspace,
+    repository,
+    committer: { repository, inspection, identity },
+    startHead: await headOf(workspace),
+    repair: await createWorkspaceRepair(workspace),
+  };
+}
+
+/** The newest commit that both have; null: none is known. */
+async function forkOf(git: Git, one: ObjectId, other: ObjectId): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await git.answer(['merge-base', one, other]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
+
+function notAWorkTree(folder: string, why: string): string {
+  return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action.`;
+}
+
+const mostFilesNamed = 200;
+
+async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<TreeChange> {
+  const changes = await changesBetween(git, before.tree, after.tree);
+  const count =
+    before.head === after.head
+      ? '0'
+      : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
+  return {
+    files: changes.slice(0, mostFilesNamed).map((change) => change.path),
+    fileCount: changes.length,
+    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
+    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
+    agentCommits: Number(count),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}

@@ -1,0 +1,194 @@
+import type { ObjectId } from '../../core/evidence.ts';
+import type { Git } from '../git.ts';
+import { createSecretSearch } from './known-secrets.ts';
+import { eachObject, sizesOf, type Change } from '../objects.ts';
+import { isLoopState, isProtected, leadsOut, matcher } from './protected-paths.ts';
+
+/** What may be published (spec §10). */
+export interface PublishingRules {
+  /** Globs. */
+  readonly allowProtectedPaths: readonly string[];
+  readonly maxPatchFiles: number;
+  readonly maxPatchKib: number;
+  /** Values that no commit may hold. */
+  readonly secretValues: readonly string[];
+  /** Names of the key patterns found in a text, one per place. */
+  readonly scanner: { scan(text: string): Promise<readonly string[]> };
+}
+
+/** Judges changes: answers with the paths that must not be published, and why. `standIns`: paths whose tree entry is not their content. */
+export type Inspect = (
+  changes: readonly Change[],
+  standIns: ReadonlyMap<string, string>,
+) => Promise<ReadonlyMap<string, string>>;
+
+export interface Inspection {
+  readonly inspect: Inspect;
+  /** Why a commit's own text must not be published; null when it may. */
+  inspectText(text: string): Promise<string | null>;
+}
+
+/** Larger files are not searched for secrets, and what was not searched is not published. */
+const largestSearchedBytes = 32 * 1024 * 1024;
+
+export function createInspection(git: Git, rules: PublishingRules): Inspection {
+  const isAllowed = matcher(rules.allowProtectedPaths);
+  const holdsSecret = createSecretSearch(rules.secretValues);
+
+  async function keysIn(content: Buffer): Promise<readonly string[]> {
+    return content.subarray(0, 8000).includes(0) ? [] : await rules.scanner.scan(content.toString());
+  }
+
+  async function inspectText(text: string): Promise<string | null> {
+    const content = Buffer.from(text);
+    if (holdsSecret(content)) return 'it holds the value of a secret of this job';
+    const keys = await keysIn(content);
+    return keys.length > 0 ? `it looks like it holds a key (${[...new Set(keys)].join(', ')})` : null;
+  }
+
+  async function inspect(
+    changes: readonly Change[],
+    standIns: ReadonlyMap<string, string>,
+  ): Promise<ReadonlyMap<string, string>> {
+    const withheld = new Map<string, string>();
+    const filtered = await filteredPaths(git, changes);
+    for (const change of changes) {
+      const why =
+        judgePath(change) ??
+        standIns.get(change.path) ??
+        (filtered.has(change.path)
+          ? 'a content filter (such as git-lfs) applies to it, and filters are not run'
+          : null);
+      if (why) withheld.set(change.path, why);
+    }
+    const rest = changes.filter((change) => !withheld.has(change.path));
+    const weights = await judgeContents(rest, withheld);
+    judgeAmount(weights, withheld);
+    keepNeighbours(changes, withheld);
+    return withheld;
+  }
+
+  function judgePath({ path, oldMode, newMode }: Change): string | null {
+    if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
+    if (holdsSecret(Buffer.from(path))) return 'its name holds the value of a secret of this job';
+    if (isLoopState(path)) return 'it belongs to the state of the loop';
+    if (isAllowed(path)) return null;
+    if (isProtected(path)) return 'it is a protected path; the input allow-protected-paths can allow it';
+    if (newMode === '160000' || oldMode === '160000') return 'it is a submodule or a repository inside the repository';
+    return null;
+  }
+
+  /** Searches every new content, and returns the share of the patch in bytes of those that passed. */
+  async function judgeContents(
+    changes: readonly Change[],
+    withheld: Map<string, string>,
+  ): Promise<ReadonlyMap<string, number>> {
+    const weights = new Map(changes.map((change) => [change.path, 0]));
+    const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
+    const byId = Map.groupBy(withContent, (change) => change.newId);
+    const searched = await searchable(withContent.map((change) => change.newId));
+    const keys = new Map<ObjectId | null, readonly string[]>();
+    await eachObject(git, searched, async (id, content) => {
+      keys.set(id, await keysIn(content));
+      for (const change of byId.get(id) ?? []) {
+        if (holdsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
+        if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
+          withheld.set(change.path, 'it is a link that could lead out of the repository');
+        weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));
+      }
+    });
+    for (const { path, newId } of withContent) {
+      if (newId !== null && !searched.has(newId))
+        withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
+    }
+
+    const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
+    await eachObject(
+      git,
+      await searchable(suspects.map((change) => change.oldId)),
+      async (id, content) => void keys.set(id, await keysIn(content)),
+    );
+    for (const { path, oldId, newId } of suspects) {
+      const added = newSince(keys.get(oldId) ?? [], keys.get(newId) ?? []);
+      if (added.length > 0 && !withheld.has(path))
+        withheld.set(path, `it looks like it holds a key (${added.join(', ')})`);
+    }
+    return new Map([...weights].filter(([path]) => !withheld.has(path)));
+  }
+
+  /** Sizes of those that are small enough to be searched. */
+  async function searchable(ids: readonly (ObjectId | null)[]): Promise<ReadonlyMap<ObjectId, number>> {
+    const sizes = await sizesOf(git, [...new Set(ids.filter((id) => id !== null))]);
+    return new Map([...sizes].filter(([, size]) => size <= largestSearchedBytes));
+  }
+
+  /** Beyond the limits, the folder with most changed files goes first (that is where generated files are), then the largest file. */
+  function judgeAmount(weights: ReadonlyMap<string, number>, withheld: Map<string, string>): void {
+    let left = [...weights.keys()];
+    while (left.length > rules.maxPatchFiles) {
+      const folders = [...Map.groupBy(left, (path) => path.split('/', 1)[0] ?? '').values()].sort(
+        (a, b) => b.length - a.length,
+      );
+      const largest = folders[0] ?? [];
+      const out = new Set(largest.length > 1 ? largest : left.slice(rules.maxPatchFiles));
+      for (const path of out)
+        withheld.set(
+          path,
+          `${weights.size} changed files are more than max-patch-files (${rules.maxPatchFiles}) allows`,
+        );
+      left = left.filter((path) => !out.has(path));
+    }
+    const heaviest = left.map((path) => ({ path, bytes: weights.get(path) ?? 0 })).sort((a, b) => b.bytes - a.bytes);
+    let total = heaviest.reduce((sum, file) => sum + file.bytes, 0);
+    for (const { path, bytes } of heaviest) {
+      if (total <= rules.maxPatchKib * 1024) break;
+      withheld.set(
+        path,
+        `with it (${Math.ceil(bytes / 1024)} KiB) the patch is larger than max-patch-kib (${rules.maxPatchKib}) allows`,
+      );
+      total -= bytes;
+    }
+  }
+
+  return { inspect, inspectText };
+}
+
+/** Paths that a content filter applies to. */
+async function filteredPaths(git: Git, changes: readonly Change[]): Promise<ReadonlySet<string>> {
+  if (changes.length === 0) return new Set();
+  const answers = await git.records(['check-attr', '-z', '--stdin', 'filter'], {
+    input: changes.map((change) => `${change.path}\0`).join(''),
+  });
+  const paths = new Set<string>();
+  for (let i = 0; i + 2 < answers.length; i += 3)
+    if (!['unspecified', 'unset'].includes(answers[i + 2] ?? '')) paths.add(answers[i] ?? '');
+  return paths;
+}
+
+/** New and binary files weigh what they hold, changed texts the share of their lines that is new. */
+function weightOf(change: Change, content: Buffer): number {
+  if (change.oldId === null || change.insertions === null) return content.length;
+  let lines = 1;
+  for (let at = content.indexOf(10); at !== -1; at = content.indexOf(10, at + 1)) lines++;
+  return Math.ceil(content.length * Math.min(1, change.insertions / lines));
+}
+
+/** Names that occur more often than before: a key that the file held already (in a test, say) does not lock the file. */
+function newSince(before: readonly string[], after: readonly string[]): readonly string[] {
+  const count = (names: readonly string[], name: string): number => names.filter((other) => other === name).length;
+  return [...new Set(after)].filter((name) => count(after, name) > count(before, name));
+}
+
+/** Where a withheld change leaves an old entry in place, nothing can be put above or below that path. */
+function keepNeighbours(changes: readonly Change[], withheld: Map<string, string>): void {
+  const kept = changes
+    .filter((change) => change.oldId !== null && withheld.has(change.path))
+    .map((change) => change.path);
+  if (kept.length === 0) return;
+  for (const { path, newId } of changes) {
+    const blocked =
+      newId !== null && kept.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
+    if (blocked && !withheld.has(path))
+      withheld.set(path, `it would take the place of ${blocked}, which may not change`);
+  }
+}

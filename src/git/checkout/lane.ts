@@ -1,0 +1,178 @@
+import type { ObjectId } from '../../core/evidence.ts';
+import type { LaneStart, OpenedLane } from '../../ports/repository.ts';
+import { UserError } from '../../errors.ts';
+import { lastWords } from '../git.ts';
+import { treeOf } from '../objects.ts';
+import type { PrivateRepository } from './private-repository.ts';
+import { readWorkTree } from './work-tree.ts';
+import { headOf, placeBranch, refOf, type Workspace } from './workspace.ts';
+
+/** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
+export interface Lane {
+  readonly branch: string;
+  readonly tip: ObjectId;
+}
+
+export interface WantedLane {
+  readonly branch: string;
+  readonly baseBranch: string;
+  readonly start: LaneStart;
+}
+
+/** Where branches are fetched from; `variables` authenticate at `url`. */
+export interface BranchSource {
+  readonly workspace: Workspace;
+  readonly repository: PrivateRepository;
+  readonly url: string;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** `workedOn`: this run had a lane open before. */
+export interface LaneSource extends BranchSource {
+  readonly workedOn: boolean;
+}
+
+/** Fetches the base branch and, to continue it, the lane's branch; then checks the lane's branch out. */
+export async function openLane(
+  source: LaneSource,
+  wanted: WantedLane,
+): Promise<{ readonly lane: Lane; readonly answer: OpenedLane }> {
+  const { repository } = source;
+  const { git } = repository;
+  const { branch, baseBranch, start } = wanted;
+  await repository.seal();
+  for (const name of [branch, baseBranch]) await checkName(source, name);
+
+  await keepStart(source);
+  const base = await fetchBranch(source, {
+    branch: baseBranch,
+    ref: 'refs/ralph/base',
+    what: 'The base branch (input base-branch)',
+  });
+  const remoteHead =
+    start.kind === 'continue'
+      ? await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' })
+      : null;
+  if (start.kind === 'continue' && remoteHead !== start.remoteHead) throw moved(branch, start.remoteHead, remoteHead);
+  const tip = remoteHead ?? base;
+
+  await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
+  await checkOut(source, { branch, tip });
+  const fork = (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
+  return {
+    lane: { branch, tip },
+    answer: {
+      head: tip,
+      baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
+      ahead: Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
+    },
+  };
+}
+
+/** Fetches the branch of a lane without checking it out, unless its tip is here already. */
+export async function fetchLane(
+  source: BranchSource,
+  { branch, head }: { readonly branch: string; readonly head: ObjectId },
+): Promise<void> {
+  if ((await treeOf(source.repository.git, head)) !== null) return;
+  await checkName(source, branch);
+  await keepStart(source);
+  const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' });
+  if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
+}
+
+/** What is there already need not be fetched again. */
+async function keepStart({ workspace, repository }: BranchSource): Promise<void> {
+  const old = await headOf(workspace);
+  if (old !== null) await repository.git.answer(['update-ref', 'refs/ralph/start', old]);
+}
+
+function moved(branch: string, from: ObjectId, to: ObjectId | null): UserError {
+  return new UserError(
+    'infrastructure',
+    `Branch ${branch} moved from ${from} to ${to ?? 'nothing'} while this run began; another run or a person pushed to it. Run again; set "concurrency" in the workflow so that runs wait for each other.`,
+  );
+}
+
+async function checkName({ repository }: BranchSource, name: string): Promise<void> {
+  const { exitCode } = await repository.git.answer(['check-ref-format', '--branch', name]);
+  if (exitCode !== 0)
+    throw new UserError(
+      'configuration',
+      `"${name}" cannot be the name of a branch. Check the inputs branch-prefix and base-branch.`,
+    );
+}
+
+/** By URL and with a header of this one command: what the workspace's config says about remotes is not asked. */
+async function fetchBranch(
+  { repository, url, variables }: BranchSource,
+  { branch, ref, what }: { branch: string; ref: string; what: string },
+): Promise<ObjectId> {
+  const fetched = await repository.git.answer(
+    [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      url,
+      `+refs/heads/${branch}:${ref}`,
+    ],
+    { variables },
+  );
+  if (fetched.exitCode === 0) return await repository.git.text(['rev-parse', '--verify', `${ref}^{commit}`]);
+  if (/couldn't find remote ref/i.test(fetched.stderr))
+    throw new UserError(
+      'configuration',
+      `${what}, "${branch}", does not exist in ${url}. Push it first, or name another one.`,
+    );
+  throw new UserError(
+    'infrastructure',
+    `Branch "${branch}" could not be fetched from ${url}: ${lastWords(fetched.stderr)}. The token needs the permission "contents: read".`,
+  );
+}
+
+/** A branch of the same name in the checkout is replaced; commits that only it has stay reachable under refs/ralph/backup/. */
+async function keepUnpublished(
+  { workspace, repository }: LaneSource,
+  branch: string,
+  published: readonly ObjectId[],
+): Promise<void> {
+  const local = await refOf(workspace, `refs/heads/${branch}`);
+  if (local === null || published.includes(local)) return;
+  const only = await repository.git.answer([
+    'rev-list',
+    '--max-count=1',
+    local,
+    ...published.map((commit) => `^${commit}`),
+  ]);
+  if (only.exitCode === 0 && only.stdout.length > 0)
+    await workspace.git.text(['update-ref', `refs/ralph/backup/${local}`, local]);
+}
+
+/** What an earlier lane of this run left uncommitted (it was withheld) is removed; other files in the way are a reason to stop. */
+async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: Lane): Promise<void> {
+  const { git } = repository;
+  const { tree } = await readWorkTree(repository, workspace);
+  const how = workedOn ? ['--reset', '-u'] : ['-m', '-u', (await headOf(workspace)) ?? tree];
+  const { exitCode, stderr } = await git.answer(['read-tree', ...how, lane.tip]);
+  if (exitCode !== 0)
+    throw new UserError(
+      'infrastructure',
+      `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`,
+    );
+  await place(workspace, repository, { ...lane, hasIndex: false });
+}
+
+/** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. `hasIndex`: the repository's index holds the very tree of the tip. */
+export async function place(
+  workspace: Workspace,
+  repository: PrivateRepository,
+  lane: Lane & { readonly hasIndex: boolean },
+): Promise<void> {
+  await repository.withIndex('copy', async (indexFile) => {
+    if (!lane.hasIndex)
+      await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
+    await placeBranch(workspace, lane.branch, { commit: lane.tip, indexFile });
+  });
+}

@@ -1,0 +1,120 @@
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UserError } from '../../errors.ts';
+import { createGit, type Git } from '../git.ts';
+import { lostCommits } from '../refusal.ts';
+import { copyIndex, headOf, type Workspace } from './workspace.ts';
+
+/**
+ * A git directory of our own over the workspace's files and objects. Everything that reads content goes through it,
+ * so the config, hooks, replaced objects, grafts and index flags that an agent may leave in `.git` are simply not seen.
+ * Consequence: content filters (git-lfs) do not run; files they apply to are left as they are and never committed.
+ */
+export interface PrivateRepository {
+  readonly git: Git;
+  /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
+  readonly indexFile: string;
+  /** Writes config and excludes anew: the agent runs as the same user and could have found them. Call before each use. */
+  seal(): Promise<void>;
+  /** Runs `body` with the path of an index that exists only so long; it begins as a copy of `indexFile`, or with nothing. */
+  withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;
+}
+
+/** `hide`: texts that no error may repeat. */
+interface PrivatePlace {
+  readonly workFolder: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly hide: readonly string[];
+}
+
+/** Builds it in a new folder under `workFolder`. */
+export async function createPrivateRepository(
+  workspace: Workspace,
+  { workFolder, env, hide }: PrivatePlace,
+): Promise<PrivateRepository> {
+  await mkdir(workFolder, { recursive: true });
+  const folder = await mkdtemp(join(workFolder, 'repository-'));
+  const indexFile = join(folder, 'index');
+  const config = await configText(workspace, env);
+  const excludes = await readFile(join(workspace.commonFolder, 'info', 'exclude')).catch(() => '');
+
+  const git = createGit({
+    folder: workspace.top,
+    env,
+    hide,
+    variables: {
+      GIT_DIR: folder,
+      GIT_WORK_TREE: workspace.top,
+      GIT_INDEX_FILE: indexFile,
+      GIT_OBJECT_DIRECTORY: join(workspace.commonFolder, 'objects'),
+    },
+  });
+
+  async function seal(): Promise<void> {
+    if (!(await stat(join(workspace.commonFolder, 'objects')).catch(() => null))) throw lostObjects(workspace);
+    await Promise.all([
+      writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
+      writeFile(join(folder, 'config'), config),
+      writeFile(join(folder, 'info', 'exclude'), excludes),
+      ...['commondir', 'config.worktree', 'info/attributes', 'info/grafts', 'shallow', 'index.lock'].map((name) =>
+        rm(join(folder, name), { force: true }),
+      ),
+    ]);
+  }
+
+  async function withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T> {
+    const scratch = join(await mkdtemp(join(folder, 'scratch-')), 'index');
+    try {
+      if (begin === 'copy') await copyIndex(indexFile, scratch);
+      return await body(scratch);
+    } finally {
+      await rm(join(scratch, '..'), { recursive: true, force: true });
+    }
+  }
+
+  await Promise.all([mkdir(join(folder, 'refs', 'heads'), { recursive: true }), mkdir(join(folder, 'info'))]);
+  await seal();
+  await startIndex(workspace, git, indexFile);
+  return { git, indexFile, seal, withIndex };
+}
+
+/** The workspace's index knows when each file was last looked at; where it is missing or unreadable, the work tree is read once. */
+async function startIndex(workspace: Workspace, git: Git, indexFile: string): Promise<void> {
+  const theirs = join(workspace.gitFolder, 'index');
+  if (await stat(theirs).catch(() => null)) await copyIndex(theirs, indexFile);
+  const refreshed = await git.answer(['update-index', '-q', '--unmerged', '--refresh']);
+  // 1 means "some files differ"; anything else is an index that git cannot read.
+  if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
+  await rm(indexFile, { force: true });
+  const head = await headOf(workspace);
+  // Not simply empty: an ignored file that is tracked all the same is found by its entry only.
+  if (head !== null) await git.answer(['read-tree', head]);
+}
+
+/** The end of a run whose agent removed or replaced the git directory: what was not pushed cannot be saved. */
+export function lostObjects(workspace: Workspace): UserError {
+  return new UserError('infrastructure', `${lostCommits} (The git directory was ${workspace.gitFolder}.)`);
+}
+
+/** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */
+async function configText(workspace: Workspace, env: NodeJS.ProcessEnv): Promise<string> {
+  const names = ['autocrlf', 'eol', 'filemode', 'symlinks', 'ignorecase', 'precomposeunicode'];
+  const git = createGit({ folder: workspace.top, env, variables: { GIT_DIR: workspace.gitFolder } });
+  const listed = await git.answer([
+    'config',
+    '--local',
+    '--no-includes',
+    '-z',
+    '--get-regexp',
+    `^core\\.(${names.join('|')})$`,
+  ]);
+  const lines = listed.stdout
+    .toString()
+    .split('\0')
+    .flatMap((record) => {
+      const [, name, value] = /^core\.([a-z]+)\n(true|false|input|lf|crlf|native)$/.exec(record) ?? [];
+      return name && value ? [`\t${name} = ${value}`] : [];
+    });
+  const format = workspace.objectFormat === 'sha256' ? '[extensions]\n\tobjectformat = sha256\n' : '';
+  return `[core]\n\trepositoryformatversion = ${format ? 1 : 0}\n\tbare = false\n\tsafecrlf = false\n${lines.map((line) => `${line}\n`).join('')}${format}`;
+}

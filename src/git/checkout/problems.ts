@@ -1,0 +1,68 @@
+import type { PrivateRepository } from './private-repository.ts';
+import { changesBetween } from '../objects.ts';
+import { readWorkTree } from './work-tree.ts';
+import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
+
+/** Everything about a found work tree that stands in the way of a run. */
+export async function problemsOf(workspace: Workspace, repository: PrivateRepository): Promise<readonly string[]> {
+  const head = await headOf(workspace);
+  if (head === null)
+    return [
+      `The repository in ${workspace.top} has no commits yet. Push a first commit (a README is enough), then run again.`,
+    ];
+  const operation = await operationInProgress(workspace);
+  const problems: string[] = [];
+  if (workspace.shallow)
+    problems.push(
+      `The checkout in ${workspace.top} is shallow (it lacks older commits). Set "fetch-depth: 0" on actions/checkout.`,
+    );
+  if (await isPartial(workspace))
+    problems.push(
+      `The checkout in ${workspace.top} is partial (file contents are fetched on demand). Remove "filter:" and "sparse-checkout:" from actions/checkout.`,
+    );
+  if ((await branchOf(workspace)) === null)
+    problems.push(
+      `HEAD is detached at ${head.slice(0, 12)} in ${workspace.top}, so there is no branch to work from. Set "ref:" on actions/checkout to a branch, e.g. "ref: \${{ github.event.repository.default_branch }}".`,
+    );
+  if (operation !== null)
+    problems.push(
+      `A ${operation} is in progress in ${workspace.top}. Finish it or abort it ("git ${operation} ${operation === 'bisect' ? 'reset' : '--abort'}") before the run.`,
+    );
+  else problems.push(...(await dirtyPaths(workspace, repository, head)));
+  return problems;
+}
+
+async function isPartial(workspace: Workspace): Promise<boolean> {
+  const { exitCode } = await workspace.git.answer([
+    'config',
+    '--local',
+    '--get-regexp',
+    '^(extensions\\.partialclone|remote\\..*\\.promisor)$',
+  ]);
+  return exitCode === 0;
+}
+
+const mostPathsNamed = 10;
+
+async function dirtyPaths(
+  workspace: Workspace,
+  repository: PrivateRepository,
+  head: string,
+): Promise<readonly string[]> {
+  const { tree } = await readWorkTree(repository, workspace);
+  const changed = (await changesBetween(repository.git, head, tree)).map((change) => change.path);
+  // Where a filter (git-lfs) made the file, it may differ from what is committed without anybody having changed it.
+  const dirty = changed.length === 0 ? [] : await unfiltered(repository, changed);
+  if (dirty.length === 0) return [];
+  const more = dirty.length > mostPathsNamed ? ` and ${dirty.length - mostPathsNamed} more` : '';
+  return [
+    `The work tree in ${workspace.top} is not clean: ${dirty.slice(0, mostPathsNamed).join(', ')}${more}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
+  ];
+}
+
+async function unfiltered(repository: PrivateRepository, paths: readonly string[]): Promise<readonly string[]> {
+  const answers = await repository.git.records(['check-attr', '-z', '--stdin', 'filter'], {
+    input: paths.map((path) => `${path}\0`).join(''),
+  });
+  return paths.filter((_, i) => ['unspecified', 'unset'].includes(answers[i * 3 + 2] ?? 'unspecified'));
+}

@@ -1,0 +1,75 @@
+import { posix } from 'node:path';
+import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
+
+/** What a change of which needs a person's word: it decides what runs on GitHub or in the next agent, or who must review. */
+const protectedGlobs = [
+  '.github',
+  '.github/**',
+  'action.yml',
+  'action.yaml',
+  'CODEOWNERS',
+  'docs/CODEOWNERS',
+  '**/.claude',
+  '**/.claude/**',
+  '**/.mcp.json',
+  '**/.gitattributes',
+  '.gitmodules',
+];
+
+/** The loop's own files; everything else under `.ralph/` is the user's. */
+const loopState = matcher([
+  '.ralph/state',
+  '.ralph/state/**',
+  '.ralph/logs',
+  '.ralph/logs/**',
+  '.ralph/status.json',
+  '.ralph/journal*.jsonl',
+  '.ralph/progress.json',
+]);
+
+/** The agent's notebook and the files of tasks, with what the loop moves out of them: published like any file, but a change of them alone is no progress. */
+export const agentNotes: readonly string[] = [
+  '.ralph/learnings.md',
+  '.ralph/learnings_archive.md',
+  '.ralph/prd_archive.json',
+  ...Object.values(taskFilePaths).flat(),
+];
+
+/** True for files that are neither measured nor ever committed. */
+export function isLoopState(path: string): boolean {
+  return loopState(path);
+}
+
+/** True for paths that may be published only if a glob of `allow-protected-paths` names them. Letter case is ignored, as some file systems do. */
+export const isProtected: (path: string) => boolean = matcher(protectedGlobs);
+
+/** Matches paths against globs: `*` and `?` stay within a folder, `**` does not. */
+export function matcher(globs: readonly string[]): (path: string) => boolean {
+  const patterns = globs.map(
+    (glob) =>
+      new RegExp(
+        `^${glob
+          .split(/(\*\*\/|\*\*|\*|\?)/)
+          .map(translate)
+          .join('')}$`,
+        'is',
+      ),
+  );
+  return (path) => patterns.some((pattern) => pattern.test(path));
+}
+
+function translate(piece: string): string {
+  const wildcards: Record<string, string> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+  return wildcards[piece] ?? piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** True when a link at `path` could lead out of the work tree or into `.git`. Going up after going down counts: what it passes may be a link. */
+export function leadsOut(path: string, target: string): boolean {
+  if (target === '' || target.startsWith('/') || target.includes('\0')) return true;
+  const steps = target.split('/').filter((step) => step !== '' && step !== '.');
+  const up = steps.findIndex((step) => step !== '..');
+  const ups = up === -1 ? steps.length : up;
+  const depth = path.split('/').length - 1;
+  if (ups > depth || steps.slice(ups).includes('..')) return true;
+  return /^\.git(\/|$)/i.test(posix.join(posix.dirname(path), target));
+}

@@ -1,0 +1,79 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { FileTexts } from '../../ports/repository.ts';
+import type { Git } from '../git.ts';
+import { eachObject, sizesOf } from '../objects.ts';
+import { matcher } from './protected-paths.ts';
+
+/** A longer file is no list that anybody wrote by hand. */
+const largestTextBytes = 1024 * 1024;
+/** A pattern may match so many files. */
+const mostFiles = 100;
+
+/** Plain text files of a commit, and why others of them were left out, by path. */
+export interface CommitTexts {
+  readonly texts: FileTexts;
+  readonly unread: FileTexts;
+}
+
+/** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder. */
+export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
+  const listed = await filesOf(git, commit, paths);
+  const sizes = await sizesOf(git, [...new Set(listed.values())]);
+  const texts = new Map<ObjectId, string>();
+  await eachObject(git, new Map([...sizes].filter(([, size]) => size <= largestTextBytes)), (id, content) => {
+    if (!content.includes(0)) texts.set(id, content.toString());
+    return Promise.resolve();
+  });
+  const read = [...listed].map(([path, id]) => ({
+    path,
+    text: texts.get(id),
+    why: (sizes.get(id) ?? 0) > largestTextBytes ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text',
+  }));
+  return {
+    texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),
+    unread: Object.fromEntries(read.flatMap(({ path, text, why }) => (text === undefined ? [[path, why]] : []))),
+  };
+}
+
+/** Whether one of the paths may be in the checkout that `folder` is in, as far as the disk tells: to ask git takes many times as long. */
+export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
+  const top = await topOf(folder);
+  if (top === null) return false;
+  const found = await Promise.all(
+    paths.map((path) =>
+      (path.includes('*')
+        ? readdir(join(top, dirname(path))).then((names) => names.length > 0)
+        : lstat(join(top, path)).then(() => true)
+      ).catch(() => false),
+    ),
+  );
+  return found.includes(true);
+}
+
+/** The closest folder upwards that has a `.git`; null: there is none. */
+async function topOf(folder: string): Promise<string | null> {
+  if (
+    await lstat(join(folder, '.git')).then(
+      () => true,
+      () => false,
+    )
+  )
+    return folder;
+  return dirname(folder) === folder ? null : topOf(dirname(folder));
+}
+
+/** Object ids of the regular files that the paths name. */
+async function filesOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<ReadonlyMap<string, ObjectId>> {
+  if (paths.length === 0) return new Map();
+  const isWanted = matcher(paths);
+  // `ls-tree` knows no patterns: of one, the whole folder is listed.
+  const asked = paths.map((path) => (path.includes('*') ? `${posix.dirname(path)}/` : path));
+  const records = await git.records(['ls-tree', '-z', '--full-tree', commit, '--', ...new Set(asked)]);
+  const entries = records.flatMap((record) => {
+    const [, id = '', path = ''] = /^100(?:644|755) blob ([0-9a-f]+)\t([^]*)$/.exec(record) ?? [];
+    return isWanted(path) ? [[path, id] as const] : [];
+  });
+  return new Map(entries.slice(0, mostFiles));
+}

@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, lstat, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { indexLine } from '../objects.ts';
+import type { PrivateRepository } from './private-repository.ts';
+import { agentNotes, isLoopState } from './protected-paths.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Content of the work tree. `evidence`: `tree` without the agent's own notes, which are published but are no progress. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */
+export interface WorkTreeContent {
+  readonly tree: ObjectId;
+  readonly evidence: ObjectId;
+  readonly standIns: ReadonlyMap<string, string>;
+}
+
+/** GitHub takes no larger file; hashing one would only cost time. */
+const largestFileBytes = 100 * 1024 * 1024;
+
+/**
+ * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
+ * Made of `ls-files` and `update-index` because `git add` starts git inside nested repositories, with their config.
+ */
+export async function readWorkTree(repository: PrivateRepository, workspace: Workspace): Promise<WorkTreeContent> {
+  await repository.seal();
+  // One call looks at every file once: changed (C), removed (R; listed as C, too) and untracked ones (?).
+  const listed = await repository.git.records([
+    'ls-files',
+    '-t',
+    '-z',
+    '--modified',
+    '--deleted',
+    '--others',
+    '--exclude-standard',
+  ]);
+  const paths = [...new Set(listed.map((record) => record.slice(2).replace(/\/$/, '')))].filter(
+    (path) => !isLoopState(path),
+  );
+  const entries = await Promise.all(paths.map((path) => entryFor(workspace.top, path)));
+
+  await stage(
+    repository,
+    entries.filter((entry) => entry.kind === 'content').map((entry) => entry.path),
+  );
+  const lines = await Promise.all(entries.map((entry) => substituteLine(repository, workspace, entry)));
+  if (lines.join('') !== '')
+    await repository.git.text(['update-index', '-z', '--add', '--replace', '--index-info'], { input: lines.join('') });
+  const standIns = new Map(entries.flatMap((entry) => ('why' in entry ? [[entry.path, entry.why] as const] : [])));
+  const tree = await repository.git.text(['write-tree']);
+  return { tree, evidence: await withoutNotes(repository, workspace, tree), standIns };
+}
+
+/** The tree without the agent's notes: one that only ever writes notes would keep the circuit closed. */
+export async function withoutNotes(
+  repository: PrivateRepository,
+  workspace: Workspace,
+  tree: ObjectId,
+): Promise<ObjectId> {
+  const found = await Promise.all(
+    agentNotes.map((path) =>
+      lstat(join(workspace.top, path.includes('*') ? dirname(path) : path)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  if (!found.includes(true)) return tree;
+  const notes = agentNotes.map((path) => `:(top,glob)${path}`);
+  return await repository.withIndex('empty', async (indexFile) => {
+    const variables = { GIT_INDEX_FILE: indexFile };
+    await repository.git.text(['read-tree', tree], { variables });
+    const listed = await repository.git.records(['ls-files', '-z', '--cached', '--', ...notes], { variables });
+    if (listed.length === 0) return tree;
+    await repository.git.text(['update-index', '-z', '--force-remove', '--stdin'], {
+      input: listed.map((path) => `${path}\0`).join(''),
+      variables,
+    });
+    return await repository.git.text(['write-tree'], { variables });
+  });
+}
+
+/** How a path gets into the tree: with its content (or its absence), with a note in place of its content, as a foreign repository, or not at all. */
+type Entry =
+  | { readonly kind: 'content'; readonly path: string }
+  | { readonly kind: 'note'; readonly path: string; readonly why: string; readonly note: string }
+  | { readonly kind: 'repository'; readonly path: string; readonly why: string }
+  | { readonly kind: 'removed'; readonly path: string };
+
+async function entryFor(top: string, path: string): Promise<Entry> {
+  const full = join(top, path);
+  const found = await lstat(full).catch(() => null);
+  if (!found) return { kind: 'content', path };
+  if (found.isDirectory()) {
+    // Either a repository inside the repository, or a folder where a file used to be (its files are listed by themselves).
+    const nested = await stat(join(full, '.git')).catch(() => null);
+    return nested ? { kind: 'repository', path, why: 'it is a git repository of its own' } : { kind: 'removed', path };
+  }
+  if (!found.isFile()) return { kind: 'content', path };
+  if (found.size > largestFileBytes) {
+    return {
+      kind: 'note',
+      path,
+      why: `it is larger than the 100 MiB that GitHub takes (${Math.ceil(found.size / 2 ** 20)} MiB)`,
+      note: `${found.size} bytes, changed at ${found.mtimeMs}`,
+    };
+  }
+  const readable = await access(full, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+  return readable
+    ? { kind: 'content', path }
+    : { kind: 'note', path, why: 'it cannot be read', note: `unreadable, changed at ${found.mtimeMs}` };
+}
+
+/** Takes files into the index. One that git cannot take (it vanished, it is being written, it lies behind a link) must not cost us the others: bisect. */
+async function stage(repository: PrivateRepository, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
+  const { exitCode } = await repository.git.answer(
+    ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'],
+    { input: paths.map((path) => `${path}\0`).join('') },
+  );
+  if (exitCode === 0 || paths.length === 1) return;
+  const middle = Math.ceil(paths.length / 2);
+  await stage(repository, paths.slice(0, middle));
+  await stage(repository, paths.slice(middle));
+}
+
+async function substituteLine(repository: PrivateRepository, workspace: Workspace, entry: Entry): Promise<string> {
+  switch (entry.kind) {
+    case 'content':
+      return '';
+    case 'note':
+      return indexLine(
+        '100644',
+        await repository.git.text(['hash-object', '-w', '--stdin'], { input: entry.note }),
+        entry.path,
+      );
+    case 'repository':
+      return indexLine(
+        '160000',
+        createHash(workspace.objectFormat).update('a repository inside the repository').digest('hex'),
+        entry.path,
+      );
+    case 'removed':
+      return indexLine('0', '0'.repeat(workspace.objectFormat === 'sha256' ? 64 : 40), entry.path);
+  }
+}

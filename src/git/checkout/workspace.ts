@@ -1,0 +1,126 @@
+import { copyFile, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { createGit, type Git } from '../git.ts';
+
+/** A checkout as git sees it; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
+export interface Workspace {
+  readonly top: string;
+  readonly gitFolder: string;
+  readonly commonFolder: string;
+  readonly shallow: boolean;
+  readonly objectFormat: 'sha1' | 'sha256';
+  /** Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no index, no work tree. */
+  readonly git: Git;
+}
+
+/** Finds the work tree that `folder` is in; or git's words why it cannot. */
+export async function findWorkspace(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Workspace | { readonly why: string }> {
+  const questions = [
+    '--show-toplevel',
+    '--absolute-git-dir',
+    '--git-common-dir',
+    '--is-shallow-repository',
+    '--show-object-format',
+  ];
+  const found = await createGit({ folder, env }).answer(['rev-parse', '--path-format=absolute', ...questions]);
+  if (found.exitCode !== 0) return { why: found.stderr.trim().split('\n')[0] ?? '' };
+  const [top = '', gitFolder = '', commonFolder = '', shallow, format] = found.stdout.toString().split('\n');
+  return {
+    top,
+    gitFolder,
+    commonFolder,
+    shallow: shallow === 'true',
+    objectFormat: format === 'sha256' ? 'sha256' : 'sha1',
+    git: createGit({ folder: top, env, variables: { GIT_DIR: gitFolder } }),
+  };
+}
+
+/** The commit id that HEAD names, without a look at the object; null when there is none. */
+export async function headOf(workspace: Workspace): Promise<ObjectId | null> {
+  return await refOf(workspace, 'HEAD');
+}
+
+export async function refOf(workspace: Workspace, ref: string): Promise<ObjectId | null> {
+  const { exitCode, stdout } = await workspace.git.answer([
+    'rev-parse',
+    '--verify',
+    '--quiet',
+    '--end-of-options',
+    ref,
+  ]);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
+
+/** The branch that HEAD is on; null when HEAD is detached. */
+export async function branchOf(workspace: Workspace): Promise<string | null> {
+  const { exitCode, stdout } = await workspace.git.answer(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  return exitCode === 0 ? stdout.toString().trim() : null;
+}
+
+/** Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and stale locks. */
+export async function placeBranch(
+  workspace: Workspace,
+  branch: string,
+  placed: { readonly commit: ObjectId; readonly indexFile: string },
+): Promise<void> {
+  const ref = `refs/heads/${branch}`;
+  const leftovers = [
+    ...Object.keys(operations),
+    'MERGE_MSG',
+    'MERGE_MODE',
+    'AUTO_MERGE',
+    'SQUASH_MSG',
+    'sequencer',
+    'index.lock',
+    'HEAD.lock',
+  ];
+  await Promise.all([
+    ...leftovers.map((name) => rm(join(workspace.gitFolder, name), { recursive: true, force: true })),
+    ...[`${ref}.lock`, 'packed-refs.lock', 'config.lock'].map((name) =>
+      rm(join(workspace.commonFolder, name), { recursive: true, force: true }),
+    ),
+  ]);
+  await workspace.git.text(['update-ref', '--no-deref', ref, placed.commit]);
+  const there = await readFile(join(workspace.gitFolder, 'HEAD'), 'utf8').catch(() => '');
+  if (there !== `ref: ${ref}\n`) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
+  await copyIndex(placed.indexFile, join(workspace.gitFolder, 'index'));
+}
+
+/**
+ * Copies an index. The time of the file goes along, rounded down: git compares it with those of the entries
+ * to know which ones may have changed since, and a newer time would hide such changes.
+ */
+export async function copyIndex(from: string, to: string): Promise<void> {
+  const { mtimeMs } = await stat(from);
+  const fresh = `${to}.ralph`;
+  await copyFile(from, fresh);
+  const seconds = Math.floor(mtimeMs) / 1000;
+  await utimes(fresh, seconds, seconds);
+  await rename(fresh, to);
+}
+
+/** The operation that was left half done, in git's words; null when there is none. */
+export async function operationInProgress(workspace: Workspace): Promise<string | null> {
+  for (const [name, operation] of Object.entries(operations)) {
+    if (await stat(join(workspace.gitFolder, name)).catch(() => null)) return operation;
+  }
+  return null;
+}
+
+const operations = {
+  MERGE_HEAD: 'merge',
+  'rebase-merge': 'rebase',
+  'rebase-apply': 'rebase',
+  CHERRY_PICK_HEAD: 'cherry-pick',
+  REVERT_HEAD: 'revert',
+  BISECT_LOG: 'bisect',
+};
+
+/** Bytes of the workspace's config file; null when there is none. */
+export async function readConfig(workspace: Workspace): Promise<Buffer | null> {
+  return await readFile(join(workspace.commonFolder, 'config')).catch(() => null);
+}

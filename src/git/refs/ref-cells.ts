@@ -1,0 +1,172 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../../ports/state.ts';
+import { lastWords } from '../git.ts';
+import { createRefNetwork, type Connection, type RefNetworkOptions, type Unavailable } from './ref-network.ts';
+import { commitText, hasObject, maxTextBytes, readTexts, type TextOfRef } from './ref-texts.ts';
+import { isUnreachable } from '../refusal.ts';
+import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
+
+export type RefCellsOptions = RefNetworkOptions;
+
+/** After so many commits a cell's history begins anew, without a parent. */
+const longestHistory = 16;
+
+/** The cell N as the ref `refs/ralph/state/N` of a repository: a commit whose file `state.json` is the text, and its id the head. */
+export function createRefCells(options: RefCellsOptions): CellStore {
+  const { url, now } = options;
+  const network = createRefNetwork(options);
+  /** How long the histories of the heads are that this process has read or written. */
+  const depths = new Map<CellHead, number>();
+  return { place: 'ref', read, write, readHead };
+
+  async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
+    const asked = [...new Set(names.filter(isValid))];
+    const texts =
+      asked.length === 0
+        ? new Map<CellName, TextOfRef>()
+        : await network.operation((remote) => fetchTexts(remote, asked));
+    return names.map((name) => {
+      if (!isValid(name)) return badName(name);
+      if (!(texts instanceof Map)) return texts;
+      const text = texts.get(name) ?? null;
+      if (text === null) return { kind: 'absent' };
+      if (text.depth !== null) depths.set(text.read.head, text.depth);
+      return text.read;
+    });
+  }
+
+  async function fetchTexts(
+    remote: Connection,
+    names: readonly CellName[],
+  ): Promise<Map<CellName, TextOfRef> | Unavailable> {
+    // A ref that is named outright must exist; a pattern need not match, and these match only the one.
+    const refspecs = names.map((name) => `+refs/ralph/state*/${name}:refs/ralph/state*/${name}`);
+    const fetched = await remote.ask('fetch', [
+      '--quiet',
+      '--depth=1',
+      '--no-tags',
+      '--no-auto-gc',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      url,
+      ...refspecs,
+    ]);
+    // A shallow fetch to which no ref matches ends so; that none exists is too much to conclude from silence.
+    if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await confirmAbsent(remote, names);
+    if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
+    const texts = await readTexts(remote.git, names.map(refOf));
+    return new Map(names.map((name, i) => [name, texts[i] ?? null]));
+  }
+
+  async function confirmAbsent(
+    remote: Connection,
+    names: readonly CellName[],
+  ): Promise<Map<CellName, TextOfRef> | Unavailable> {
+    const listed = await list(remote, names.map(refOf));
+    if (!(listed instanceof Map)) return listed;
+    return listed.size === 0 ? new Map() : network.unavailable('git fetch failed without a word');
+  }
+
+  async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
+    if (!isValid(name)) return badName(name);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxTextBytes)
+      return {
+        kind: 'unavailable',
+        why: `a text of ${bytes} bytes is too long for a ref: at most ${maxTextBytes} are kept`,
+      };
+    return network.operation((remote) => writeText(remote, { name, expected, text }));
+  }
+
+  async function writeText(
+    remote: Connection,
+    { name, expected, text }: { readonly name: CellName; readonly expected: CellHead | null; readonly text: string },
+  ): Promise<CellWritten> {
+    const past = expected === null ? undefined : depths.get(expected);
+    // History begins anew as well when what it would build on is unknown or not here any more.
+    const parent =
+      past !== undefined &&
+      past < longestHistory &&
+      expected !== null &&
+      (await hasObject(remote.objectsFolder, expected))
+        ? expected
+        : null;
+    // The parent was fetched without its own past.
+    if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
+    const depth = parent === null ? 1 : (past ?? 0) + 1;
+    const commit = await commitText(remote.objectsFolder, { name, text, parent, depth, now: now() });
+    const written = await push(remote, { ref: refOf(name), expected, commit });
+    if (written.kind === 'written') depths.set(commit, depth);
+    return written;
+  }
+
+  async function push(
+    remote: Connection,
+    { ref, expected, commit }: { readonly ref: string; readonly expected: CellHead | null; readonly commit: ObjectId },
+  ): Promise<CellWritten> {
+    const once = () =>
+      remote.askOnce('push', [
+        '--porcelain',
+        '--no-verify',
+        '--no-follow-tags',
+        `--force-with-lease=${ref}:${expected ?? ''}`,
+        url,
+        `${commit}:${ref}`,
+      ]);
+    let pushed = await once();
+    for (let tries = 1; pushed.exitCode !== 0; tries += 1, pushed = await once()) {
+      const words = wordsOf(pushed);
+      // Git compared before it sent anything.
+      if (words.includes('stale info')) return { kind: 'conflict' };
+      // The push may have been taken and only the answer been lost: what counts is where the ref is.
+      const there = await look(remote, ref);
+      if (there.kind === 'head' && there.head === commit) break;
+      if (isOvertaken(words) || (there.kind === 'head' && there.head !== expected)) return { kind: 'conflict' };
+      if (tries > 1 || there.kind === 'unavailable' || !isUnreachable(words)) return network.notWritten(words);
+    }
+    return { kind: 'written', head: commit };
+  }
+
+  async function readHead(name: CellName): ReturnType<CellStore['readHead']> {
+    return isValid(name) ? network.operation((remote) => look(remote, refOf(name))) : badName(name);
+  }
+
+  async function look(remote: Connection, ref: string): ReturnType<CellStore['readHead']> {
+    const listed = await list(remote, [ref]);
+    return listed instanceof Map ? { kind: 'head', head: listed.get(ref) ?? null } : listed;
+  }
+
+  /** Where those of the refs that exist point to. */
+  async function list(remote: Connection, refs: readonly string[]): Promise<Map<string, CellHead> | Unavailable> {
+    const listed = await remote.ask('ls-remote', ['--quiet', url, ...refs]);
+    if (listed.exitCode !== 0) return network.unavailable(lastWords(listed.stderr));
+    // Git takes a name for the end of a ref's name.
+    return new Map(
+      parseRefs(listed.stdout)
+        .filter(({ name }) => refs.includes(name))
+        .map(({ name, value }) => [name, value]),
+    );
+  }
+}
+
+/** Whether the server's refusal means that another push came first, or is being taken at this moment. */
+function isOvertaken(words: string): boolean {
+  return /cannot lock ref|failed to update ref|reference already exists/.test(words);
+}
+
+function isValid(name: CellName): boolean {
+  return /^[a-z0-9][a-z0-9-]{0,99}$/.test(name);
+}
+
+function badName(name: CellName): Unavailable {
+  return {
+    kind: 'unavailable',
+    why: `${JSON.stringify(name.slice(0, 120))} cannot be the name of a ref: 1 to 100 of a-z, 0-9 and "-" are allowed, not beginning with "-"`,
+  };
+}
+
+function refOf(name: CellName): string {
+  return `refs/ralph/state/${name}`;
+}

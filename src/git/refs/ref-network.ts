@@ -1,0 +1,136 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createRedactor } from '../../core/text/redact.ts';
+import { withBareRepository } from '../bare-repository.ts';
+import { authorization, type Git, type GitAnswer } from '../git.ts';
+import { explainStateRefusal } from './ref-refusal.ts';
+import { isUnreachable } from '../refusal.ts';
+import { textOf } from '../../errors.ts';
+
+export interface RefNetworkOptions {
+  /** HTTP(S) URL without user name or password for a token; for a person's own access any that git takes. */
+  readonly url: string;
+  readonly access: RefAccess;
+  /** A folder of this program's own, outside of the checkout; no checkout is needed. */
+  readonly workFolder: string;
+  /** Of this process. With a token, git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => number;
+  /** Of one network command, in ms; an operation takes twice as long at most. 10 s unless told: a healthy command takes under a second. */
+  readonly timeoutMs?: number;
+  /** Pause in ms before a command whose server could not be reached is given once more; 1 s unless told. */
+  readonly retryAfterMs?: number;
+}
+
+/** `own`: with the git configuration and credentials of the person who runs this. */
+export type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
+
+export type Unavailable = { readonly kind: 'unavailable'; readonly why: string };
+export type Refused = { readonly kind: 'refused'; readonly why: string };
+
+/** Git in a bare repository of one operation, and the way to the server. A command that ends without an exit code was not answered in time. */
+export interface Connection {
+  readonly git: Git;
+  readonly gitFolder: string;
+  /** Outlives the operation: what was read is there when it is built on. */
+  readonly objectsFolder: string;
+  ask(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
+  /** For what must not blindly be given twice. */
+  askOnce(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
+}
+
+type NetworkCommand = keyof typeof protocols;
+
+/** Version 2 fetches without listing every ref of the repository; version 0 lists in one request instead of two, and push knows no other. */
+const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
+
+export interface RefNetwork {
+  /** Runs `body`, bounded in time; whatever goes wrong is an answer. */
+  operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
+  /** Git's words about a look as an answer for a person. */
+  unavailable(words: string): Unavailable;
+  /** Git's words about a push: whether it is refused for good, or may pass another time. */
+  notWritten(words: string): Refused | Unavailable;
+}
+
+/** So long a command that was not answered is not given again, in ms: each wait costs the run its limit once more, but what hung at its claim may be well at its save. */
+const silenceMs = 60_000;
+
+/** The way to a repository that is used for its refs alone. */
+export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
+  const { url, access, workFolder, env, now, timeoutMs = 10_000, retryAfterMs = 1_000 } = options;
+  const objectsFolder = join(workFolder, 'objects');
+  const isOwn = access.kind === 'own';
+  const variables = isOwn ? {} : authorization(url, access.token);
+  const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
+  /** When each command was last not answered. */
+  const silentSince = new Map<NetworkCommand, number>();
+  return { operation, unavailable, notWritten };
+
+  async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
+    const endsAt = performance.now() + 2 * timeoutMs;
+    try {
+      return await withBareRepository(
+        { workFolder, keepObjectsIn: objectsFolder, env, configuration: isOwn ? 'own' : 'none' },
+        async (git, gitFolder) => {
+          const askOnce: Connection['askOnce'] = (command, args) => give(git, { command, args, endsAt });
+          const ask: Connection['ask'] = async (command, args) => {
+            const answer = await askOnce(command, args);
+            if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+            await pause(retryAfterMs);
+            return await askOnce(command, args);
+          };
+          return await body({ git, gitFolder, objectsFolder, ask, askOnce });
+        },
+      );
+    } catch (error) {
+      return { kind: 'unavailable', why: redact(textOf(error)) };
+    }
+  }
+
+  async function give(
+    git: Git,
+    {
+      command,
+      args,
+      endsAt,
+    }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
+  ): Promise<GitAnswer> {
+    if (isSilent(command))
+      return notAnswered(`git ${command} was not answered less than a minute ago and is not tried again yet`);
+    const startedAt = performance.now();
+    const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
+    if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);
+    const answer = await git.answer(['-c', `protocol.version=${protocols[command]}`, command, ...args], {
+      variables,
+      timeoutMs: limitMs,
+    });
+    if (answer.exitCode !== -1 || performance.now() - startedAt < limitMs) return answer;
+    silentSince.set(command, now());
+    return notAnswered(`git ${command} was not answered within ${String(Math.round(limitMs / 100) / 10)} s`);
+  }
+
+  function isSilent(command: NetworkCommand): boolean {
+    const since = silentSince.get(command);
+    // A clock that was set back must not make the silence longer.
+    return since !== undefined && Math.abs(now() - since) < silenceMs;
+  }
+
+  function unavailable(words: string): Unavailable {
+    return { kind: 'unavailable', why: notWritten(words).why };
+  }
+
+  function notWritten(words: string): Refused | Unavailable {
+    const { kind, why } = explainStateRefusal(words, { url, isOwn });
+    return { kind, why: redact(why) };
+  }
+}
+
+function notAnswered(why: string): GitAnswer {
+  return { exitCode: -1, stdout: Buffer.alloc(0), stderr: why };
+}
+
+/** A person's own URL may hold one. */
+function passwordOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).password : '';
+}

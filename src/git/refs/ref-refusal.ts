@@ -1,0 +1,75 @@
+import { isUnreachable } from '../refusal.ts';
+
+/** `refused`: it stays so until a person changes something; `unavailable`: it may pass, or nobody knows. `why` names the cure. */
+export interface StateRefusal {
+  readonly kind: 'refused' | 'unavailable';
+  readonly why: string;
+}
+
+/** What git or its server said about refs that hold state, for a person. `url` carries no password. */
+export function explainStateRefusal(
+  words: string,
+  { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
+): StateRefusal {
+  const said = words
+    .trim()
+    .replaceAll(/\s*\n\s*/g, '; ')
+    .slice(0, 500)
+    .replace(/\.$/, '');
+  const who = isOwn ? 'your git credentials' : 'the token';
+  if (/could not resolve host|couldn't resolve host|name or service not known/i.test(said))
+    return passing(
+      `the name of the git server of ${url} cannot be found (DNS): check the address and the network (${said})`,
+    );
+  if (/was not answered|no time is left/.test(said))
+    return passing(`the git server of ${url} gives no answer: ${said}`);
+  // A repository may be called `read-only`, and that is no refusal.
+  const meant = said.replaceAll(url, '').replaceAll(/'[a-z+]+:\/\/[^']*'/gi, '');
+  const known = refusals.find(({ pattern }) => pattern.test(meant));
+  if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${said})` };
+  if (isUnreachable(said))
+    return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${said}`);
+  return passing(`git could not do it at ${url}: ${said}`);
+}
+
+function passing(why: string): StateRefusal {
+  return { kind: 'unavailable', why };
+}
+
+/** Numbers are an HTTP status only in these words: connecting may have taken 403 ms, and a lane may be called `issue-429`. */
+const refusals: readonly {
+  readonly kind: StateRefusal['kind'];
+  readonly pattern: RegExp;
+  readonly meaning: (who: string, url: string) => string;
+}[] = [
+  {
+    kind: 'refused',
+    pattern: /GH006|GH013|rule violations|ruleset|hook declined|protected|deny updating/i,
+    meaning: () =>
+      'a rule or hook of the repository refuses it: exempt refs/ralph/state/** from it, or set `state-store: cache`',
+  },
+  {
+    kind: 'unavailable',
+    pattern: /(returned error:|HTTP) 429\b|rate limit/i,
+    meaning: () => 'the server limits the rate of requests: the next run tries again',
+  },
+  {
+    kind: 'refused',
+    pattern:
+      /(returned error:|HTTP) 403\b|permission .*denied|insufficient permission|read-only|archived|write access .*not granted|service not enabled/i,
+    meaning: (who) =>
+      `${who} may not do this: state is kept on refs of the repository and needs "permissions: contents: write"`,
+  },
+  {
+    kind: 'refused',
+    pattern:
+      /(returned error:|HTTP) 401\b|could not read (Username|Password)|authentication failed|invalid (username|credentials)|publickey/i,
+    meaning: (who, url) =>
+      `${who} ${who.endsWith('s') ? 'were' : 'was'} not accepted at ${url}: it may have expired, or is for another server`,
+  },
+  {
+    kind: 'unavailable',
+    pattern: /(returned error:|HTTP) 404\b|not found|does not exist|does not appear to be a git repository/i,
+    meaning: (who, url) => `there is no repository ${url} that ${who} may see`,
+  },
+];

@@ -1,0 +1,283 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ObjectId } from '../../core/evidence.ts';
+import type { Log } from '../../ports/machine.ts';
+import type { BranchDeleted, PushResult, Remote } from '../../ports/repository.ts';
+import { UserError } from '../../errors.ts';
+import { withBareRepository } from '../bare-repository.ts';
+import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
+import { treeOf } from '../objects.ts';
+import { explainRefusal, isUnreachable, lostCommits } from '../refusal.ts';
+import { parseRefs, wordsOf } from './remote-answers.ts';
+
+export interface RemoteOptions {
+  /** HTTP(S) URL of the repository, without user name or password. */
+  readonly url: string;
+  readonly token: string;
+  /** Only branches that start with it are ever pushed. */
+  readonly branchPrefix: string;
+  /** A folder outside of the checkout. */
+  readonly workFolder: string;
+  /** The checkout's common git directory (`.git`), whose objects are pushed; null when there is no checkout (probe only). */
+  readonly sourceGitFolder: string | null;
+  /** Of this process; git gets PATH, HOME and proxy settings of it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s unless told. */
+  readonly retryAfterMs?: number;
+  /** Of one command that talks to the server, in ms; 2 min unless told. */
+  readonly commandTimeoutMs?: number;
+}
+
+/** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
+export function createRemote(options: RemoteOptions): Remote {
+  return {
+    branches: (prefix) =>
+      withPushRepository(options, (git) =>
+        readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) }),
+      ),
+    pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
+    push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
+    deleteMerged: (merged) => withPushRepository(options, (git) => deleteMerged(git, options, merged)),
+  };
+}
+
+/** The checkout's objects can be pushed from it. */
+function withPushRepository<T>(
+  { workFolder, sourceGitFolder, token, env }: RemoteOptions,
+  body: (git: Git) => Promise<T>,
+): Promise<T> {
+  return withBareRepository(
+    { workFolder, borrowFrom: sourceGitFolder, env, hide: [token, basicCredentials(token)] },
+    body,
+  );
+}
+
+interface Push {
+  readonly branch: string;
+  readonly commit: ObjectId;
+  readonly start: Parameters<Remote['push']>[0]['start'];
+}
+
+function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * 60_000 }: RemoteOptions): Network {
+  return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
+}
+
+async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | null> {
+  // A push that is never sent: the server says who may push before it learns what. The commit is an empty one of our own.
+  const nothing = await git.text(['hash-object', '-t', 'tree', '-w', '/dev/null']);
+  const commit = await git.text(['commit-tree', nothing, '-m', 'permission check'], { variables: nobody });
+  const tried = await ask(
+    git,
+    [
+      'push',
+      '--dry-run',
+      '--porcelain',
+      '--no-verify',
+      options.url,
+      `${commit}:refs/heads/${options.branchPrefix}permission-check`,
+    ],
+    networkOf(options),
+  );
+  // "fetch first" and the like are about branches, not about permission.
+  const refused = tried.exitCode !== 0 && !tried.stdout.toString().includes('refs/heads/');
+  return refused ? explainRefusal(lastWords(tried.stderr)) : null;
+}
+
+async function publish(git: Git, options: RemoteOptions, push: Push): Promise<PushResult> {
+  const { url, branchPrefix, log } = options;
+  const { branch, commit, start } = push;
+  const ref = `refs/heads/${branch}`;
+  const network = networkOf(options);
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return rejected(
+      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`,
+    );
+  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0)
+    return rejected(`"${branch}" cannot be the name of a branch.`);
+
+  const there = await readRemote(git, { url, ref, network });
+  if (there.defaultBranch === branch)
+    return rejected(
+      `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
+    );
+  if (there.tip === commit) return { kind: 'pushed' };
+  if ((await treeOf(git, commit)) === null) return rejected(lostCommits);
+  if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
+  if (start.kind === 'continue') {
+    const { exitCode } = await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit]);
+    // 1 means "no"; anything else is a commit between the two that git cannot read.
+    if (exitCode !== 0)
+      return rejected(
+        exitCode === 1
+          ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`
+          : lostCommits,
+      );
+    if (there.tip === null)
+      log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
+  }
+
+  if (start.kind === 'restart' && there.tip !== null) {
+    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it anew.`);
+    // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
+    const removed = await remove(git, { url, ref, network }, start.mergedHead);
+    if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
+  }
+  const obstacle = await send(git, { url, ref, network }, commit);
+  const after = await readRemote(git, { url, ref, network });
+  if (after.tip === commit) return { kind: 'pushed' };
+  if (obstacle !== null && isExpected(after.tip, start)) return rejected(obstacle);
+  return await rescue(git, options, { branch, commit, tip: after.tip });
+}
+
+async function deleteMerged(
+  git: Git,
+  options: RemoteOptions,
+  { branch, head }: Parameters<Remote['deleteMerged']>[0],
+): Promise<BranchDeleted> {
+  const { url, branchPrefix } = options;
+  const ref = `refs/heads/${branch}`;
+  const place = { url, ref, network: networkOf(options) };
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return rejected(
+      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`,
+    );
+  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return { kind: 'gone' };
+  const there = await readRemote(git, place);
+  if (there.defaultBranch === branch)
+    return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
+  if (there.tip === null) return { kind: 'gone' };
+  if (there.tip !== head) return { kind: 'moved' };
+  const removed = await remove(git, place, head);
+  if (removed.exitCode === 0) return { kind: 'deleted' };
+  // Another run, a person or GitHub itself was faster.
+  const { tip } = await readRemote(git, place);
+  if (tip === null) return { kind: 'gone' };
+  return tip === head ? rejected(explainRefusal(wordsOf(removed))) : { kind: 'moved' };
+}
+
+/** Deletes the branch, if `tip` is still its tip. */
+function remove(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  tip: ObjectId,
+): Promise<GitAnswer> {
+  return git.answer(
+    ['push', '--porcelain', '--no-verify', `--force-with-lease=${ref}:${tip}`, url, `:${ref}`],
+    network,
+  );
+}
+
+/** The lane's branch is somebody else's now: keeps the finished iterations on a branch of their own, which no lane is called. */
+async function rescue(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
+): Promise<PushResult> {
+  const name = `${branch}-run-${commit.slice(0, 7)}`;
+  const place = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
+  const there = await readRemote(git, place);
+  const isFree = there.tip === null && there.defaultBranch !== name;
+  const obstacle =
+    there.tip === commit ? null : isFree ? await send(git, place, commit) : 'a branch of that name exists already.';
+  const kept =
+    obstacle === null
+      ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
+      : `This run's commits could not be kept on ${name} either and are lost: ${obstacle}`;
+  return rejected(
+    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there. ${kept}`,
+  );
+}
+
+/** Pushes without force; answers why it did not work, null when it did. */
+async function send(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  commit: ObjectId,
+): Promise<string | null> {
+  const pushed = await ask(
+    git,
+    ['push', '--porcelain', '--no-verify', '--no-follow-tags', url, `${commit}:${ref}`],
+    network,
+  );
+  if (pushed.exitCode === 0) return null;
+  // Git blames the server when it is our own objects that it cannot read.
+  const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
+  return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : lostCommits;
+}
+
+function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {
+  return { kind: 'rejected', why };
+}
+
+function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
+  switch (start.kind) {
+    case 'fresh':
+      return tip === null;
+    case 'continue':
+      // Gone: making it anew needs no force and loses nothing.
+      return tip === null || tip === start.remoteHead;
+    case 'restart':
+      return tip === null || tip === start.mergedHead;
+  }
+}
+
+interface Question {
+  readonly url: string;
+  readonly network: Network;
+}
+
+interface Network {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly retryAfterMs: number;
+}
+
+/** A command that may be given twice; it is when the server was not reached the first time. A refusal is final. */
+async function ask(git: Git, args: readonly string[], network: Network): Promise<GitAnswer> {
+  const answer = await git.answer(args, network);
+  if (answer.exitCode === 0 || !isUnreachable(answer.stderr)) return answer;
+  await pause(network.retryAfterMs);
+  return await git.answer(args, network);
+}
+
+async function readBranches(
+  git: Git,
+  { url, start, network }: Question & { readonly start: string },
+): Promise<Readonly<Record<string, ObjectId>>> {
+  const listed = await ask(git, ['ls-remote', '--quiet', url, `${start}*`], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  return Object.fromEntries(
+    parseRefs(listed.stdout)
+      .filter(({ name }) => name.startsWith(start))
+      .map(({ name, value }) => [name.slice('refs/heads/'.length), value]),
+  );
+}
+
+async function readRemote(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+): Promise<{ readonly tip: ObjectId | null; readonly defaultBranch: string | null }> {
+  const listed = await ask(git, ['ls-remote', '--quiet', '--symref', url, 'HEAD', ref], network);
+  if (listed.exitCode !== 0) throw unreadable(url, listed.stderr);
+  const refs = parseRefs(listed.stdout);
+  const symbolic = refs.find(({ name, value }) => name === 'HEAD' && value.startsWith('ref: '))?.value;
+  return {
+    tip: refs.find(({ name }) => name === ref)?.value ?? null,
+    defaultBranch: symbolic?.replace('ref: refs/heads/', '') ?? null,
+  };
+}
+
+function unreadable(url: string, stderr: string): UserError {
+  const words = lastWords(stderr);
+  const advice = /40[134]|could not read Username|not found/i.test(words)
+    ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
+    : 'Check that the server can be reached.';
+  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${words}. ${advice}`);
+}
+
+const nobody = {
+  GIT_AUTHOR_NAME: 'ralph',
+  GIT_AUTHOR_EMAIL: 'ralph@localhost',
+  GIT_COMMITTER_NAME: 'ralph',
+  GIT_COMMITTER_EMAIL: 'ralph@localhost',
+};

@@ -1,0 +1,87 @@
+import type { OrderKind } from '../core/sharing/orders.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Policy } from '../core/policy.ts';
+import type { Lease } from '../core/sharing/lease.ts';
+import type { LaneId, LaneState } from '../core/lane/state.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { PullRequest } from '../ports/forge.ts';
+import type { LaneStart, OpenedLane } from '../ports/repository.ts';
+
+/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
+export type Intake =
+  | {
+      readonly kind: 'work';
+      readonly lane: Lane;
+      readonly opened: OpenedLane;
+      readonly sessionFolder: string | null;
+      readonly tasks: readonly Task[];
+      readonly state: LaneState;
+      readonly policy: Policy;
+      readonly heldAt: number;
+      readonly notes: Notes;
+    }
+  | {
+      readonly kind: 'end';
+      readonly outcome: Outcome;
+      readonly lane: Lane | null;
+      readonly tasks: readonly Task[];
+      readonly state: LaneState | null;
+      readonly answer: Answer | null;
+      readonly notes: Notes;
+    };
+
+/** A lane as this run found it. */
+export interface Lane {
+  readonly id: LaneId;
+  readonly branch: string;
+  readonly baseBranch: string;
+  readonly start: LaneStart;
+  readonly pullRequest: PullRequest | null;
+}
+
+/** What a command is answered, in the thread where it was given; null: in the job's summary and log alone. */
+export interface Answer {
+  readonly thread: number | null;
+  readonly text:
+    | { readonly kind: 'status'; readonly receipt: Receipt | null }
+    | { readonly kind: 'help'; readonly word: string }
+    | { readonly kind: 'refusal'; readonly why: string };
+}
+
+/** What became of an order; `changed`: it was not so before. */
+export interface Receipt {
+  readonly order: OrderKind;
+  readonly changed: boolean;
+}
+
+/** What people must hear of how the run began. */
+export interface Notes {
+  /** `restored #40 (cache and ref)`, or why there is none. */
+  readonly restored: string;
+  readonly warnings: readonly string[];
+  /** Issues whose text somebody changed who may not, and who were not told yet that they wait for the label. */
+  readonly notices: readonly ApprovalNotice[];
+  /** Another run that works on the lane now. */
+  readonly working: Lease | null;
+}
+
+/** An issue that waits for the label to be put on again. `editor` is null where GitHub does not tell who. */
+export interface ApprovalNotice {
+  readonly issue: number;
+  readonly labels: readonly string[];
+  readonly editor: string | null;
+  readonly at: number;
+}
+
+/** A run that ends in the gate, before it knows anything of a lane. */
+export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
+  return {
+    kind: 'end',
+    outcome,
+    lane: null,
+    tasks: [],
+    state: null,
+    answer: null,
+    notes: { restored: 'not needed', warnings: [], notices: [], working: null },
+  };
+}

@@ -1,0 +1,29 @@
+import type { JournalEntry } from '../core/journal/journal.ts';
+import type { ObjectId } from '../core/evidence.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Task } from '../core/tasks/task.ts';
+import type { Lane, Notes } from './intake.ts';
+import type { Withheld } from '../ports/repository.ts';
+
+/** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
+export interface Work {
+  readonly lane: Lane;
+  readonly tasks: readonly Task[];
+  readonly notes: Notes;
+  /** State of the lane before this run: what holds if the commits cannot be published. */
+  readonly stateBefore: LaneState;
+  readonly state: LaneState;
+  readonly journal: readonly JournalEntry[];
+  /** HEAD of the lane's branch in the workspace. */
+  readonly head: ObjectId;
+  /** Whether `head` has commits that the remote branch lacks. */
+  readonly hasNewCommits: boolean;
+  readonly withheld: readonly Withheld[];
+  readonly warnings: readonly string[];
+
+  readonly agent: { readonly name: string; readonly version: string };
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly outcome: Outcome;
+}

@@ -1,0 +1,22 @@
+import type { ApprovalNotice } from '../../handover/intake.ts';
+import { formatInstant } from '../format.ts';
+import { code } from '../markdown.ts';
+
+/** First line of an issue's one notice that it waits for approval. */
+export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
+
+/** What becomes of the notice when the issue was worked since. */
+export const APPROVED_SINCE = `${APPROVAL_MARKER}\n\n**This issue does not wait for approval any more.** Ralph has worked on it since; its other comment says how that stands.`;
+
+/** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. */
+export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string): string {
+  const label = code(taskLabel, 60);
+  const who =
+    editor === null
+      ? 'by somebody whom GitHub does not name'
+      : `by ${code(editor, 60)}, who may not write to this repository`;
+  return [
+    `**This issue waits for approval.** Its text was changed after the label ${label} was put on: ${who}, ${formatInstant(at)}. The label is consent to the text that it was put on, so Ralph does not work on the new one.`,
+    `**Next:** Read the text. If it should be worked on as it is now, remove and re-add the label ${label}; that takes write permission.`,
+  ].join('\n\n');
+}

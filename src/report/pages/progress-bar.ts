@@ -1,0 +1,15 @@
+import type { TaskReport } from '../../handover/report.ts';
+
+const BAR_CELLS = 6;
+
+/** `[████░░]`: full only when everything is done, empty only when nothing is. */
+export function progressBar(done: number, total: number): string {
+  const share = total === 0 ? 0 : (Math.min(done, total) / total) * BAR_CELLS;
+  const filled = done > 0 && done < total ? Math.min(BAR_CELLS - 1, Math.max(1, Math.round(share))) : Math.round(share);
+  return `[${'█'.repeat(filled)}${'░'.repeat(BAR_CELLS - filled)}]`;
+}
+
+/** The bar of the tasks that are done. */
+export function tasksBar(tasks: readonly TaskReport[]): string {
+  return progressBar(tasks.filter(({ progress }) => progress.state === 'done').length, tasks.length);
+}

@@ -1,0 +1,200 @@
+import type { Verification } from '../../core/evidence.ts';
+import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
+import { describeOutcome } from '../sentences/outcome-text.ts';
+import { discrepancies, lastVerification, placesWord, type RunReport } from '../../handover/report.ts';
+import { heldLines } from '../sentences/waiting.ts';
+
+/** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
+export interface Section {
+  readonly name: string;
+  readonly rank: number;
+  readonly markdown: string;
+}
+
+/** Joins sections; leaves out whole ones, least important first, until the rest fits, and says which. */
+export function fitSections(sections: readonly Section[], maxChars: number): string {
+  const filled = sections.filter(({ markdown }) => markdown !== '');
+  const leaveOutFirst = filled.filter(({ rank }) => rank > 0).sort((a, b) => b.rank - a.rank);
+  for (let left = 0; ; left += 1) {
+    const out = leaveOutFirst.slice(0, left);
+    const note =
+      out.length === 0
+        ? []
+        : [
+            `*Left out to stay within GitHub's size limit: ${out.map(({ name }) => name).join(', ')}. The job log has more.*`,
+          ];
+    const kept = filled.filter((section) => !out.includes(section)).map(({ markdown }) => markdown);
+    const document = [...kept.slice(0, -1), ...note, ...kept.slice(-1)].join('\n\n');
+    if (document.length <= maxChars || left === leaveOutFirst.length) return document;
+  }
+}
+
+/** At most `max` of them, and one line that says how many more there are. */
+export function someOf(lines: readonly string[], max: number): readonly string[] {
+  return lines.length <= max ? lines : [...lines.slice(0, max), `… and ${lines.length - max} more`];
+}
+
+/** Outcome and what to do next: what a reader sees first. */
+export function headline(report: RunReport): string {
+  const { title, what, next } = describeOutcome(report);
+  return linkRuns(`**${title}.** ${proseLines(what, 1000)}\n\n**Next:** ${prose(next, 1000)}`, report.repositoryUrl);
+}
+
+/** What the task is called, as a link where it has a page. */
+export function taskLink(task: Task): string {
+  return task.source.kind === 'issue' ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
+}
+
+/** `✅ done`: a task's state as people read it. */
+export function stateWord(state: TaskProgress['state']): string {
+  return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
+}
+
+const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔' } as const;
+
+/** The RALPH_STATUS table; rows whose value is not known are left out. Empty for a run that had no lane: there is nothing to tell. */
+export function statusTable(report: RunReport): string {
+  if (report.lane === null) return '';
+  const { outcome, policy, circuit, agent } = report;
+  const calls =
+    report.callsRemaining === null
+      ? null
+      : `${report.callsRemaining}${policy ? ` of ${policy.maxCallsPerHour} this hour` : ''}`;
+  const rows: readonly (readonly [string, string | null])[] = [
+    ['Outcome', `${outcome.kind} (${code(outcome.reason, 40)})`],
+    [
+      'Iterations',
+      `${report.iterations.length}${policy ? ` of ${policy.maxIterations}` : ''}, ${formatDuration(report.endedAt - report.startedAt)}`,
+    ],
+    ['Calls left', calls],
+    ['Circuit', circuit],
+    ['Session', report.session === null ? null : text(report.session, 120)],
+    ['Tests', testsWord(report)],
+    ['Cost', `${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`],
+    ['State', storeWord(report)],
+    ['Agent', agent === null ? null : text(`${agent.name} ${agent.version}`, 80)],
+  ];
+  return table(
+    ['RALPH_STATUS', ''],
+    rows.flatMap(([label, value]) => (value === null ? [] : [[label, value]])),
+  );
+}
+
+/** `passed (8 s)`, ``failed: `npm test` ended with 1``, `not run`. */
+export function verificationWord(verification: Verification): string {
+  switch (verification.kind) {
+    case 'passed':
+      return `passed (${formatDuration(verification.durationMs)})`;
+    case 'failed':
+      return `**failed**: ${code(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `ended with ${verification.code}`}`;
+    case 'not-run':
+      return 'not run';
+  }
+}
+
+/** A short commit id that leads to the commit. */
+export function commitLink(sha: string, report: RunReport): string {
+  return /^[0-9a-f]{7,64}$/.test(sha)
+    ? link(`\`${sha.slice(0, 7)}\``, `${report.repositoryUrl}/commit/${sha}`)
+    : code(sha, 64);
+}
+
+/** What open tasks wait for that no agent has failed at. */
+export function waitingSection(report: RunReport): string {
+  const unchecked = report.tasks.filter(({ task }) => task.hold === 'unchecked').length;
+  const more =
+    unchecked === 0
+      ? []
+      : [`${count(unchecked, 'task')} so far down the queue that this run did not look who approved them`];
+  return list('What tasks wait for', [...heldLines(report.tasks).map((line) => prose(line, 300)), ...more]);
+}
+
+/** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
+export function unlistedLine({ unlisted }: RunReport): string {
+  if (unlisted.length === 0) return '';
+  const names = someOf(
+    unlisted.map((id) => code(id, 80)),
+    10,
+  ).join(', ');
+  return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
+}
+
+/** Claims that the evidence contradicted. */
+export function discrepancySection(report: RunReport): string {
+  return list(
+    'Claims that the evidence contradicts',
+    discrepancies(report).map((line) => prose(line, 300)),
+  );
+}
+
+/** Files that were left out of the commits, and why. */
+export function withheldSection(report: RunReport): string {
+  const rows = report.withheld.slice(0, 40).map(({ path, why }) => [code(path, 160), prose(why, 200)]);
+  const more = report.withheld.length - rows.length;
+  return joinSection(
+    'Files left out of the commits',
+    [table(['File', 'Why'], rows), ...(more > 0 ? [`… and ${more} more`] : [])],
+    rows.length === 0,
+  );
+}
+
+export function warningSection(report: RunReport): string {
+  return list(
+    'Warnings',
+    report.warnings.map((line) => linkRuns(prose(line, 500), report.repositoryUrl)),
+  );
+}
+
+/** The end of the output of the newest verification, when that failed. */
+export function verifyOutputSection(report: RunReport): string {
+  const verification = lastVerification(report);
+  if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
+  return `<details>\n<summary>Last output of ${codeElement(verification.command, 80)}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
+}
+
+/** A heading and a list; empty string for an empty list. */
+export function list(heading: string, lines: readonly string[]): string {
+  return joinSection(
+    heading,
+    [
+      someOf(lines, 20)
+        .map((line) => `- ${line}`)
+        .join('\n'),
+    ],
+    lines.length === 0,
+  );
+}
+
+function joinSection(heading: string, blocks: readonly string[], empty: boolean): string {
+  return empty ? '' : [`### ${heading}`, ...blocks].join('\n\n');
+}
+
+function testsWord(report: RunReport): string {
+  const verification = lastVerification(report);
+  if (verification.kind === 'passed')
+    return `passing: ${report.verifyCommands
+      .slice(0, 3)
+      .map((command) => code(command, 80))
+      .join(', ')}`;
+  if (verification.kind === 'failed') return verificationWord(verification);
+  const claim = report.iterations.at(-1)?.analysis.signal.testsStatus ?? null;
+  const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
+  return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
+}
+
+function storeWord(report: RunReport): string | null {
+  const { saved, restored } = report;
+  const words = [
+    ...(restored === null ? [] : [text(restored, 200)]),
+    ...(saved === null
+      ? []
+      : [
+          saved.kind === 'saved'
+            ? text(`saved #${saved.sequence} (${placesWord(saved.where)})`, 200)
+            : `**not saved**: ${prose(saved.why, 300)}`,
+        ]),
+  ];
+  return words.length === 0 ? null : words.join(' … ');
+}

@@ -1,0 +1,116 @@
+import type { Answer, ApprovalNotice } from '../../handover/intake.ts';
+import { issueOfTask, type TaskId } from '../../core/tasks/task.ts';
+import { count, formatCost, formatInstant } from '../format.ts';
+import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { cap, flatten } from '../../core/text/plain-text.ts';
+import { code, link, prose, text } from '../markdown.ts';
+import { renderApprovalNotice } from './approval-notice.ts';
+import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
+import { tasksBar } from './progress-bar.ts';
+import { doneTasks, iterationsOn, type LaneView, type RunReport, type TaskReport } from '../../handover/report.ts';
+import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
+import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+
+/** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
+export const STATUS_MARKER = '<!-- ralph-action:status -->';
+
+/** First line of the one refusal in a thread: it does not overwrite the status. */
+export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
+
+/** What becomes of a refusal when Ralph worked on what the thread is about since. */
+export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
+
+/** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
+export function renderStatusComment(report: RunReport, taskId: TaskId | null, notice: ApprovalNotice | null): string {
+  const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
+  const where = [
+    ...(report.pullRequest === null || taskId === null
+      ? []
+      : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
+    ...(report.branch === null ? [] : [`branch ${code(report.branch, 120)}`]),
+    link('log of the run', report.runUrl),
+  ];
+  return [
+    STATUS_MARKER,
+    ...noticeOf(notice, report.taskLabel),
+    // What a person must do comes before what the run did.
+    ...stuckIn(report, task),
+    headline(report),
+    ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
+    `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
+    `Where: ${where.join(' · ')}`,
+    ...(report.saved?.kind === 'not-saved'
+      ? [
+          `State was **not saved**: ${prose(report.saved.why, 300)}. The next run of this lane does not know what this one used and did.`,
+        ]
+      : []),
+    `<sub>${formatInstant(report.endedAt)}</sub>`,
+  ].join('\n\n');
+}
+
+/** The answer to a label or a `/ralph` comment, to be upserted under its first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
+export function renderAnswer(
+  answer: Answer['text'],
+  report: RunReport,
+  { view, notice }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null },
+): string {
+  const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
+  const why = [
+    ...noticeOf(notice, report.taskLabel),
+    ...(asAsked ? [] : [headline(report)]),
+    ...(report.warnings.length === 0 ? [] : [warningSection(report)]),
+  ];
+  const status =
+    view === null
+      ? [`<sub>${formatInstant(report.endedAt)}, ${link('run', report.runUrl)}</sub>`]
+      : [renderLaneStatus(view)];
+  switch (answer.kind) {
+    case 'status':
+      return [STATUS_MARKER, ...why, ...status].join('\n\n');
+    case 'help':
+      return [STATUS_MARKER, ...why, help(answer.word, view), ...status].join('\n\n');
+    case 'refusal':
+      return [
+        REFUSAL_MARKER,
+        report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`,
+        ...noticeOf(notice, report.taskLabel),
+      ].join('\n\n');
+  }
+}
+
+/** On an issue its own task; on the pull request those that have no issue to be told on. */
+function stuckIn(report: RunReport, task: TaskReport | null): readonly string[] {
+  if (task !== null) return [renderStuckTask(task, report)].filter((told) => told !== '');
+  const others = stuckTasks(report)
+    .filter((one) => issueOfTask(one.task) === null)
+    .slice(0, 5);
+  return others.map((one) => `${taskLink(one.task)}: ${text(one.task.title, 120)}\n\n${renderStuckTask(one, report)}`);
+}
+
+function noticeOf(notice: ApprovalNotice | null, taskLabel: string | null): readonly string[] {
+  return notice === null ? [] : [renderApprovalNotice(notice, taskLabel ?? 'ralph')];
+}
+
+function help(word: string, view: LaneView | null): string {
+  const meant = nearestCommand(word);
+  const shown = cap(flatten(word), 40);
+  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. Whoever may write to this repository can say in a comment:`;
+  const opening =
+    shown === ''
+      ? greeting
+      : `There is no command ${code(shown, 40)}.${meant === null ? '' : ` Did you mean \`/ralph ${meant}\`?`}`;
+  return [opening, '', ...Object.entries(COMMANDS).map(([name, what]) => `- \`/ralph ${name}\`: ${what}`)].join('\n');
+}
+
+function taskWord({ task, progress }: TaskReport, report: RunReport): string {
+  const entries = iterationsOn(report, task.id);
+  const newest = entries.at(-1);
+  const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
+  return [
+    `${stateWord(progress.state)} after ${count(progress.attempts, 'iteration')}`,
+    ...(commit === null ? [] : [`commit ${commitLink(commit, report)}`]),
+    ...(newest === undefined || newest.evidence.verification.kind === 'not-run'
+      ? []
+      : [`verification ${verificationWord(newest.evidence.verification)}`]),
+  ].join(', ');
+}

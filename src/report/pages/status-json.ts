@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { cap } from '../../core/text/plain-text.ts';
+import { issueOfTask, nameOfTask, taskHolds } from '../../core/tasks/task.ts';
+import {
+  discrepancies,
+  doneTasks,
+  lastVerification,
+  resumeInstant,
+  type RunReport,
+  type TaskReport,
+} from '../../handover/report.ts';
+
+const instant = z.iso.datetime();
+const whole = z.int().nonnegative();
+
+/** RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
+export const ralphStatusSchema = z.object({
+  version: z.literal(1),
+  outcome: z
+    .enum(['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'])
+    .describe('Why the run ended.'),
+  reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open, calls_per_hour.'),
+  lane: z.string().nullable().describe('`queue` or `issue-N`; null when the run ended before it had one.'),
+  branch: z.string().nullable(),
+  baseBranch: z.string().nullable(),
+  headSha: z.string().nullable().describe('Tip of the branch on the remote.'),
+  pullRequest: whole.nullable().describe('Number of the pull request.'),
+  iterations: whole.describe('Agent calls of this run.'),
+  maxIterations: whole.nullable(),
+  tasksDone: whole.describe('Of the lane in all.'),
+  tasksOpen: whole.describe('Of the lane in all; everything that is not done.'),
+  tasks: z.array(
+    z.object({
+      id: z.string(),
+      issue: whole.nullable().describe('null for a task of a file.'),
+      source: z
+        .object({
+          kind: z.enum(['issue', 'plan', 'prd', 'beads']),
+          name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.'),
+        })
+        .optional(),
+      title: z.string(),
+      state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
+      hold: z
+        .enum(taskHolds)
+        .nullable()
+        .optional()
+        .describe('Why it may not be worked although it is open; null: nothing is in the way.'),
+      attempts: whole.describe('Iterations spent on it, in all runs.'),
+      commit: z.string().nullable().describe('Head after the iteration that finished it.'),
+    }),
+  ),
+  tasksOmitted: whole.describe('Tasks left out of `tasks` to stay within size limits.'),
+  unlisted: z
+    .array(z.string())
+    .optional()
+    .describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
+  tests: z
+    .enum(['passing', 'failing', 'not-run'])
+    .describe('Result of the verify commands, never a claim of the agent.'),
+  discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
+  withheldFiles: whole.describe('Changed files that were left out of the commits.'),
+  circuit: z.enum(['closed', 'half-open', 'open']).nullable(),
+  callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
+  tokens: whole.describe('Of this run.'),
+  costUsd: z.number().nonnegative().describe('Of this run.'),
+  resumeAt: instant.nullable().describe('When a later run goes on; null when nothing waits.'),
+  stateSaved: z.boolean().nullable().describe('null: not known when this was written, or nothing to save.'),
+  runUrl: z.string(),
+  startedAt: instant,
+  endedAt: instant,
+});
+
+export type RalphStatus = Readonly<z.infer<typeof ralphStatusSchema>>;
+
+/** What a body says in its hidden part. */
+export type HiddenStatus =
+  | { readonly kind: 'found'; readonly status: RalphStatus }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly why: string };
+
+/** Value of the output `status-json`. */
+export function renderStatusJson(report: RunReport): string {
+  return serializeWithin(report, 64_000, JSON.stringify);
+}
+
+/** The hidden part of a pull request's body: an HTML comment of at most 16,000 characters. */
+export function renderHiddenStatus(report: RunReport): string {
+  return `${OPENING}${serializeWithin(report, 15_900, stringifyForComment)}${CLOSING}`;
+}
+
+/** Reads the last hidden status of a body. Never throws. */
+export function parseHiddenStatus(body: string): HiddenStatus {
+  const start = body.lastIndexOf(OPENING);
+  if (start === -1) return { kind: 'absent' };
+  const json = body.slice(start + OPENING.length);
+  const end = json.indexOf(CLOSING);
+  if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
+  const status = ralphStatusSchema.safeParse(tryParseJson(json.slice(0, end)));
+  return status.success
+    ? { kind: 'found', status: status.data }
+    : { kind: 'unreadable', why: z.prettifyError(status.error) };
+}
+
+/** The published JSON Schema of `RalphStatus`. */
+export function ralphStatusJsonSchema(): object {
+  return { title: 'RALPH_STATUS', ...z.toJSONSchema(ralphStatusSchema, { io: 'input' }) };
+}
+
+const OPENING = '<!-- ralph-action:RALPH_STATUS ';
+const CLOSING = ' -->';
+
+const MAX_TASKS = 200;
+/** So many tasks that are gone are remembered. */
+export const MAX_UNLISTED = 25;
+
+function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
+  for (let shown = Math.min(report.tasks.length, MAX_TASKS); ; shown = Math.floor(shown / 2)) {
+    const json = stringify(ralphStatus(report, report.tasks.slice(0, shown)));
+    if (json.length <= maxChars || shown === 0) return json;
+  }
+}
+
+function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStatus {
+  const { outcome, policy, saved } = report;
+  const tasksDone = doneTasks(report).length;
+  const resumeAt = resumeInstant(outcome);
+  return {
+    version: 1,
+    outcome: outcome.kind,
+    reason: outcome.reason,
+    lane: report.lane,
+    branch: report.branch === null ? null : cap(report.branch, 255),
+    baseBranch: report.baseBranch === null ? null : cap(report.baseBranch, 255),
+    headSha: report.headSha,
+    pullRequest: report.pullRequest?.number ?? null,
+    iterations: report.iterations.length,
+    maxIterations: policy?.maxIterations ?? null,
+    tasksDone,
+    tasksOpen: report.tasks.length - tasksDone,
+    tasks: tasks.map(({ task, progress }) => ({
+      id: task.id,
+      issue: issueOfTask(task),
+      source: { kind: task.source.kind, name: cap(nameOfTask(task), 120) },
+      title: cap(task.title, 120),
+      state: progress.state,
+      hold: task.hold,
+      attempts: progress.attempts,
+      commit: progress.doneCommit,
+    })),
+    tasksOmitted: report.tasks.length - tasks.length,
+    unlisted: report.unlisted.slice(-MAX_UNLISTED),
+    tests: ({ passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const)[lastVerification(report).kind],
+    discrepancies: discrepancies(report).length,
+    withheldFiles: report.withheld.length,
+    circuit: report.circuit,
+    callsRemaining: report.callsRemaining,
+    tokens: report.tokens,
+    costUsd: Math.round(report.costUsd * 1e6) / 1e6,
+    resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
+    stateSaved: saved === null ? null : saved.kind === 'saved',
+    runUrl: report.runUrl,
+    startedAt: new Date(report.startedAt).toISOString(),
+    endedAt: new Date(report.endedAt).toISOString(),
+  };
+}
+
+/**
+ * JSON that cannot end the comment it stands in, and in which nobody finds a mention, an issue or an address to close:
+ * a squash merge may copy it raw into a commit message.
+ */
+function stringifyForComment(status: RalphStatus): string {
+  return JSON.stringify(status)
+    .replace(
+      /[<>&@#\u007F-\u009F\u2028\u2029]|-(?=[->])|(?<=gh)-/gi,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    .replaceAll('://', ':\\/\\/');
+}
+
+function tryParseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,170 @@
+import { expiryOf } from '../../core/sharing/lease.ts';
+import { QUEUE } from '../../core/lane/state.ts';
+import type { Receipt } from '../../handover/intake.ts';
+import { cap, flatten } from '../../core/text/plain-text.ts';
+import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from '../format.ts';
+import { code, link, text } from '../markdown.ts';
+import { tasksBar } from '../pages/progress-bar.ts';
+import type { LaneView } from '../../handover/report.ts';
+import { heldLines, stuckLines } from './waiting.ts';
+
+const shownTransitions = 5;
+const shownWaiting = 5;
+/** More than any limit: counters that could not be read count as used up. */
+const unreadable = 1e12;
+
+/** How facts are written down: as Markdown, or as lines of a log. */
+interface Style {
+  /** Foreign text in one line. */
+  text(foreign: string, maxChars: number): string;
+  code(foreign: string, maxChars: number): string;
+  /** Our own words as code. */
+  own(words: string): string;
+  strong(words: string): string;
+  link(label: string, url: string): string;
+}
+
+const plain = (foreign: string, maxChars: number): string => cap(flatten(foreign), maxChars);
+const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, strong: (words) => `**${words}**`, link };
+const logStyle: Style = {
+  text: plain,
+  code: plain,
+  own: (words) => words,
+  strong: (words) => words,
+  link: (label, url) => `${label} (${plain(url, 300)})`,
+};
+
+/** How a lane stands, as Markdown: the answer to `/ralph status` and to orders. */
+export function renderLaneStatus(view: LaneView): string {
+  const changes = transitionLines(view, markdownStyle);
+  return [
+    ...receiptLines(view, markdownStyle),
+    `**Status of lane ${code(view.lane, 60)}**`,
+    list(laneFacts(view, markdownStyle)),
+    ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
+    `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`,
+  ].join('\n\n');
+}
+
+/** The same as lines of the job log. */
+export function laneStatusLines(view: LaneView): readonly string[] {
+  return [
+    ...receiptLines(view, logStyle),
+    ...laneFacts(view, logStyle),
+    ...transitionLines(view, logStyle).map((line) => `change: ${line}`),
+  ];
+}
+
+function laneFacts(view: LaneView, style: Style): readonly string[] {
+  const { state, tasks, working, now } = view;
+  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
+  const current = tasks.find(({ task }) => task.id === state?.currentTask);
+  return [
+    tasks.length === 0
+      ? 'Nothing is open for this lane.'
+      : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
+    ...(current === undefined
+      ? []
+      : [
+          `${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
+        ]),
+    ...[...stuckLines(tasks), ...heldLines(tasks)]
+      .slice(0, shownWaiting)
+      .map((line) => `Waits: ${style.text(line, 300)}`),
+    ...(working === null
+      ? []
+      : [
+          `A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+        ]),
+    ...(state?.pause
+      ? [
+          `Paused by ${style.text(state.pause.by, 60)}, ${formatInstant(state.pause.at)}; to go on: ${style.own('/ralph resume')}`,
+        ]
+      : []),
+    ...(state?.park
+      ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`]
+      : []),
+    `Circuit: ${circuitWord(view, style)}`,
+    ...usageFacts(view),
+    state?.lastRun
+      ? `Last run: ${style.code(`${state.lastRun.outcome} (${state.lastRun.reason})`, 80)}, ${formatInstant(state.lastRun.at)}`
+      : 'Last run: none yet',
+    `State: ${style.text(view.restored, 200)}`,
+    ...(view.pullRequest === null
+      ? []
+      : [`Pull request: ${style.link(`#${view.pullRequest.number}`, view.pullRequest.url)}`]),
+  ];
+}
+
+function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly string[] {
+  const { maxCallsPerHour, maxTokensPerHour, maxCostUsdPerDay } = limits;
+  const until = (window: { readonly endsAt: number } | null) =>
+    window === null ? '' : `, until ${formatInstantFrom(window.endsAt, now)}`;
+  const of = (used: number, limit: number, write: (amount: number) => string) =>
+    `${used >= unreadable ? 'all' : write(used)} of ${write(limit)}`;
+  const tokens = maxTokensPerHour === 0 ? '' : `, ${of(hour?.tokens ?? 0, maxTokensPerHour, formatTokens)} tokens`;
+  return [
+    `This hour, used or reserved: ${of(hour?.calls ?? 0, maxCallsPerHour, String)} calls${tokens}${until(hour)}`,
+    ...(maxCostUsdPerDay === 0
+      ? []
+      : [`This day (UTC), used or reserved: ${of(day?.costUsd ?? 0, maxCostUsdPerDay, formatCost)}${until(day)}`]),
+  ];
+}
+
+/** What became of an order: what whoever gave it wants to know first. */
+function receiptLines(view: LaneView, style: Style): readonly string[] {
+  const { receipt, working } = view;
+  if (receipt === null) return [];
+  const ends =
+    receipt.order === 'stop'
+      ? 'ends after its running iteration.'
+      : 'goes on to its end; the order holds from the next one on.';
+  const tail = working === null ? '' : ` The ${style.link('run', working.runUrl)} that works now ${ends}`;
+  return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
+}
+
+function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, style: Style): string {
+  const whose = lane === QUEUE ? `${style.own(QUEUE)}: all tasks without a branch of their own` : style.code(lane, 60);
+  switch (order) {
+    case 'pause':
+    case 'stop': {
+      // A stop of a lane that was paused before is not by whoever paused it.
+      const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
+      const word = order === 'stop' ? 'Stopped' : 'Paused';
+      return `${style.strong(changed ? word : 'Paused already')}${by}: no run of this lane (${whose}) works until ${style.own('/ralph resume')}.`;
+    }
+    case 'resume':
+      return changed
+        ? `${style.strong('Resumed')}: the pause of this lane (${whose}) is over.`
+        : `${style.strong('Nothing to resume')}: the lane is not paused.`;
+    case 'retry':
+      return changed
+        ? `${style.strong('Kept for another try')}: what failed or was blocked gets all its iterations again.`
+        : `${style.strong('Nothing to try again')}: no such task failed or is blocked.`;
+    case 'reset-circuit':
+      return changed ? style.strong('Circuit closed.') : style.strong('The circuit was closed already.');
+    case 'reset-session':
+      return changed
+        ? `${style.strong('Session reset')}: the agent begins a new conversation with the next iteration.`
+        : `${style.strong('No session to reset')}: the agent begins a new conversation with the next iteration anyway.`;
+  }
+}
+
+function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
+  if (circuit !== 'open' || probeAt === null) return circuit;
+  const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} probes with one iteration; to close it now: ${style.own('/ralph reset circuit')}`;
+}
+
+/** Newest last; the reason of what a person ordered says who it was. */
+function transitionLines({ state }: LaneView, style: Style): readonly string[] {
+  const shown = state?.transitions.slice(-shownTransitions) ?? [];
+  return shown.map(
+    ({ at, subject, from, to, reason }) =>
+      `${formatInstant(at)}, ${subject}: ${style.text(from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`,
+  );
+}
+
+function list(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}

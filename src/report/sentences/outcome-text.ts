@@ -1,0 +1,299 @@
+import type { CircuitReason, Outcome, ParkReason } from '../../core/outcome.ts';
+import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
+import { doneTasks, type RunReport } from '../../handover/report.ts';
+import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
+import { unblocking } from './unblocking.ts';
+import { heldLines, stuckLines } from './waiting.ts';
+
+/** So many waiting tasks the headline names. */
+const shownWaiting = 5;
+
+/** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
+export interface OutcomeText {
+  readonly title: string;
+  readonly what: string;
+  readonly next: string;
+}
+
+/** One text per outcome kind and reason, with the run's numbers. */
+export function describeOutcome(report: RunReport): OutcomeText {
+  const { outcome } = report;
+  switch (outcome.kind) {
+    case 'complete':
+      return {
+        title: 'Complete',
+        what: completion(outcome.reason, report),
+        next: 'Review the pull request and merge it.',
+      };
+    case 'cancelled':
+      return cancelled(outcome.reason, report);
+    case 'halted':
+      return halted(outcome, report);
+    case 'blocked':
+      return { title: 'Blocked', what: blockedTasks(report), next: unblocking(report) };
+    case 'parked':
+      return parked(outcome, report);
+    case 'limit':
+      return limited(outcome.reason, report);
+    case 'idle':
+      return outcome.reason === 'noted'
+        ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' }
+        : idle(outcome.reason, report);
+    case 'paused':
+      return report.iterations.length === 0
+        ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
+        : {
+            title: 'Stopped',
+            what: `Stopped by ${outcome.by} after ${count(report.iterations.length, 'iteration')} of this run.`,
+            next: `${resumption(outcome.by, report)}${kept(report)}`,
+          };
+    case 'refused':
+      return outcome.reason === 'another_run'
+        ? {
+            title: 'Refused: another run',
+            what: outcome.message,
+            next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.`,
+          }
+        : {
+            title: 'Refused',
+            what: outcome.message,
+            next: 'Someone with write access to the repository can ask for it.',
+          };
+    case 'failed':
+      return outcome.reason === 'configuration'
+        ? {
+            title: 'Failed: configuration',
+            what: outcome.message,
+            next: `Mend what is named above and run the workflow again.${kept(report)}`,
+          }
+        : {
+            title: 'Failed: infrastructure',
+            what: outcome.message,
+            next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}`,
+          };
+  }
+}
+
+/** Why a circuit opened, with the input that sets the threshold. */
+export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
+  const policy = report.policy?.circuit;
+  const at = (input: string, value: number | undefined) =>
+    value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`;
+  switch (reason) {
+    case 'no_progress':
+      return `iterations in a row changed nothing (${at('cb-no-progress', policy?.noProgress)})`;
+    case 'same_error':
+      return `the same error came back again and again (${at('cb-same-error', policy?.sameError)})`;
+    case 'permission_denied':
+      return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('cb-permission-denials', policy?.permissionDenials)})`;
+    case 'output_decline':
+      return `the agent's answers shrank without any progress (${at('cb-output-decline', policy?.outputDeclinePercent)})`;
+    case 'state_unreadable':
+      return 'the saved state could not be read and a probe made no progress';
+  }
+}
+
+function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], report: RunReport): string {
+  const done = `${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`;
+  switch (reason) {
+    case 'plan_complete':
+      return report.tasks.length === 1
+        ? 'The task is done.'
+        : `All required tasks are done (${doneTasks(report).length} of ${count(report.tasks.length, 'task')}).`;
+    case 'project_complete':
+      return `The agent says that the work is finished and nothing contradicts it (${done}).`;
+    case 'completion_signals':
+      return `The agent said "done" ${report.policy?.completionSignals ?? 'several'} times in a row and nothing contradicts it (${done}).`;
+  }
+}
+
+function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
+  const after = `after ${count(report.iterations.filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
+  return reason === 'signal'
+    ? {
+        title: 'Cancelled',
+        what: `The run was cancelled ${after}.`,
+        next: `Run the workflow again to go on.${kept(report)}`,
+      }
+    : {
+        title: 'Killed',
+        what: `The job was killed ${after}; an iteration that was running is lost.`,
+        next: `The next run goes on from here.${kept(report)} If it was the job's own time limit, lower \`max-minutes\` or raise \`timeout-minutes\` of the job.`,
+      };
+}
+
+function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport): OutcomeText {
+  switch (outcome.reason) {
+    case 'permission_denied':
+      return {
+        title: 'Halted: permission denied',
+        what: `The agent was denied a tool: ${deniedTools(report)}.`,
+        next: 'Add it to `allowed-tools` if the agent may have it, or set `on-permission-denied: count` so that one denial does not stop the run.',
+      };
+    case 'test_saturation':
+      return {
+        title: 'Halted: only tests',
+        what: `${report.policy?.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
+        next: 'Say in the task what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
+      };
+    case 'safety':
+      return {
+        title: 'Halted: claims without evidence',
+        what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
+        next: 'Look at the vetoes in the job summary, then mend the `verify` command or make the open task clearer.',
+      };
+    case 'circuit_open': {
+      const why = describeCircuitReason(outcome.circuitReason, report);
+      const until = formatInstantFrom(outcome.probeAt, report.endedAt);
+      const reset = 'To close it at once, mend the cause and comment `/ralph reset circuit`.';
+      return outcome.tripped === 'this-run'
+        ? {
+            title: 'Halted: circuit open',
+            what: `The circuit opened: ${why}.`,
+            next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}`,
+          }
+        : {
+            title: 'Waiting: circuit open',
+            what: `No call was made: the circuit opened in an earlier run, because ${why}.`,
+            next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}`,
+          };
+    }
+  }
+}
+
+function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
+  const input: Readonly<Record<ParkReason, string>> = {
+    calls_per_hour: ' To go faster, raise `max-calls-per-hour`.',
+    tokens_per_hour: ' To go faster, raise `max-tokens-per-hour`.',
+    cost_per_day: ' To go faster, raise `max-cost-usd-per-day`.',
+    usage_limit: ' This is a limit of your plan or key with the provider, not of this action.',
+  };
+  return {
+    title: 'Parked',
+    what: `${usedUp(outcome.reason, report)} Work goes on from ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
+  };
+}
+
+/** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */
+function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
+  if (isQueue(report)) return `Nothing to do: the next scheduled run goes on ${when}.`;
+  return when === 'from here'
+    ? 'Comment `/ralph run` on the issue to go on from here.'
+    : 'Comment `/ralph run` on the issue after that to go on.';
+}
+
+function isQueue({ lane }: RunReport): boolean {
+  return lane === null || lane === 'queue';
+}
+
+/** How to go on: a lane is paused by an order, or by a pull request that was closed. */
+function resumption(by: string, report: RunReport): string {
+  if (by.startsWith('pull request #'))
+    return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
+  if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
+  const where =
+    report.pullRequest === null ? "one of the lane's issues" : "the pull request or one of the lane's issues";
+  return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
+}
+
+/** The windows do not tell the two apart. */
+const usedOrReserved = 'used, or reserved by runs of other lanes';
+
+function usedUp(reason: ParkReason, report: RunReport): string {
+  const { policy } = report;
+  switch (reason) {
+    case 'calls_per_hour':
+      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${usedOrReserved}.`;
+    case 'tokens_per_hour':
+      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are ${usedOrReserved}.`;
+    case 'cost_per_day':
+      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${usedOrReserved}.`;
+    case 'usage_limit':
+      return "The provider's usage limit is reached.";
+  }
+}
+
+function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): OutcomeText {
+  const { policy, tasks } = report;
+  const done = `${doneTasks(report).length} of ${count(tasks.length, 'task')} done`;
+  const limits = {
+    iterations: {
+      title: 'Iteration limit',
+      value: count(policy?.maxIterations ?? report.iterations.length, 'iteration'),
+      input: 'max-iterations',
+    },
+    minutes: {
+      title: 'Time limit',
+      value: policy ? count(Math.round(policy.maxRunMs / 60_000), 'minute') : 'its time',
+      input: 'max-minutes',
+    },
+    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget', input: 'max-cost-usd' },
+  } as const;
+  const { title, value, input } = limits[reason];
+  return {
+    title,
+    what: `Stopped at the limit of ${value} for one run, with ${done}.`,
+    next: `${goesOn(report, 'from here')} To do more in one run, raise \`${input}\`.`,
+  };
+}
+
+function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'noted'>, report: RunReport): OutcomeText {
+  const label = report.taskLabel === null ? 'the task label' : `the label \`${report.taskLabel}\``;
+  const places: TaskPlaces = { sources: report.taskSources, label };
+  switch (reason) {
+    case 'no_tasks':
+      return {
+        title: 'Idle',
+        what: `Nothing to do: ${noTasks(places, report.warnings.length > 0)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`,
+        next: sentence(taskInvitation(places)),
+      };
+    case 'all_done':
+      return {
+        title: 'Idle',
+        what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`,
+        next: `Merge the pull request. For more work, ${taskInvitation(places)}.`,
+      };
+    case 'not_for_us':
+      return {
+        title: 'Not for Ralph',
+        what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`,
+        next: 'Nothing to do.',
+      };
+    case 'answered':
+      return { title: 'Answered', what: 'The command was answered; no call was made.', next: 'Nothing to do.' };
+  }
+}
+
+/** Which tasks wait for what: the first five, each in a line of its own. */
+function blockedTasks({ tasks }: RunReport): string {
+  const waiting = [...stuckLines(tasks), ...heldLines(tasks)];
+  if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
+  const more = waiting.length - shownWaiting;
+  return [
+    `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,
+    ...waiting.slice(0, shownWaiting).map((line) => `- ${line}`),
+    ...(more > 0 ? [`- … and ${more} more`] : []),
+  ].join('\n');
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
+
+function deniedTools(report: RunReport): string {
+  const denials = report.iterations.findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
+  const shown = denials
+    .slice(0, 3)
+    .map(
+      ({ tool, command }) =>
+        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${command.slice(0, 80).replaceAll('`', "'")}`}\``,
+    );
+  return shown.length === 0 ? 'see the job log' : shown.join(', ');
+}
+
+/** Where finished work is; says nothing when there is none, or none that was published. */
+function kept(report: RunReport): string {
+  if (report.iterations.length === 0 || report.headSha === null || report.branch === null) return '';
+  return ` What is finished is on \`${report.branch}\`.`;
+}

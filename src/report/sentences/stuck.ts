@@ -1,0 +1,106 @@
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import { issueOfTask, type Task } from '../../core/tasks/task.ts';
+import { count } from '../format.ts';
+import { code, codeElement, fence, prose, text } from '../markdown.ts';
+import { iterationResult } from '../pages/progress.ts';
+import { iterationsOn, type RunReport, type TaskReport } from '../../handover/report.ts';
+import { someOf, taskLink, verificationWord } from '../pages/sections.ts';
+
+const shownIterations = 3;
+const maxTailChars = 1500;
+
+/** Tasks that failed or became blocked in this run: a person has to decide about them. */
+export function stuckTasks(report: RunReport): readonly TaskReport[] {
+  return report.tasks.filter((task) => isStuck(task, report));
+}
+
+/** Why Ralph gave a task up or cannot go on with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
+export function renderStuckTask(one: TaskReport, report: RunReport): string {
+  if (!isStuck(one, report)) return '';
+  const entries = iterationsOn(report, one.task.id);
+  const said =
+    entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
+  return [
+    one.progress.state === 'failed'
+      ? givenUp(one, report)
+      : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
+    ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
+    `What was tried last:\n\n${entries
+      .slice(-shownIterations)
+      .map((entry) => `- ${iterationLine(entry)}`)
+      .join('\n')}`,
+    ...failingOutput(entries),
+    `What you can do:\n\n${remedies(one, report)
+      .map((line) => `- ${line}`)
+      .join('\n')}`,
+  ].join('\n\n');
+}
+
+function isStuck({ task, progress }: TaskReport, report: RunReport): boolean {
+  return (progress.state === 'failed' || progress.state === 'blocked') && iterationsOn(report, task.id).length > 0;
+}
+
+function givenUp({ progress }: TaskReport, { policy }: RunReport): string {
+  const limit = policy === null ? '' : ` (\`max-iterations-per-task\` is ${policy.maxIterationsPerTask})`;
+  return `**Ralph gave this task up** after ${count(progress.attempts, 'iteration')}${limit}.`;
+}
+
+function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: JournalEntry): string {
+  const { files, fileCount, insertions, deletions, verification } = evidence;
+  const shown = files.slice(0, 4).map((file) => code(file, 100));
+  const more = fileCount > shown.length ? ` and ${fileCount - shown.length} more` : '';
+  return [
+    `Iteration ${iteration}: ${iterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
+    fileCount === 0 ? 'nothing changed' : `changed ${shown.join(', ')}${more} (+${insertions} −${deletions})`,
+    ...(verification.kind === 'not-run' ? [] : [`verification ${verificationWord(verification)}`]),
+    ...someOf(
+      verdict.discrepancies.map((line) => prose(line, 300)),
+      3,
+    ),
+  ].join('; ');
+}
+
+/** The end of what the failing command printed last. */
+function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
+  const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
+  if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];
+  return [
+    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, maxTailChars)}\n\n</details>`,
+  ];
+}
+
+function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
+  const isFailed = progress.state === 'failed';
+  const where = whereToSay(task);
+  return [
+    ...failingVerification(iterationsOn(report, task.id)),
+    isFailed
+      ? `Make the task smaller or clearer, or say what the agent should know: ${where}.`
+      : `Answer the agent: ${where}.`,
+    ...(isFailed ? ['If it only needs more iterations, raise `max-iterations-per-task`.'] : []),
+    `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
+  ];
+}
+
+/** An item of the plan is known by its title. */
+function whereToSay(task: Task): string {
+  if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
+  return task.source.kind === 'plan'
+    ? `below the title in ${taskLink(task)} (another title makes it another task)`
+    : `in ${taskLink(task)}`;
+}
+
+function howToRetry(task: Task, { pullRequest }: RunReport): string {
+  const issue = issueOfTask(task);
+  const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];
+  if (threads.length > 0) return `comment \`/ralph retry ${issue ?? task.id}\` on ${threads.join(' or ')}`;
+  return `run the workflow by hand with the command \`retry\` (for all that failed or is blocked), or \`ralph retry ${task.id}\` in a checkout (for this one)`;
+}
+
+/** Whatever the agent does, a verification that cannot pass keeps every task from being done. */
+function failingVerification(entries: readonly JournalEntry[]): readonly string[] {
+  const ran = entries.map(({ evidence }) => evidence.verification).filter(({ kind }) => kind !== 'not-run');
+  const newest = ran.at(-1);
+  if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
+  return [`\`verify\` never passed (${code(newest.command, 80)}): see what it printed, and mend it if it cannot pass.`];
+}

@@ -1,0 +1,63 @@
+import { issueOfTask } from '../../core/tasks/task.ts';
+import { lastVerification, type RunReport, type TaskReport } from '../../handover/report.ts';
+import { awaitedOutside } from './waiting.ts';
+
+/** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
+export function unblocking(report: RunReport): string {
+  const { tasks } = report;
+  const stuck = tasks.filter(({ progress: { state } }) => state === 'failed' || state === 'blocked');
+  const isHeld = tasks.some(({ task, progress }) => task.hold !== null && progress.state !== 'done');
+  const outside = awaitedOutside(tasks);
+  if (stuck.length === 0 && isHeld) return `Do for each task what stands there; ${lookAgain(report)}.`;
+  if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
+  const is = (state: string): boolean => stuck.some(({ progress }) => progress.state === state);
+  const hasIssue = stuck.length === 0 || stuck.some(({ task }) => issueOfTask(task) !== null);
+  const steps = [
+    ...(is('blocked') || stuck.length === 0
+      ? [`answer what the agent asks, in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]
+      : []),
+    ...(is('failed')
+      ? [
+          lastVerification(report).kind === 'failed'
+            ? 'mend what makes `verify` fail, or make what failed smaller or clearer'
+            : 'make what failed smaller or clearer',
+        ]
+      : []),
+  ].join('; ');
+  return `${steps.charAt(0).toUpperCase()}${steps.slice(1)}; then ${howToRetry(stuck, report)}.`;
+}
+
+/** On the queue's pull request, or by hand, a retry is for all tasks that failed or are blocked. */
+function howToRetry(stuck: readonly TaskReport[], report: RunReport): string {
+  if (!isQueue(report)) return 'comment `/ralph retry` on the issue';
+  if (report.pullRequest !== null) return 'comment `/ralph retry` on the pull request';
+  return stuck.every(({ task }) => issueOfTask(task) !== null)
+    ? 'comment `/ralph retry` on its issue'
+    : 'run the workflow by hand with the command `retry`';
+}
+
+/** Ralph can do an issue of this repository; others are done by their own people. */
+function theOthers(outside: readonly string[], { taskLabel }: RunReport): string {
+  const here = outside.filter((name) => name.startsWith('#'));
+  const label = taskLabel === null ? 'the task label' : `the label \`${taskLabel}\``;
+  return [
+    ...(here.length === 0
+      ? []
+      : [
+          `To have Ralph work on what they wait for, put ${label} on ${here.slice(0, 5).join(', ')}${here.length > 5 ? ' and the others' : ''}; or close it`,
+        ]),
+    ...(here.length === outside.length
+      ? []
+      : [
+          `${here.length === 0 ? 'What they wait for is in another repository: close it there' : 'what is in another repository must be closed there'}, or take the dependency out`,
+        ]),
+  ].join('; ');
+}
+
+function lookAgain(report: RunReport): string {
+  return isQueue(report) ? 'the next run looks again' : 'then comment `/ralph run` on the issue';
+}
+
+function isQueue({ lane }: RunReport): boolean {
+  return lane === null || lane === 'queue';
+}

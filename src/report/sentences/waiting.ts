@@ -1,0 +1,74 @@
+import { cap, flatten } from '../../core/text/plain-text.ts';
+import { nameOfAwaited } from '../../core/tasks/dependencies.ts';
+import { nameOfTask, type TaskHold, type TaskId } from '../../core/tasks/task.ts';
+import { count } from '../format.ts';
+import type { TaskReport } from '../../handover/report.ts';
+
+/** Tasks that failed or are blocked, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not go on. */
+export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
+  return tasks.flatMap((one) => {
+    const { state, attempts } = one.progress;
+    if (state === 'failed') return [`${called(one)}: it failed after ${count(attempts, 'iteration')}`];
+    return state === 'blocked' ? [`${called(one)}: the agent says that it cannot go on`] : [];
+  });
+}
+
+/** Open tasks that may not be worked yet, in the same form; not those that only nobody has looked at. */
+export function heldLines(tasks: readonly TaskReport[]): readonly string[] {
+  return tasks.flatMap((one) => {
+    if (one.progress.state !== 'todo' && one.progress.state !== 'in-progress') return [];
+    const why = whyHeld(one, tasks);
+    return why === null ? [] : [`${called(one)}: ${why}`];
+  });
+}
+
+const HOLDS: Readonly<Record<TaskHold, string | null>> = {
+  'needs-approval': 'its text was changed after it was approved: remove and re-add the label',
+  'dependency-unknown': 'what it depends on does not exist',
+  'dependency-cycle': 'what it depends on depends on it',
+  unchecked: null,
+  unreadable:
+    'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',
+};
+
+function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
+  if (task.hold !== null) return HOLDS[task.hold];
+  const open = awaitedBy(task, tasks);
+  const more = open.length - shownDependencies;
+  return open.length === 0
+    ? null
+    : `it depends on ${open
+        .slice(0, shownDependencies)
+        .map((id) => nameOf(id, tasks))
+        .join(', ')}${more > 0 ? ` and ${more} more` : ''}, not done yet`;
+}
+
+const shownDependencies = 3;
+
+/** Names of what open tasks wait for and that is no task of the lane: `#12`, `other/repo#4`. */
+export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {
+  const open = tasks.filter(({ progress: { state } }) => state === 'todo' || state === 'in-progress');
+  const ids = open
+    .flatMap(({ task }) => awaitedBy(task, tasks))
+    .filter((id) => tasks.every(({ task }) => task.id !== id));
+  return [...new Set(ids)].map((id) => nameOf(id, tasks));
+}
+
+function awaitedBy({ dependsOn }: TaskReport['task'], tasks: readonly TaskReport[]): readonly TaskId[] {
+  return dependsOn.filter((id) => tasks.find((other) => other.task.id === id)?.progress.state !== 'done');
+}
+
+function called({ task }: TaskReport): string {
+  return `${quiet(nameOfTask(task))} (${quiet(task.title)})`;
+}
+
+function nameOf(id: string, tasks: readonly TaskReport[]): string {
+  const known = tasks.find(({ task }) => task.id === id);
+  // What is not in the queue: an open issue without the label, or of another repository.
+  return quiet(known === undefined ? nameOfAwaited(id) : nameOfTask(known.task));
+}
+
+/** Foreign text in a sentence of ours: it marks no code. */
+function quiet(foreign: string): string {
+  return cap(flatten(foreign), 80).replaceAll('`', "'");
+}

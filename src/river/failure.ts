@@ -1,0 +1,11 @@
+import type { Outcome } from '../core/outcome.ts';
+import { messageOf, UserError } from '../errors.ts';
+
+export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
+
+/** An error as an outcome. What is not a UserError is ours or the machine's: its stack is shown by debug logging alone. */
+export function failureOf(error: unknown, debug: (text: string) => void): Failure {
+  if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
+  if (error instanceof Error && error.stack !== undefined) debug(error.stack);
+  return { kind: 'failed', reason: 'infrastructure', message: `Something failed that should not: ${messageOf(error)}` };
+}

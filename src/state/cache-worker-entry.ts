@@ -1,3 +1,0 @@
-import { cacheWorkerProcess } from './cache-worker.ts';
-
-await cacheWorkerProcess(process.argv.at(-1) ?? '');

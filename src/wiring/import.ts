@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
+import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
+import { createRedactor } from '../core/text/redact.ts';
+import { maxListBytes, type FoundTask } from '../core/tasks/files/requirements.ts';
+import type { Issue } from '../ports/forge.ts';
+import type { Log } from '../ports/machine.ts';
+import { UserError } from '../errors.ts';
+
+const now = (): number => Date.now();
+const CALL_MS = 15 * 60_000;
+const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
+
+/** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
+export const openImport: OpenImport = () =>
+  Promise.resolve<ImportWorld>({
+    askAgent: (asked) => telling(() => askAgent(asked)),
+    issues: (asked) => telling(() => listIssues(asked)),
+  });
+
+async function askAgent({
+  document,
+  answerName,
+  prompt,
+  agentPath,
+  model,
+  maxCostUsd,
+  log,
+}: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
+  const { createClaudeAgent, endMarked } = await import('../agents/claude/agent.ts');
+  const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
+  const mark = randomUUID();
+  const interrupted = new AbortController();
+  const interrupt = (): void => {
+    interrupted.abort();
+  };
+  process.once('SIGINT', interrupt);
+  try {
+    await writeFile(join(workFolder, document.name), document.text);
+    const agent = createClaudeAgent({
+      command: { kind: 'path', path: agentPath ?? 'claude' },
+      model,
+      allowedTools: ['Read', 'Write'],
+      extraArgs: [],
+      environment: agentEnvironment(process.env, []),
+      workFolder,
+      // The person's own login is there.
+      configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
+      mark,
+      log: logTo(log),
+      now,
+      redact: createRedactor(secretValues(process.env, [])),
+    });
+    log(
+      `agent: ${await agent.prepare().catch((error: unknown) => {
+        throw withoutAgent(error, agentPath);
+      })}`,
+    );
+    const { analysis, end } = await agent.call({
+      prompt,
+      resume: null,
+      timeoutMs: CALL_MS,
+      timeoutOf: 'call',
+      budgetUsd: maxCostUsd,
+      signal: interrupted.signal,
+    });
+    if (analysis.agentError !== null) return { kind: 'failed', why: `The agent failed: ${analysis.agentError.text}` };
+    if (end.kind !== 'exited')
+      return {
+        kind: 'failed',
+        why: {
+          timeout: 'The agent took longer than 15 minutes.',
+          signalled: 'The agent was ended by a signal.',
+          cancelled: 'You stopped it.',
+        }[end.kind],
+      };
+    const text = await readAnswer(join(workFolder, answerName));
+    return text === null
+      ? { kind: 'failed', why: `The agent ended (exit code ${String(end.code)}) without a list of tasks.` }
+      : { kind: 'answer', text };
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+    await endMarked(mark);
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}
+
+/** The agent's own words tell users of the action what to do; here there are other ways. */
+function withoutAgent(error: unknown, agentPath: string | null): unknown {
+  const isMissing =
+    error instanceof UserError &&
+    error.cause instanceof Error &&
+    'code' in error.cause &&
+    error.cause.code === 'ENOENT';
+  if (!isMissing) return error;
+  return new UserError(
+    'configuration',
+    `There is no ${agentPath === null ? 'claude on the PATH' : `agent ${agentPath}`}. Install Claude Code (npm install -g @anthropic-ai/claude-code), or name the agent's program with --agent-path.`,
+  );
+}
+
+/** What the agent wrote, as a plain file of bounded size; null: there is none. */
+async function readAnswer(path: string): Promise<string | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return null;
+  try {
+    const found = await file.stat();
+    // One byte more than is read: who reads the text sees that it is too long.
+    return found.isFile()
+      ? (await file.read(Buffer.alloc(Math.min(found.size, maxListBytes + 1)), 0)).buffer.toString('utf8')
+      : null;
+  } finally {
+    await file.close();
+  }
+}
+
+async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<ReturnType<ImportWorld['issues']>>> {
+  const [{ createForge }, { createGit }, { cleanText, cleanTitle }, { NORMAL_PRIORITY, priorityOfLabel }] =
+    await Promise.all([
+      import('../github/forge.ts'),
+      import('../git/git.ts'),
+      import('../core/text/clean.ts'),
+      import('../core/tasks/priority.ts'),
+    ]);
+  const token = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
+  if (token === '')
+    return {
+      kind: 'failed',
+      why: 'There is no token: set GITHUB_TOKEN to one that may read the issues, for example `GITHUB_TOKEN=$(gh auth token) ralph import --issues`.',
+    };
+  const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer([
+    'remote',
+    'get-url',
+    'origin',
+  ]);
+  const named = exitCode === 0 ? repositoryOf(stdout.toString().trim()) : null;
+  if (named === null)
+    return {
+      kind: 'failed',
+      why: `The checkout ${JSON.stringify(folder)} has no remote "origin" on a GitHub server. Go into the checkout, or name it with --dir.`,
+    };
+  // A token goes to a server that the person named, never to one that a checkout names.
+  const apiUrl =
+    process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
+  if (apiUrl === null)
+    return {
+      kind: 'failed',
+      why: `The remote "origin" is on ${named.host}. To send the token there, set GITHUB_API_URL, for a GitHub Enterprise Server https://${named.host}/api/v3.`,
+    };
+  const forge = createForge({
+    token,
+    apiUrl: apiUrl.replace(/\/+$/, ''),
+    repository: named.repository,
+    log: logTo(log),
+    now,
+  });
+  const issues = await forge.openIssuesWithLabel(label);
+  const toTask = ({ number, title, body, labels }: Issue): FoundTask => {
+    const name = cleanTitle(title).text;
+    const priority = Math.min(
+      ...labels.map((label) => priorityOfLabel(label)).filter((given) => given !== null),
+      Number.POSITIVE_INFINITY,
+    );
+    const known = Number.isFinite(priority) ? priority : NORMAL_PRIORITY;
+    return {
+      title: `${name.slice(0, 180)} (#${String(number)})`,
+      body: cleanText(body).text.slice(0, 4_000),
+      priority: known < NORMAL_PRIORITY ? 'high' : known === NORMAL_PRIORITY ? 'medium' : 'low',
+      optional: false,
+    };
+  };
+  return { kind: 'tasks', tasks: issues.map(toTask) };
+}
+
+/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */
+function repositoryOf(
+  url: string,
+): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
+  const [, host = '', owner = '', repo = ''] =
+    /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
+    [];
+  return host === '' ? null : { host, repository: { owner, repo } };
+}
+
+function logTo(say: (line: string) => void): Log {
+  return {
+    info: say,
+    warning: say,
+    error: say,
+    group: (title, body) => {
+      say(title);
+      return body();
+    },
+  };
+}
+
+/** What a person can mend is told, not thrown. */
+async function telling<T>(ask: () => Promise<T>): Promise<T | { readonly kind: 'failed'; readonly why: string }> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'failed', why: error.message };
+  }
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { OpenPlaces, StatePlace } from '../cli/lane/state-places.ts';
+import type { Lease } from '../core/sharing/lease.ts';
+import { createGit, lastWords, type Git } from '../git/git.ts';
+import { createRefCells } from '../git/refs/ref-cells.ts';
+import type { CellStore } from '../ports/state.ts';
+import { createBudgetStore } from '../state/budget-store.ts';
+import { createDirectoryCells } from '../state/directory-cells.ts';
+import { createGuardedStore } from '../state/guarded-store.ts';
+import { createLayeredStore } from '../state/layered-store.ts';
+import { UserError } from '../errors.ts';
+
+const now = (): number => Date.now();
+
+/** The command line's places: the ref on the checkout's remote, reached as the person's own git reaches it, and `.ralph/state`. */
+export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
+  if (!existsSync(folder)) return { kind: 'missing', why: `${JSON.stringify(folder)} does not exist.` };
+  try {
+    const git = createGit({ folder, env: process.env, configuration: 'own' });
+    const found = await git.answer(['rev-parse', '--show-toplevel']);
+    if (found.exitCode !== 0)
+      return {
+        kind: 'missing',
+        why: `${JSON.stringify(folder)} is not in a git checkout. Go into one, or name it with --dir. (git says: ${lastWords(found.stderr)})`,
+      };
+    const top = found.stdout.toString().replace(/\n$/, '');
+    const url = await firstLine(git, ['remote', 'get-url', '--push', remote ?? 'origin']);
+    const stateFolder = join(top, '.ralph', 'state');
+    const hasFolder = existsSync(stateFolder);
+    if (url === null && (remote !== null || !hasFolder))
+      return {
+        kind: 'missing',
+        why: `the checkout ${JSON.stringify(top)} has no remote ${JSON.stringify(remote ?? 'origin')}${hasFolder ? '' : ', and no folder .ralph/state'}. Name a remote with --remote.`,
+      };
+    const places = [
+      ...(url === null ? [] : [await refPlace(top, url)]),
+      ...(hasFolder ? [placeOf(createDirectoryCells({ folder: stateFolder, now }))] : []),
+    ];
+    return {
+      kind: 'open',
+      places,
+      person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
+    };
+  } catch (error) {
+    if (error instanceof UserError) return { kind: 'missing', why: error.message };
+    throw error;
+  }
+};
+
+async function refPlace(top: string, url: string): Promise<StatePlace> {
+  const workFolder = await mkdtemp(join(tmpdir(), 'ralph-'));
+  process.on('exit', () => {
+    rmSync(workFolder, { recursive: true, force: true });
+  });
+  return placeOf(
+    createRefCells({
+      url: isRelativePath(url) ? resolve(top, url) : url,
+      access: { kind: 'own' },
+      workFolder,
+      env: process.env,
+      now,
+    }),
+  );
+}
+
+function placeOf(cells: CellStore): StatePlace {
+  const store = createLayeredStore({ guarded: createGuardedStore({ cells, lease: nobodysLease, now }), copies: null });
+  return { name: cells.place, store, budget: createBudgetStore(cells, now) };
+}
+
+/** The command line reads and orders; it never claims a lane. */
+function nobodysLease(): Lease {
+  return { mark: randomUUID(), runId: 'local', runAttempt: 1, runUrl: '', acquiredAt: now(), durationMs: 0 };
+}
+
+/** A path, not `https://…` and not `host:path`. */
+function isRelativePath(url: string): boolean {
+  return !isAbsolute(url) && !/^[^/]+:/.test(url);
+}
+
+/** What git answers; null when it has no answer. */
+async function firstLine(git: Git, args: readonly string[]): Promise<string | null> {
+  const { exitCode, stdout } = await git.answer(args);
+  const [line = ''] = stdout.toString().split('\n');
+  return exitCode === 0 && line !== '' ? line : null;
+}

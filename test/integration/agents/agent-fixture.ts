@@ -1,0 +1,97 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClaudeAgent } from '../../../src/agents/claude/agent.ts';
+import type { AgentCommand } from '../../../src/agents/claude/agent.ts';
+import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
+import type { Log } from '../../../src/ports/machine.ts';
+
+/** A machine of its own: HOME, a git repository to work in, and an environment that inherits nothing but the PATH. */
+export interface Machine {
+  readonly home: string;
+  readonly workFolder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function createMachine(): Promise<Machine> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'ralph-agent-')));
+  const [home, workFolder] = [join(root, 'home'), join(root, 'work')];
+  await mkdir(home);
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: home,
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_AUTHOR_NAME: 'Agent',
+    GIT_AUTHOR_EMAIL: 'agent@example.com',
+    GIT_COMMITTER_NAME: 'Agent',
+    GIT_COMMITTER_EMAIL: 'agent@example.com',
+  };
+  execFileSync('git', ['init', '-q', '-b', 'main', workFolder], { env: environment });
+  return { home, workFolder, environment, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
+}
+
+/** Collects what is logged. */
+export function createMemoryLog(): Log & { readonly lines: readonly string[] } {
+  const lines: string[] = [];
+  const add = (text: string): void => {
+    lines.push(text);
+  };
+  return { lines, info: add, warning: add, error: add, group: async (_title, body) => body() };
+}
+
+export interface AgentUnderTest {
+  readonly agent: Agent;
+  readonly mark: string;
+  readonly configFolder: string;
+  readonly log: ReturnType<typeof createMemoryLog>;
+}
+
+/** An agent with a fresh config folder on `machine`. */
+export function createAgentOn(
+  machine: Machine,
+  given: {
+    readonly command: AgentCommand;
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly allowedTools?: readonly string[];
+    readonly extraArgs?: readonly string[];
+  },
+): AgentUnderTest {
+  const [mark, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
+  const agent = createClaudeAgent({
+    command: given.command,
+    model: null,
+    allowedTools: given.allowedTools ?? [
+      'Read',
+      'Edit',
+      'Write',
+      'Glob',
+      'Grep',
+      'Bash(git add:*)',
+      'Bash(git commit:*)',
+    ],
+    extraArgs: given.extraArgs ?? [],
+    environment: { ...machine.environment, ...given.environment },
+    workFolder: machine.workFolder,
+    configFolder,
+    mark,
+    log,
+    now: () => Date.now(),
+    redact: (text) => text.replaceAll('s3cr3t-value', '***'),
+  });
+  return { agent, mark, configFolder, log };
+}
+
+/** A call without limits but the one named in `given`. */
+export function callOf(given: Partial<AgentCall> & { readonly prompt: string }): AgentCall {
+  return {
+    resume: null,
+    timeoutMs: 60_000,
+    timeoutOf: 'call',
+    budgetUsd: null,
+    signal: new AbortController().signal,
+    ...given,
+  };
+}

@@ -1,0 +1,352 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { appendFile, mkdir, open, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { exportSession, importSession, projectSlug } from '../../../src/agents/claude/session-files.ts';
+import { createRedactor } from '../../../src/core/text/redact.ts';
+import { maxSessionBytes } from '../../../src/core/lane/state.ts';
+import { readStateFolder, writeStateFolder } from '../../../src/state/state-folder.ts';
+import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+import { claude, createWorld, installOnce } from './claude-fixture.ts';
+
+const id = '0f0e0d0c-1111-4222-8333-444455556666';
+const secret = 'pa"ss wörd/1+2';
+const redact = createRedactor([secret]);
+
+test('a transcript is exported line for line, and imported as it was exported', async () => {
+  await using place = await createPlace();
+  const text = lines(prompt('one'), answer('two'), result('three'));
+  await writeFile(place.transcript, text);
+  expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
+  expect(await readFile(place.exported, 'utf8')).toBe(text);
+
+  const fresh = { ...place, configFolder: join(place.store, 'fresh') };
+  expect(await importSession(fresh, { id, folder: place.store })).toBe(true);
+  const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${id}.jsonl`);
+  expect(await readFile(imported, 'utf8')).toBe(text);
+  expect((await stat(imported)).mode & 0o777).toBe(0o600);
+});
+
+describe('what is not exported', () => {
+  test.each<{ what: string; make: (path: string) => Promise<unknown>; why: string }>([
+    { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or no plain file' },
+    { what: 'an empty transcript', make: (path) => writeFile(path, ''), why: 'it is missing, empty or no plain file' },
+    { what: 'a folder in its place', make: (path) => mkdir(path), why: 'it is missing, empty or no plain file' },
+    {
+      what: 'a link to another file',
+      make: (path) => symlink('/etc/hostname', path),
+      why: 'it is missing, empty or no plain file',
+    },
+    {
+      what: 'a pipe that nobody writes',
+      make: (path) => promisify(execFile)('mkfifo', [path]),
+      why: 'it is missing, empty or no plain file',
+    },
+    {
+      what: 'a file without a message: the CLI would not know it',
+      make: (path) => writeFile(path, lines({ type: 'mode' })),
+      why: 'it holds no message',
+    },
+    {
+      what: 'a file that is no transcript',
+      make: (path) => writeFile(path, 'some text\n42\nnull\n'),
+      why: 'it holds no message',
+    },
+    {
+      what: 'a prompt that is too long itself',
+      make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(maxSessionBytes)))),
+      why: 'its last prompt and what came of it are larger than 10 MiB',
+    },
+    {
+      what: 'a prompt whose answers are too long together',
+      make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(mebibyte))))),
+      why: 'its last prompt and what came of it are larger than 10 MiB',
+    },
+    {
+      what: 'bytes that are no text, and grow when they are read',
+      make: (path) =>
+        writeFile(
+          path,
+          Buffer.concat([
+            Buffer.from('{"type":"user","message":{"content":"'),
+            Buffer.alloc(maxSessionBytes - 100, 0xff),
+            Buffer.from('"}}\n'),
+          ]),
+        ),
+      why: 'it is larger than 10 MiB',
+    },
+  ])('$what', async ({ make, why }) => {
+    await using place = await createPlace();
+    await make(place.transcript);
+    expect(await place.export()).toEqual({ kind: 'left-behind', why });
+    await expect(stat(place.exported)).rejects.toThrow('ENOENT');
+  });
+
+  test('an id that is no UUID: it never becomes a path', async () => {
+    await using place = await createPlace();
+    await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
+    expect(await exportSession(place, { id: 'other', folder: place.store, redact })).toEqual({
+      kind: 'left-behind',
+      why: 'its id is no UUID',
+    });
+    expect(await importSession(place, { id: '../other', folder: place.store })).toBe(false);
+  });
+
+  test('lines that are no JSON object, that the CLI was killed while it wrote, or that are nested beyond reason', async () => {
+    await using place = await createPlace();
+    await writeFile(
+      place.transcript,
+      `${lines(prompt('one'))}broken\n[1]\n"text"\n{"type":"user","text":"\\n","deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n${lines(answer('two'))}{"type":"user","mess`,
+    );
+    await place.export();
+    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), answer('two')));
+  });
+});
+
+describe('beyond 10 MiB', () => {
+  test('a transcript at the limit is kept whole', async () => {
+    await using place = await createPlace();
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+    );
+    expect((await stat(place.transcript)).size).toBe(maxSessionBytes);
+    expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
+    expect((await stat(place.exported)).size).toBe(maxSessionBytes);
+  });
+
+  test('the oldest go: what is left begins with the first prompt that fits, and fits itself', async () => {
+    await using place = await createPlace();
+    await writeFile(
+      place.transcript,
+      lines(
+        ...[1, 2, 3, 4].flatMap((turn) => [
+          prompt(`prompt ${String(turn)}`),
+          answer('x'.repeat(3 * mebibyte)),
+          result('of a tool'),
+        ]),
+      ),
+    );
+    expect(await place.export()).toEqual({ kind: 'exported', isCut: true });
+    const kept = await readFile(place.exported, 'utf8');
+    expect(kept.split('\n')[0]).toBe(JSON.stringify(prompt('prompt 2')));
+    expect(kept.match(/prompt \d/g)).toEqual(['prompt 2', 'prompt 3', 'prompt 4']);
+    expect(kept.length).toBeLessThan(maxSessionBytes);
+  });
+
+  test.each<{ rule: string; turn: object }>([
+    { rule: "a tool's result is no prompt", turn: result('of a tool') },
+    { rule: 'a turn of a subagent is no prompt', turn: { ...prompt('do this part'), isSidechain: true } },
+    { rule: 'a note of the CLI is no prompt', turn: { ...prompt('Caveat'), isMeta: true } },
+    { rule: 'an answer is no prompt', turn: answer('yes') },
+  ])('$rule', async ({ turn }) => {
+    await using place = await createPlace();
+    await writeFile(
+      place.transcript,
+      lines(prompt('old'), padding(maxSessionBytes), turn, prompt('new'), answer('end')),
+    );
+    await place.export();
+    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('new'), answer('end')));
+  });
+
+  test.each([0, 1])('a prompt that fits with %i byte to spare is kept', async (spare) => {
+    await using place = await createPlace();
+    const kept = lines(prompt('new'), padding(maxSessionBytes - spare - lines(prompt('new'), padding(0)).length));
+    await writeFile(place.transcript, lines(prompt('old')) + kept);
+    await place.export();
+    expect(await readFile(place.exported, 'utf8')).toBe(kept);
+  });
+
+  test('a transcript of 100 MiB takes less than 200 MB of memory', async () => {
+    await using place = await createPlace();
+    const file = await open(place.transcript, 'w');
+    for (let turn = 0; turn < 100; turn++)
+      await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(mebibyte / 4)}${secret}`)));
+    await file.close();
+    const program = `
+      import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/session-files.ts', import.meta.url).href)};
+      import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
+      const [configFolder, workFolder, folder, secret] = process.argv.slice(1);
+      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(id)}, folder, redact: createRedactor([secret]) });
+      console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, secret],
+      { cwd: fileURLToPath(new URL('../../..', import.meta.url)) },
+    );
+    const { kind, megabytes } = JSON.parse(stdout) as { kind: string; megabytes: number };
+    expect(kind).toBe('exported');
+    expect(megabytes).toBeLessThan(200);
+  });
+
+  test('what is exported is what the state folder takes, and gives back', async () => {
+    await using place = await createPlace();
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+    );
+    await place.export();
+    const [folder, copy] = [
+      join(place.home, 'copy'),
+      { lane: 'queue', sequence: 1, document: '{}', sessionFolder: place.store },
+    ];
+    await writeStateFolder(folder, copy);
+    expect(await readStateFolder(folder)).toMatchObject({
+      kind: 'intact',
+      copy: { sessionFolder: join(folder, 'session') },
+    });
+    expect(await importSession(place, { id, folder: join(folder, 'session') })).toBe(true);
+  });
+
+  test('a longer one is not imported', async () => {
+    await using place = await createPlace();
+    await mkdir(place.store);
+    await writeFile(place.exported, lines(prompt('x'.repeat(maxSessionBytes))));
+    expect(await importSession(place, { id, folder: place.store })).toBe(false);
+  });
+});
+
+describe('known secrets', () => {
+  test.each<{ form: string; entry: object }>([
+    { form: 'plain', entry: prompt(`token ${secret}.`) },
+    { form: 'in JSON text that a tool printed', entry: result(JSON.stringify({ password: secret })) },
+    { form: 'URL-encoded', entry: result(`https://example.com/?p=${encodeURIComponent(secret)}&q=1`) },
+    { form: 'in base64', entry: result(Buffer.from(`user:${secret}:end`).toString('base64')) },
+    {
+      form: 'deep in the input of a tool',
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { list: [{ deep: secret }] } }] } },
+    },
+    {
+      form: 'as the name of a property',
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [secret]: 1 } }] } },
+    },
+    { form: 'a key by its form', entry: result('export KEY=sk-ant-api03-0123456789abcdef') },
+  ])('are taken out: $form', async ({ entry }) => {
+    await using place = await createPlace();
+    await writeFile(place.transcript, lines(entry));
+    expect(await place.export()).toMatchObject({ kind: 'exported' });
+    const kept = await readFile(place.exported, 'utf8');
+    expect(JSON.parse(kept)).toMatchObject({ type: expect.stringMatching(/^(user|assistant)$/) });
+    expect(kept).toContain('***');
+    for (const form of [
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      encodeURIComponent(secret),
+      Buffer.from(secret).toString('base64').slice(4, -4),
+      'sk-ant',
+    ])
+      expect(kept).not.toContain(form);
+  });
+
+  test('the beginning of a private key takes its own text with it, and not the rest of the line', async () => {
+    await using place = await createPlace();
+    const entry = (text: string) => ({
+      type: 'user',
+      message: { content: [{ type: 'tool_result', content: text }] },
+      uuid: 'u-1',
+    });
+    await writeFile(
+      place.transcript,
+      lines(prompt('one'), entry('before -----BEGIN RSA PRIVATE KEY-----\nMIIE'), answer('two')),
+    );
+    await place.export();
+    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), entry('before ***'), answer('two')));
+  });
+
+  test('lines without one stay as the CLI wrote them, numbers and spaces included', async () => {
+    await using place = await createPlace();
+    const line = '{"type": "user", "message":{"content":"\\u0041"}, "n":12345678901234567890, "e":1.50}\n';
+    await writeFile(place.transcript, line);
+    await place.export();
+    expect(await readFile(place.exported, 'utf8')).toBe(line);
+  });
+});
+
+describe('the real CLI', () => {
+  beforeAll(installOnce, 300_000);
+
+  test('goes on from a transcript whose beginning was cut, in the same session', async () => {
+    await using world = await createWorld({
+      script: ({ prompts, results }) =>
+        results.length === 0
+          ? { kind: 'use', tool: 'Write', input: { file_path: `${String(prompts.length)}.txt`, content: 'x' } }
+          : { kind: 'say', text: 'done' },
+    });
+    const sessionId = (await world.call('FIRST PROMPT')).analysis.sessionId ?? '';
+    const transcript = join(
+      world.configFolder,
+      'projects',
+      projectSlug(world.machine.workFolder),
+      `${sessionId}.jsonl`,
+    );
+    await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(maxSessionBytes) }));
+    await world.agent.call(callOf({ prompt: 'SECOND PROMPT', resume: sessionId }));
+
+    const store = join(world.machine.home, 'store');
+    expect(await world.agent.exportSession(sessionId, store)).toBe(true);
+    expect(world.log.lines).toContain('session: its transcript is long, so its oldest prompts are not kept');
+    const fresh = createAgentOn(world.machine, { command: claude, environment: world.environment });
+    expect(await fresh.agent.importSession(sessionId, store)).toBe(true);
+    const { analysis } = await fresh.agent.call(callOf({ prompt: 'THIRD PROMPT', resume: sessionId }));
+    expect(analysis).toMatchObject({ sessionId, agentError: null });
+    const prompts = world.model.requests.at(-1)?.conversation?.prompts ?? [];
+    expect(prompts.map((text) => /(FIRST|SECOND|THIRD) PROMPT/.exec(text)?.[0])).toEqual([
+      'SECOND PROMPT',
+      'THIRD PROMPT',
+    ]);
+  });
+
+  test('what cannot be kept is told, and is no error', async () => {
+    await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }] });
+    expect(await world.agent.exportSession(randomUUID(), join(world.machine.home, 'store'))).toBe(false);
+    expect(world.log.lines).toEqual([
+      'session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one',
+    ]);
+  });
+});
+
+const mebibyte = 1024 * 1024;
+
+function lines(...entries: readonly object[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+}
+
+function prompt(text: string): object {
+  return { type: 'user', message: { role: 'user', content: text } };
+}
+
+function result(text: string): object {
+  return {
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: text }] },
+  };
+}
+
+function answer(text: string): object {
+  return { type: 'assistant', message: { role: 'assistant', content: [{ type: 'text', text }] } };
+}
+
+/** A line that is no message, with so many characters more than an empty one. */
+function padding(length: number): object {
+  return { type: 'attachment', text: 'x'.repeat(length) };
+}
+
+function times<T>(count: number, make: () => T): readonly T[] {
+  return Array.from({ length: count }, make);
+}
+
+async function createPlace() {
+  const machine = await createMachine();
+  const configFolder = join(machine.home, 'config');
+  const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${id}.jsonl`);
+  await mkdir(dirname(transcript), { recursive: true });
+  const place = { ...machine, configFolder, transcript, store: join(machine.home, 'store') };
+  return {
+    ...place,
+    exported: join(place.store, `${id}.jsonl`),
+    export: () => exportSession(place, { id, folder: place.store, redact }),
+  };
+}

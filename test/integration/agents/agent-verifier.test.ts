@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createVerifier } from '../../../src/agents/command.ts';
+import type { Verification } from '../../../src/core/evidence.ts';
+import { createMachine, createMemoryLog } from './agent-fixture.ts';
+import { isRunning, processesWith } from './process-fixture.ts';
+
+test.each<{ rule: string; commands: string[]; result: Record<string, unknown> }>([
+  { rule: 'no commands', commands: [], result: { kind: 'not-run' } },
+  { rule: 'commands that all pass', commands: ['true', 'test -d .git'], result: { kind: 'passed' } },
+  {
+    rule: 'the first that fails',
+    commands: ['true', 'echo broken >&2; exit 3', 'echo not reached'],
+    result: { kind: 'failed', command: 'echo broken >&2; exit 3', code: 3, tail: 'broken\n' },
+  },
+  { rule: 'a failure within a command line', commands: ['false; true'], result: { kind: 'failed', code: 1 } },
+  { rule: 'a failure at the head of a pipe', commands: ['false | cat'], result: { kind: 'failed', code: 1 } },
+  {
+    rule: 'a command that does not exist',
+    commands: ['no-such-command'],
+    result: { kind: 'failed', code: 127, tail: expect.stringContaining('not found') },
+  },
+  { rule: 'colours', commands: [`printf '\\033[31mred\\033[0m'; exit 1`], result: { kind: 'failed', tail: 'red' } },
+])('$rule: $result.kind', async ({ commands, result }) => {
+  expect((await verify(commands)).verification).toMatchObject(result);
+});
+
+test('of a long output the end is kept, 4 KiB of it', async () => {
+  const { verification } = await verify(['seq 1 100000; exit 1']);
+  const tail = verification.kind === 'failed' ? verification.tail : '';
+  expect(tail.length).toBe(4096);
+  expect(tail.endsWith('99999\n100000\n')).toBe(true);
+});
+
+test('a command that takes too long has failed, and is gone with its children', async () => {
+  const { verification, mark } = await verify(['sleep 1000 & sleep 1000'], { timeoutMs: 300 });
+  expect(verification).toMatchObject({ kind: 'failed', code: null, tail: '(took too long)' });
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('commands share one time limit', async () => {
+  let now = 0;
+  const { verification } = await verify(['true', 'sleep 1000'], { timeoutMs: 10_000, now: () => (now += 5_000) });
+  expect(verification).toMatchObject({ kind: 'failed', command: 'sleep 1000', tail: '(took too long)' });
+});
+
+test('a cancelled verification was not run', async () => {
+  expect((await verify(['true'], { signal: AbortSignal.abort() })).verification).toEqual({ kind: 'not-run' });
+});
+
+test('what a command leaves in the background is ended', async () => {
+  const { log } = await verify(['setsid sleep 1000 >/dev/null & echo pid=$!; exit 1']);
+  const pid = Number(/pid=(\d+)/.exec(log.join('\n'))?.[1]);
+  expect(pid).toBeGreaterThan(1);
+  expect(isRunning(pid)).toBe(false);
+});
+
+test('the log says which command passed, and the end of the output of one that failed', async () => {
+  const { log } = await verify(['true', 'echo broken; exit 3']);
+  expect(log).toEqual([
+    'verify passed: true',
+    'verify failed: echo broken; exit 3 ended with exit code 3',
+    '  broken',
+    '  ',
+  ]);
+});
+
+interface Given {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly now?: () => number;
+}
+
+async function verify(
+  commands: readonly string[],
+  given: Given = {},
+): Promise<{ verification: Verification; log: readonly string[]; mark: string }> {
+  await using machine = await createMachine();
+  const [mark, log] = [randomUUID(), createMemoryLog()];
+  const verifier = createVerifier({
+    commands,
+    workFolder: machine.workFolder,
+    environment: machine.environment,
+    mark,
+    log,
+    now: given.now ?? (() => 0),
+  });
+  return {
+    verification: await verifier.verify(given.timeoutMs ?? 30_000, given.signal ?? new AbortController().signal),
+    log: log.lines,
+    mark,
+  };
+}

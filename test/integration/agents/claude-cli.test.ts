@@ -1,0 +1,213 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Step } from '../../../sandbox/scripted-model.ts';
+import { statusBlock } from '../../../sandbox/scripted-work.ts';
+import { workerScript } from '../../../sandbox/worker-script.ts';
+import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+import { claude, createWorld, installOnce } from './claude-fixture.ts';
+import { isRunning, processesWith } from './process-fixture.ts';
+
+// The real Claude Code CLI against a scripted model on loopback.
+beforeAll(installOnce, 300_000);
+
+test('an installed version is found again without npm', async () => {
+  await using machine = await createMachine();
+  expect(await createAgentOn(machine, { command: claude, environment: { PATH: '/nowhere' } }).agent.prepare()).toBe(
+    `${claude.version} (Claude Code)`,
+  );
+});
+
+describe('work', () => {
+  test('it writes a file and ends with a status block', async () => {
+    await using world = await createWorld({
+      script: [
+        write('hello.txt', 'hello\n'),
+        {
+          kind: 'say',
+          text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
+        },
+      ],
+    });
+    const run = await world.call('write hello');
+    expect(readFileSync(join(world.machine.workFolder, 'hello.txt'), 'utf8')).toBe('hello\n');
+    expect(run).toMatchObject({
+      end: { kind: 'exited', code: 0 },
+      analysis: {
+        format: 'jsonl',
+        agentError: null,
+        denials: [],
+        turns: 2,
+        signal: { from: 'block', status: 'COMPLETE', exitSignal: true },
+      },
+    });
+    expect(run.outputChars).toBeGreaterThan(100);
+    expect(world.log.lines).toContain('→ Write hello.txt');
+  });
+
+  test('it commits, and a resumed session on a fresh config folder knows what went before', async () => {
+    await using world = await createWorld({ script: workerScript() });
+    const first = await world.call(promptFor({ open: 2 }));
+    expect(first.analysis).toMatchObject({ agentError: null, signal: { status: 'IN_PROGRESS', exitSignal: false } });
+    const sessionId = first.analysis.sessionId ?? '';
+    const store = join(world.machine.home, 'store');
+    expect(await world.agent.exportSession(sessionId, store)).toBe(true);
+
+    const fresh = createAgentOn(world.machine, { command: claude, environment: world.environment });
+    expect(await fresh.agent.importSession(sessionId, store)).toBe(true);
+    const second = await fresh.agent.call(callOf({ prompt: promptFor({ open: 1 }), resume: sessionId }));
+    expect(second.analysis).toMatchObject({
+      sessionId,
+      agentError: null,
+      signal: { status: 'COMPLETE', exitSignal: true },
+    });
+    expect(execFileSync('git', ['-C', world.machine.workFolder, 'log', '--format=%s %an'], { encoding: 'utf8' })).toBe(
+      'Test issue-12 Agent\n',
+    );
+    expect(world.model.requests.at(-1)?.conversation?.prompts).toHaveLength(2);
+  });
+
+  test('a transcript leaves without what must not be stored', async () => {
+    await using world = await createWorld({ script: [{ kind: 'say', text: 'the key is s3cr3t-value' }] });
+    const { analysis } = await world.call('say it');
+    const store = join(world.machine.home, 'store');
+    await world.agent.exportSession(analysis.sessionId ?? '', store);
+    expect(readFileSync(join(store, `${analysis.sessionId}.jsonl`), 'utf8')).toMatch(/the key is \*\*\*/);
+    expect(readFileSync(join(store, `${analysis.sessionId}.jsonl`), 'utf8')).not.toContain('s3cr3t-value');
+  });
+
+  test('a prompt larger than an argument can be arrives whole', async () => {
+    await using world = await createWorld({ script: [{ kind: 'say', text: 'read' }] });
+    await world.call(`${'x'.repeat(200_000)} the end`);
+    expect(world.model.requests[0]?.conversation?.prompts[0]).toContain(`${'x'.repeat(200_000)} the end`);
+  });
+
+  test('settings of the repository are not obeyed', async () => {
+    await using world = await createWorld({ script: [{ kind: 'say', text: 'fine' }] });
+    const marker = join(world.machine.home, 'hook-ran');
+    const settings = {
+      env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' },
+      hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `touch ${marker}` }] }] },
+    };
+    mkdirSync(join(world.machine.workFolder, '.claude'));
+    writeFileSync(join(world.machine.workFolder, '.claude/settings.json'), JSON.stringify(settings));
+    const run = await world.call('hello');
+    expect(run.analysis.agentError).toBeNull();
+    expect(existsSync(marker)).toBe(false);
+  });
+});
+
+describe('what goes wrong', () => {
+  test('a denied command is a denial and no error', async () => {
+    await using world = await createWorld({
+      script: [
+        { kind: 'use', tool: 'Bash', input: { command: 'curl http://127.0.0.1:9/', description: 'fetch' } },
+        { kind: 'say', text: 'I may not.' },
+      ],
+    });
+    expect(await world.call('fetch')).toMatchObject({
+      end: { kind: 'exited', code: 0 },
+      analysis: { agentError: null, denials: [{ tool: 'Bash', command: 'curl http://127.0.0.1:9/' }] },
+    });
+  });
+
+  test.each([
+    { status: 401, type: 'authentication_error', kind: 'auth', usageLimit: null },
+    { status: 529, type: 'overloaded_error', kind: 'server', usageLimit: { window: 'unknown', resumeAt: null } },
+  ])('an API that answers $status is an agent error of the kind $kind', async ({ status, type, kind, usageLimit }) => {
+    await using world = await createWorld({
+      script: [{ kind: 'error', status, type, message: 'no' }],
+      environment: { CLAUDE_CODE_MAX_RETRIES: '0' },
+    });
+    expect(await world.call('hello')).toMatchObject({
+      end: { kind: 'exited', code: 1 },
+      analysis: { agentError: { kind }, usageLimit },
+    });
+  });
+
+  test("a subscription's five-hour limit tells when it ends", async () => {
+    const resetsAt = Math.floor(Date.now() / 1000) + 7200;
+    const headers = {
+      'anthropic-ratelimit-unified-status': 'rejected',
+      'anthropic-ratelimit-unified-reset': String(resetsAt),
+      'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+      'anthropic-ratelimit-unified-overage-status': 'rejected',
+    };
+    await using world = await createWorld({
+      script: [{ kind: 'error', status: 429, type: 'rate_limit_error', message: 'limit', headers }],
+      environment: { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-not-a-token' },
+    });
+    expect((await world.call('hello')).analysis.usageLimit).toEqual({
+      window: 'five-hour',
+      resumeAt: new Date(resetsAt * 1000).toISOString(),
+    });
+  });
+
+  test('a session without a transcript is an unknown session', async () => {
+    await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }] });
+    const run = await world.agent.call(callOf({ prompt: 'go on', resume: randomUUID() }));
+    expect(run.analysis.agentError?.kind).toBe('unknown-session');
+    expect(world.model.requests).toEqual([]);
+  });
+
+  test('a refused option, told on stderr alone, is the error of the agent', async () => {
+    await using world = await createWorld({
+      script: [{ kind: 'say', text: 'never asked' }],
+      extraArgs: ['--no-such-option'],
+    });
+    expect(await world.call('hello')).toMatchObject({
+      end: { kind: 'exited', code: 1 },
+      analysis: { agentError: { kind: 'other', text: expect.stringContaining('--no-such-option') } },
+    });
+  });
+});
+
+describe('the end', () => {
+  const forever: Step = {
+    kind: 'use',
+    text: 'working',
+    tool: 'Bash',
+    input: { command: 'git add . && (setsid sleep 1000 & sleep 1000)', description: 'wait' },
+  };
+
+  test('a cancelled call leaves no process behind, within 7 s', async () => {
+    await using world = await createWorld({ script: [forever], allowedTools: ['Bash'] });
+    const cancel = new AbortController();
+    const running = world.agent.call(callOf({ prompt: 'wait', signal: cancel.signal }));
+    await vi.waitFor(() => {
+      expect(processesWith(world.mark).map(commandOf)).toContain('sleep 1000 ');
+    }, 20_000);
+    const pids = processesWith(world.mark);
+    const startedAt = performance.now();
+    cancel.abort();
+    expect((await running).end).toEqual({ kind: 'cancelled' });
+    expect(performance.now() - startedAt).toBeLessThan(7_000);
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(processesWith(world.mark)).toEqual([]);
+  });
+
+  test('a call that takes too long is ended, and what it had said is known', async () => {
+    await using world = await createWorld({ script: [{ kind: 'hang' }] });
+    const run = await world.agent.call(callOf({ prompt: 'wait', timeoutMs: 3_000 }));
+    expect(run).toMatchObject({
+      end: { kind: 'timeout', of: 'call' },
+      analysis: { sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/), agentError: null },
+    });
+    expect(processesWith(world.mark)).toEqual([]);
+  });
+});
+
+/** What the scripted model reads of a prompt; that our prompts have it is tested with the scripted agent. */
+function promptFor({ open }: { readonly open: number }): string {
+  return `- Tasks: 0 done, ${open} open (this one included).\n\n# Your task: issue-12\n\n<<<<< BEGIN TASK-1\nSay "hello"\n>>>>> END TASK-1`;
+}
+
+function write(path: string, content: string): Step {
+  return { kind: 'use', text: `I write ${path}.`, tool: 'Write', input: { file_path: path, content } };
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
+import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
+import type { Script, ScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { installClaude } from '../../../src/agents/claude/install.ts';
+import type { AgentRun } from '../../../src/ports/agent.ts';
+import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+import type { AgentUnderTest, Machine } from './agent-fixture.ts';
+
+const version = '2.1.330';
+
+/** The real CLI; its 175 MB are downloaded once. */
+export const claude = {
+  kind: 'install',
+  version,
+  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${version}`),
+} as const;
+
+export async function installOnce(): Promise<void> {
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  await installClaude({ version: claude.version, folder: claude.folder, environment, mark: randomUUID() });
+}
+
+/** A machine, a scripted model, and the real CLI between them. */
+export interface World extends AgentUnderTest {
+  readonly machine: Machine;
+  readonly model: ScriptedModel;
+  readonly environment: Readonly<Record<string, string>>;
+  call(prompt: string): Promise<AgentRun>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+interface WorldOptions {
+  readonly script: Script;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly extraArgs?: readonly string[];
+  readonly allowedTools?: readonly string[];
+}
+
+export async function createWorld({ script, environment: given, ...rest }: WorldOptions): Promise<World> {
+  const machine = await createMachine();
+  const model = await startScriptedModel({ script });
+  const environment = { ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: 'sk-ant-api03-not-a-key', ...given };
+  const under = createAgentOn(machine, { ...rest, command: claude, environment });
+  return {
+    ...under,
+    machine,
+    model,
+    environment,
+    call: (prompt) => under.agent.call(callOf({ prompt })),
+    [Symbol.asyncDispose]: async () => {
+      await under.agent.sweep();
+      await model[Symbol.asyncDispose]();
+      await machine[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { parseStat } from '../../../src/processes/process-tree.ts';
+
+/** Ids of the running processes that carry `mark`. */
+export function processesWith(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(mark));
+}
+
+/** Zombies do not run. */
+export function isRunning(pid: number): boolean {
+  return existsSync(`/proc/${pid}`) && parseStat(read(`/proc/${pid}/stat`)) !== null;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

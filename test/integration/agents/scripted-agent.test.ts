@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
+import type { AgentUnderTest, Machine } from './agent-fixture.ts';
+import { isRunning, processesWith } from './process-fixture.ts';
+
+// The stand-in for the CLI, started by the adapter as the real one is.
+const command = { kind: 'path', path: join(import.meta.dirname, '../../../sandbox/scripted-agent.ts') } as const;
+const prompt = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
+const lastPrompt = `- Tasks: 1 done, 1 open (this one included).\n\n${prompt}`;
+
+test('it says that it is no model', async () => {
+  await using scene = await createScene([]);
+  expect(await scene.agent.prepare()).toBe('scripted agent 1.0 (not a model)');
+});
+
+test.each([
+  { kind: 'not the last', second: prompt, exitSignal: false },
+  { kind: 'the last', second: lastPrompt, exitSignal: true },
+])(
+  'a task that is $kind is begun by the first call and finished by the second, which resumes',
+  async ({ second, exitSignal }) => {
+    await using scene = await createScene([]);
+    const first = await scene.agent.call(callOf({ prompt }));
+    expect(first).toMatchObject({
+      end: { kind: 'exited', code: 0 },
+      analysis: { agentError: null, signal: { from: 'block', status: 'IN_PROGRESS', exitSignal: false } },
+    });
+    const done = await scene.agent.call(callOf({ prompt: second, resume: first.analysis.sessionId }));
+    expect(done.analysis).toMatchObject({
+      sessionId: first.analysis.sessionId,
+      signal: { status: 'COMPLETE', exitSignal, testsStatus: 'PASSING', tasksCompleted: 1 },
+    });
+    expect(existsSync(join(scene.machine.workFolder, 'src/issue-7.mjs'))).toBe(true);
+    expect(existsSync(join(scene.machine.workFolder, 'test/issue-7.test.mjs'))).toBe(true);
+  },
+);
+
+test('a session travels by export and import, and is unknown without', async () => {
+  await using scene = await createScene([]);
+  const id = (await scene.agent.call(callOf({ prompt }))).analysis.sessionId ?? '';
+  const store = join(scene.machine.home, 'store');
+  expect(await scene.agent.exportSession(id, store)).toBe(true);
+
+  const fresh = createAgentOn(scene.machine, { command });
+  expect((await fresh.agent.call(callOf({ prompt, resume: id }))).analysis.agentError?.kind).toBe('unknown-session');
+  expect(await fresh.agent.importSession(id, store)).toBe(true);
+  expect((await fresh.agent.call(callOf({ prompt, resume: id }))).analysis).toMatchObject({
+    agentError: null,
+    sessionId: id,
+  });
+});
+
+test.each<{ behaviour: Behaviour; run: Record<string, unknown> }>([
+  { behaviour: { kind: 'exit', code: 1, stderr: 'cannot go on' }, run: { end: { kind: 'exited', code: 1 } } },
+  {
+    behaviour: { kind: 'usage-limit', resetsAt: 1_795_304_042 },
+    run: { analysis: { usageLimit: { window: 'five-hour', resumeAt: '2026-11-21T23:34:02.000Z' } } },
+  },
+  {
+    behaviour: { kind: 'denial', command: 'docker ps' },
+    run: { analysis: { denials: [{ tool: 'Bash', command: 'docker ps' }], agentError: null } },
+  },
+  { behaviour: { kind: 'work-without-block' }, run: { analysis: { signal: { status: null }, agentError: null } } },
+  { behaviour: { kind: 'idle' }, run: { analysis: { signal: { status: null }, agentError: null } } },
+  { behaviour: { kind: 'garbage', text: '\u0000{"type":' }, run: { end: { kind: 'exited', code: 0 } } },
+])('$behaviour.kind', async ({ behaviour, run }) => {
+  await using scene = await createScene([behaviour]);
+  expect(await scene.agent.call(callOf({ prompt }))).toMatchObject(run);
+});
+
+test('an agent that ignores SIGTERM is gone when its time is up', async () => {
+  await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
+  const run = await scene.agent.call(callOf({ prompt, timeoutMs: 1_000, timeoutOf: 'run' }));
+  expect(run.end).toEqual({ kind: 'timeout', of: 'run' });
+  expect(processesWith(scene.mark)).toEqual([]);
+});
+
+test('an orphan of a call is gone when the call is done', async () => {
+  await using scene = await createScene([{ kind: 'orphan', pidFile: 'orphan.pid' }]);
+  expect((await scene.agent.call(callOf({ prompt }))).analysis.signal.status).toBe('IN_PROGRESS');
+  expect(isRunning(Number(readFileSync(join(scene.machine.workFolder, 'orphan.pid'), 'utf8')))).toBe(false);
+});
+
+test('a sweep ends a running call', async () => {
+  await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
+  const running = scene.agent.call(callOf({ prompt }));
+  await vi.waitFor(() => {
+    expect(processesWith(scene.mark)).not.toEqual([]);
+  }, 10_000);
+  await scene.agent.sweep();
+  expect(processesWith(scene.mark)).toEqual([]);
+  expect(await running).toMatchObject({ end: { kind: 'signalled' } });
+});
+
+test('an agent that cannot be started is told with what to do', async () => {
+  await using machine = await createMachine();
+  const { agent } = createAgentOn(machine, { command: { kind: 'path', path: '/nowhere/claude' } });
+  await expect(agent.call(callOf({ prompt }))).rejects.toThrow('The agent /nowhere/claude cannot be started');
+  await expect(agent.prepare()).rejects.toThrow('Set agent-path');
+});
+
+async function createScene(
+  behaviours: readonly Behaviour[],
+): Promise<AgentUnderTest & { machine: Machine; [Symbol.asyncDispose](): Promise<void> }> {
+  const machine = await createMachine();
+  const script = join(machine.home, `${randomUUID()}.json`);
+  await writeFile(script, JSON.stringify(behaviours));
+  return {
+    ...createAgentOn(machine, { command, environment: { RALPH_SCRIPT: script } }),
+    machine,
+    [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose](),
+  };
+}

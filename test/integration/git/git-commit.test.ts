@@ -1,0 +1,606 @@
+import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { branch, iterate, messageFor, openFresh, setScene, token, type Scene } from './git-fixture.ts';
+
+const secret = 'correct-horse-battery-staple';
+const npmToken = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
+
+/** Everything that a push would publish of the lane, as text. */
+async function published(scene: Scene): Promise<string> {
+  return await scene.git('log', '--patch', '--binary', '--format=%H %s%n%b', `main..${branch}`);
+}
+
+describe('commit() takes what the agent left and keeps what it committed', () => {
+  test('leftovers become one commit with the message, the trailers and the identity', async () => {
+    await using scene = await setScene();
+    const { head: start } = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('src/new.js', '// new\n');
+      await rm(join(scene.folder, 'README.md'));
+    });
+    expect(committed).toMatchObject({
+      head: await scene.git('rev-parse', branch),
+      commit: committed.head,
+      withheld: [],
+      withheldNow: [],
+      published: { tree: await scene.git('rev-parse', `${branch}^{tree}`) },
+    });
+    expect(await scene.git('log', '-1', '--format=%P|%an <%ae>|%cn|%B', committed.head)).toBe(
+      `${start}|ralph <ralph@example.com>|ralph|Add a feature\n\nRalph-Iteration: 1`,
+    );
+    expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('D\tREADME.md\nA\tsrc/new.js');
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
+  });
+
+  test("the agent's notes are committed, though they are no change of content", async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed, change } = await iterate(scene, async () =>
+      scene.write('.ralph/learnings.md', 'The tests need port 80.\n'),
+    );
+    expect(change.fileCount).toBe(0);
+    expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('A\t.ralph/learnings.md');
+  });
+
+  test('what is withheld is no change, in this iteration and the next, and is named while it is there', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const before = await scene.repository.snapshot();
+    await scene.write('.github/workflows/ci.yml', 'on: push\n');
+    const first = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
+    expect(first).toMatchObject({
+      commit: null,
+      withheldNow: ['.github/workflows/ci.yml'],
+      published: { tree: before.tree },
+    });
+    const again = await scene.repository.snapshot();
+    expect(again.tree).toBe(before.tree);
+    await scene.write('src/real.js', '// real\n');
+    const second = await scene.repository.commit(messageFor(again, await scene.repository.snapshot()));
+    expect(second).toMatchObject({ withheld: [], withheldNow: ['.github/workflows/ci.yml'] });
+    expect(second.published.tree).toBe(await scene.git('rev-parse', `${branch}^{tree}`));
+    await rm(join(scene.folder, '.github'), { recursive: true });
+    const third = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));
+    expect(third).toMatchObject({ commit: null, withheldNow: [] });
+  });
+
+  test('nothing changed: no commit', async () => {
+    await using scene = await setScene();
+    const { head } = await openFresh(scene);
+    const { committed } = await iterate(scene, async () => undefined);
+    expect(committed).toMatchObject({ head, commit: null, withheld: [], withheldNow: [] });
+  });
+
+  test('commits of the agent stay as they are, leftovers go on top', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    let own = '';
+    const { committed, change } = await iterate(scene, async () => {
+      await scene.write('a.txt', 'a');
+      await scene.git('add', '.');
+      await scene.git('commit', '--quiet', '-m', 'mine');
+      own = await scene.git('rev-parse', 'HEAD');
+      await scene.write('b.txt', 'b');
+    });
+    expect(change).toMatchObject({ files: ['a.txt', 'b.txt'], agentCommits: 1 });
+    expect(await scene.git('rev-parse', `${committed.head}~1`)).toBe(own);
+    expect(await scene.git('log', '--format=%an %s', `main..${branch}`)).toBe('ralph Add a feature\nagent mine');
+  });
+
+  test('a second iteration goes on from the first', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const first = await iterate(scene, () => scene.write('a.txt', '1'));
+    const second = await iterate(scene, () => scene.write('a.txt', '2'));
+    expect(await scene.git('rev-parse', `${second.committed.head}~1`)).toBe(first.committed.head);
+  });
+
+  test('the state of the loop is never committed, not even by force', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('.ralph/state/queue.json', 'state');
+      await scene.write('.ralph/fix_plan.md', '- [ ] x\n');
+      await scene.git('add', '-f', '.');
+      await scene.git('commit', '--quiet', '-m', 'all of it');
+    });
+    expect(await scene.git('ls-tree', '-r', '--name-only', committed.head, '.ralph')).toBe('.ralph/fix_plan.md');
+  });
+});
+
+describe('commit() withholds what must not be published, publishes the rest, and says why', () => {
+  const cases: readonly [what: string, path: string, why: RegExp, agent: (scene: Scene) => Promise<unknown>][] = [
+    [
+      'a workflow',
+      '.github/workflows/ci.yml',
+      /protected path/,
+      (scene) => scene.write('.github/workflows/ci.yml', 'on: push\n'),
+    ],
+    ['.github as a link', '.github', /protected path/, (scene) => symlink('src', join(scene.folder, '.github'))],
+    [
+      'other letter case',
+      '.GitHub/workflows/ci.yml',
+      /protected path/,
+      (scene) => scene.write('.GitHub/workflows/ci.yml', 'on: push\n'),
+    ],
+    ['the action itself', 'action.yml', /protected path/, (scene) => scene.write('action.yml', 'name: x\n')],
+    ['owners', 'docs/CODEOWNERS', /protected path/, (scene) => scene.write('docs/CODEOWNERS', '* @me\n')],
+    [
+      'settings of the agent',
+      '.claude/settings.json',
+      /protected path/,
+      (scene) => scene.write('.claude/settings.json', '{}'),
+    ],
+    [
+      'servers of the agent',
+      'packages/a/.mcp.json',
+      /protected path/,
+      (scene) => scene.write('packages/a/.mcp.json', '{}'),
+    ],
+    [
+      'git attributes',
+      'src/.gitattributes',
+      /protected path/,
+      (scene) => scene.write('src/.gitattributes', '* -diff\n'),
+    ],
+    ['a link to /', 'root', /lead out/, (scene) => symlink('/etc', join(scene.folder, 'root'))],
+    ['a link up', 'src/up', /lead out/, (scene) => symlink('../../x', join(scene.folder, 'src/up'))],
+    [
+      'a link through a link',
+      'src/through',
+      /lead out/,
+      (scene) => symlink('a/../../x', join(scene.folder, 'src/through')),
+    ],
+    ['a link into .git', 'hooks', /lead out/, (scene) => symlink('.git/hooks', join(scene.folder, 'hooks'))],
+    [
+      'a nested repository',
+      'vendor/lib',
+      /repository of its own|inside the repository/,
+      async (scene) => {
+        await scene.git('init', '--quiet', 'vendor/lib');
+        await scene.write('vendor/lib/a.js', 'a');
+      },
+    ],
+    [
+      'the value of a secret',
+      'src/leak.js',
+      /value of a secret/,
+      (scene) => scene.write('src/leak.js', `const p = "${secret}";\n`),
+    ],
+    [
+      'the same in base64',
+      'src/leak.txt',
+      /value of a secret/,
+      (scene) => scene.write('src/leak.txt', Buffer.from(`user:${secret}\n`).toString('base64')),
+    ],
+    [
+      'the same in a binary file',
+      'leak.dat',
+      /value of a secret/,
+      (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(secret)])),
+    ],
+    ['the same as a file name', secret, /name holds the value/, (scene) => scene.write(secret, 'x')],
+    ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', token)],
+    [
+      'a key by its pattern',
+      '.npmrc',
+      /looks like it holds a key \(npm\)/,
+      (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${npmToken}\n`),
+    ],
+    [
+      'a name that is not UTF-8',
+      'bad-\u{FFFD}.txt',
+      /not valid UTF-8/,
+      async (scene) => {
+        await writeFile(
+          Buffer.concat([Buffer.from(`${scene.folder}/bad-`), Buffer.from([0xff]), Buffer.from('.txt')]),
+          'x',
+        );
+        await scene.git('add', '.');
+        await scene.git('commit', '--quiet', '-m', 'bad name');
+      },
+    ],
+    [
+      "a file over GitHub's limit",
+      'huge.bin',
+      /larger than the 100 MiB/,
+      async (scene) => {
+        await scene.write('huge.bin', '');
+        await truncate(join(scene.folder, 'huge.bin'), 101 * 2 ** 20);
+      },
+    ],
+  ];
+
+  test.each(cases)('%s (%s)', async (_, path, why, agent) => {
+    await using scene = await setScene({ secretValues: [secret] });
+    await openFresh(scene);
+    const { change, committed } = await iterate(scene, async () => {
+      await scene.write('src/fine.js', '// fine\n');
+      await agent(scene);
+    });
+    expect(committed.withheld).toEqual([{ path, why: expect.stringMatching(why) }]);
+    expect(change.fileCount).toBeGreaterThanOrEqual(1);
+    expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('src/fine.js');
+    // It stays in the work tree, is no progress of the next iteration, and is left out of its commit without another word.
+    const next = await iterate(scene, () => scene.write('src/next.js', '// next\n'));
+    expect(next.change.files).toEqual(['src/next.js']);
+    expect(next.committed.withheld).toEqual([]);
+    expect(await scene.git('diff', '--name-only', 'main', branch)).toBe('src/fine.js\nsrc/next.js');
+  });
+
+  test.skipIf(process.getuid?.() === 0)('a file that cannot be read', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('closed.txt', 'x');
+      await chmod(join(scene.folder, 'closed.txt'), 0);
+    });
+    expect(committed.withheld).toEqual([{ path: 'closed.txt', why: 'it cannot be read' }]);
+  });
+
+  test('allow-protected-paths lets through what it names', async () => {
+    await using scene = await setScene({ allowProtectedPaths: ['.github/ISSUE_TEMPLATE/**'] });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('.github/ISSUE_TEMPLATE/bug.md', 'bug\n');
+      await scene.write('.github/workflows/ci.yml', 'on: push\n');
+    });
+    expect(committed.withheld.map((file) => file.path)).toEqual(['.github/workflows/ci.yml']);
+    expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('.github/ISSUE_TEMPLATE/bug.md');
+  });
+
+  test('a protected file that was removed comes back', async () => {
+    await using scene = await setScene({ allowProtectedPaths: ['action.yml'] });
+    await openFresh(scene);
+    await iterate(scene, () => scene.write('action.yml', 'name: x\n'));
+    const strict = scene.reopen({ allowProtectedPaths: [] });
+    await strict.openLane({ branch: 'ralph/issue-2', baseBranch: 'main', start: { kind: 'fresh' } });
+    await scene.write('.gitattributes', 'x\n');
+    const { committed } = await iterate(scene, async () => scene.write('a', 'a'), strict);
+    expect(committed.withheld).toEqual([]);
+    expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('a');
+  });
+
+  test('a key that the file held before does not lock the file', async () => {
+    await using scene = await setScene();
+    await scene.write('test/fixture.txt', npmToken);
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'fixture');
+    await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main', '--update-head-ok');
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () => scene.write('test/fixture.txt', `${npmToken}\nmore\n`));
+    expect(committed.withheld).toEqual([]);
+    const again = await iterate(scene, () =>
+      scene.write('test/fixture.txt', `${npmToken}\nmore\n${npmToken.replace('a1', 'z9')}\n`),
+    );
+    expect(again.committed.withheld).toHaveLength(1);
+  });
+
+  test('beyond max-patch-files the folder with most files is left out', async () => {
+    await using scene = await setScene({ maxPatchFiles: 5 });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      for (let i = 0; i < 20; i++) await scene.write(`build/${i}.js`, 'x');
+      await scene.write('src/fine.js', '// fine\n');
+    });
+    expect(committed.withheld).toHaveLength(20);
+    expect(committed.withheld[0]?.why).toContain('max-patch-files (5)');
+    expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('src/fine.js');
+  });
+
+  test('beyond max-patch-kib the largest file is left out; a few new lines in a large file are a small patch', async () => {
+    await using scene = await setScene({ maxPatchKib: 10 });
+    await openFresh(scene);
+    const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}`).join('\n');
+    await iterate(scene, () => scene.write('lock.txt', lines));
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('large.txt', 'x'.repeat(20_000));
+      await scene.write('lock.txt', `${lines}\nmore`);
+    });
+    expect(committed.withheld).toEqual([{ path: 'large.txt', why: expect.stringContaining('max-patch-kib (10)') }]);
+    expect(await scene.git('show', '--format=', '--name-only', committed.head)).toBe('lock.txt');
+  });
+});
+
+describe('commit() rewrites commits of the agent only where they hold such a thing', () => {
+  test('a secret that was added and removed again is in no published commit; the subjects are listed', async () => {
+    await using scene = await setScene({ secretValues: [secret] });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      for (const [content, subject] of [
+        [secret, 'add config'],
+        ['none', 'oops'],
+        ['final', `forget ${secret}`],
+      ] as const) {
+        await scene.write('config.txt', content);
+        await scene.git('add', '.');
+        await scene.git('commit', '--quiet', '-m', subject);
+      }
+    });
+    expect(await published(scene)).not.toContain(secret);
+    expect(await scene.git('log', '-1', '--format=%B', committed.head)).toBe(
+      'Add a feature\n\nMade of these commits of the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1',
+    );
+    expect(await scene.git('rev-list', '--count', `main..${branch}`)).toBe('1');
+    expect(await scene.git('show', `${committed.head}:config.txt`)).toBe('final');
+    expect(committed.withheld).toContainEqual({
+      path: 'config.txt',
+      why: expect.stringContaining('value of a secret'),
+    });
+  });
+
+  test('a secret in the text of a commit', async () => {
+    await using scene = await setScene({ secretValues: [secret] });
+    await openFresh(scene);
+    const { committed } = await iterate(scene, () =>
+      scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${secret}`),
+    );
+    expect(await published(scene)).not.toContain(secret);
+    expect(committed.withheld).toEqual([
+      { path: expect.stringMatching(/^commit [0-9a-f]{12} \(its text\)$/), why: expect.stringContaining('secret') },
+    ]);
+  });
+
+  test('commits made behind our back, between two iterations, are looked at as well', async () => {
+    await using scene = await setScene({ secretValues: [secret] });
+    await openFresh(scene);
+    await scene.write('leak.txt', secret);
+    await scene.git('add', '.');
+    await scene.git('commit', '--quiet', '-m', 'late');
+    await iterate(scene, () => scene.write('a.txt', 'a'));
+    expect(await published(scene)).not.toContain(secret);
+  });
+});
+
+describe('commit() puts the work on top of the lane, wherever the agent left HEAD', () => {
+  const cases: readonly [what: string, agent: (scene: Scene) => Promise<unknown>, files: string][] = [
+    ['another branch', (scene) => scene.git('checkout', '--quiet', '-b', 'feature'), 'agent.txt\nfirst.txt\nleft.txt'],
+    ['a detached HEAD', (scene) => scene.git('checkout', '--quiet', '--detach'), 'agent.txt\nfirst.txt\nleft.txt'],
+    ['a reset to before the start', (scene) => scene.git('reset', '--quiet', '--hard', 'main'), 'agent.txt\nleft.txt'],
+    [
+      'an amended commit',
+      (scene) => scene.git('commit', '--quiet', '--amend', '-m', 'amended'),
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      'an unrelated branch',
+      (scene) => scene.git('checkout', '--quiet', '--orphan', 'island'),
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      'a merge',
+      async (scene) => {
+        await scene.git('checkout', '--quiet', '-b', 'side', 'main');
+        await scene.write('side.txt', 'side');
+        await scene.git('add', '.');
+        await scene.git('commit', '--quiet', '-m', 'side');
+        await scene.git('checkout', '--quiet', branch);
+        await scene.git('merge', '--quiet', '--no-ff', '-m', 'merge', 'side');
+      },
+      'agent.txt\nfirst.txt\nleft.txt\nside.txt',
+    ],
+    [
+      'no branch at all',
+      async (scene) => {
+        await scene.git('checkout', '--quiet', '--detach');
+        await scene.git('branch', '--quiet', '-D', branch);
+      },
+      'agent.txt\nfirst.txt\nleft.txt',
+    ],
+    [
+      "a lane branch that points to main's ref",
+      async (scene) => {
+        await scene.git('symbolic-ref', `refs/heads/${branch}`, 'refs/heads/main');
+        await scene.git('checkout', '--quiet', '--detach');
+      },
+      'agent.txt\nleft.txt',
+    ],
+  ];
+
+  test.each(cases)('%s', async (what, agent, files) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const first = await iterate(scene, () => scene.write('first.txt', '1'));
+    const main = await scene.git('rev-parse', 'main');
+    const { committed } = await iterate(scene, async () => {
+      await agent(scene);
+      if (what.includes("main's ref")) await scene.git('reset', '--quiet', '--hard', 'main');
+      await scene.write('agent.txt', 'a');
+      await scene.git('add', '.');
+      await scene.git('commit', '--quiet', '-m', 'work');
+      await scene.write('left.txt', 'l');
+    });
+    await scene.git('merge-base', '--is-ancestor', first.committed.head, committed.head);
+    expect(await scene.git('diff', '--name-only', main, committed.head)).toBe(files);
+    expect(await scene.git('rev-list', '--merges', '--count', committed.head)).toBe('0');
+    expect(await scene.git('rev-parse', 'HEAD', branch)).toBe(`${committed.head}\n${committed.head}`);
+    expect(await scene.git('symbolic-ref', 'HEAD')).toBe(`refs/heads/${branch}`);
+    expect(await scene.git('rev-parse', 'main')).toBe(main);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test('an agent that was killed in the middle of git: stale locks, half a merge, conflicts in the index', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.git('checkout', '--quiet', '-b', 'other', 'main');
+      await scene.write('README.md', 'theirs\n');
+      await scene.git('commit', '--quiet', '-am', 'theirs');
+      await scene.git('checkout', '--quiet', branch);
+      await scene.write('README.md', 'ours\n');
+      await scene.git('commit', '--quiet', '-am', 'ours');
+      await scene.git('merge', 'other').catch(() => undefined);
+      await scene.write('README.md', 'resolved\n');
+      await writeFile(join(scene.folder, '.git', 'index.lock'), '');
+      await writeFile(join(scene.folder, '.git', 'HEAD.lock'), '');
+    });
+    expect(await scene.git('show', `${committed.head}:README.md`)).toBe('resolved');
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    await scene.git('commit', '--quiet', '--allow-empty', '-m', 'the next iteration can work');
+  });
+
+  test('a ruined index, config and HEAD', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const before = await scene.repository.snapshot();
+    await scene.write('a.txt', 'a');
+    for (const name of ['index', 'config', 'HEAD']) await writeFile(join(scene.folder, '.git', name), 'rubbish');
+    const committed = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
+    expect(await scene.git('rev-parse', 'HEAD')).toBe(committed.head);
+    expect(await scene.git('status', '--porcelain')).toBe('');
+  });
+
+  test.each(['removed', 'replaced'])('a %s git directory is an error that says what is lost', async (what) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const before = await scene.repository.snapshot();
+    await scene.write('a.txt', 'a');
+    await rm(join(scene.folder, '.git'), { recursive: true });
+    if (what === 'replaced') await scene.git('init', '--quiet');
+    await expect(scene.repository.commit(messageFor(before, before))).rejects.toThrow(
+      /the agent removed or replaced the git directory/,
+    );
+  });
+});
+
+describe('nothing of the repository is run by us', () => {
+  /** A program that leaves a file behind when anything runs it. */
+  async function trap(scene: Scene): Promise<{ program: string; sprung: () => Promise<boolean> }> {
+    const program = join(scene.workFolder, 'trap');
+    await mkdir(scene.workFolder, { recursive: true });
+    await writeFile(program, `#!/bin/sh\necho "$0 $*" >> ${program}.sprung\nexit 1\n`, { mode: 0o755 });
+    return {
+      program,
+      sprung: () =>
+        readFile(`${program}.sprung`).then(
+          () => true,
+          () => false,
+        ),
+    };
+  }
+
+  /** `proof`: a plain git command that does spring it. */
+  const traps: readonly [what: string, proof: string[], set: (scene: Scene, program: string) => Promise<unknown>][] = [
+    [
+      'hooks',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        for (const hook of [
+          'pre-commit',
+          'post-commit',
+          'prepare-commit-msg',
+          'commit-msg',
+          'post-checkout',
+          'post-index-change',
+          'reference-transaction',
+          'pre-push',
+          'post-rewrite',
+        ])
+          await symlink(program, join(scene.folder, '.git', 'hooks', hook));
+      },
+    ],
+    [
+      'core.hooksPath',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        await mkdir(join(scene.workFolder, 'hooks'));
+        await symlink(program, join(scene.workFolder, 'hooks', 'reference-transaction'));
+        await scene.git('config', 'core.hooksPath', join(scene.workFolder, 'hooks'));
+      },
+    ],
+    ['a file system monitor', ['status'], (scene, program) => scene.git('config', 'core.fsmonitor', program)],
+    [
+      'content filters',
+      ['add', '--renormalize', '.'],
+      async (scene, program) => {
+        await scene.write('.git/info/attributes', '* filter=evil\n');
+        await scene.write('.gitattributes', '*.md filter=evil diff=evil merge=evil\n');
+        for (const key of [
+          'filter.evil.clean',
+          'filter.evil.smudge',
+          'filter.evil.process',
+          'diff.evil.textconv',
+          'diff.evil.command',
+          'merge.evil.driver',
+        ])
+          await scene.git('config', key, program);
+      },
+    ],
+    [
+      'an external diff, a pager, an editor, a signing program',
+      ['commit', '--allow-empty', '-m', 'x'],
+      async (scene, program) => {
+        for (const key of [
+          'diff.external',
+          'core.pager',
+          'core.editor',
+          'gpg.program',
+          'core.sshCommand',
+          'core.askPass',
+          'credential.helper',
+          'core.alternateRefsCommand',
+          'trailer.ralph.command',
+        ])
+          await scene.git('config', key, program);
+        await scene.git('config', 'commit.gpgSign', 'true');
+      },
+    ],
+    [
+      'a remote that git would fetch missing objects from',
+      ['cat-file', '-p', '2'.repeat(40)],
+      async (scene, program) => {
+        await scene.git('config', 'remote.origin.promisor', 'true');
+        await scene.git('config', 'extensions.partialClone', 'origin');
+        await scene.git('config', 'remote.origin.url', `ext::${program}`);
+        await scene.git('config', 'protocol.ext.allow', 'always');
+        await scene.write('.git/HEAD', '1'.repeat(40));
+      },
+    ],
+    [
+      'a nested repository with a monitor',
+      ['-C', 'nested', 'status'],
+      async (scene, program) => {
+        await scene.git('init', '--quiet', 'nested');
+        await scene.git('-C', 'nested', 'commit', '--quiet', '--allow-empty', '-m', 'x');
+        await scene.git('-C', 'nested', 'config', 'core.fsmonitor', program);
+        await scene.write('nested/a', 'a');
+      },
+    ],
+  ];
+
+  test.each(traps)('%s', async (_, proof, set) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { program, sprung } = await trap(scene);
+    const start = await scene.git('rev-parse', 'HEAD');
+    const { committed } = await iterate(scene, async () => {
+      await set(scene, program);
+      await scene.write('src/new.js', '// new\n');
+      await scene.write('README.md', 'changed\n');
+    });
+    await scene.repository.snapshot();
+    expect(committed.head).not.toBe(start);
+    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
+      kind: 'pushed',
+    });
+    await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });
+    expect(await sprung()).toBe(false);
+    await scene.git(...proof).catch(() => undefined);
+    expect(await sprung()).toBe(true);
+  });
+
+  test('a git that the agent put on PATH in the home folder is not the one that we run', async () => {
+    await using scene = await setScene();
+    const home = join(scene.folder, '..');
+    const bin = join(home, '.local', 'bin');
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, 'git'), `#!/bin/sh\ntouch ${home}/sprung\n`, { mode: 0o755 });
+    const real = process.env['PATH'] ?? '';
+    const { createGit } = await import('../../../src/git/git.ts');
+    const version = await createGit({ folder: home, env: { HOME: home, PATH: `${bin}:${real}` } }).text(['version']);
+    expect(version).toContain('git version');
+    await expect(readFile(join(home, 'sprung'))).rejects.toThrow('ENOENT');
+  });
+});

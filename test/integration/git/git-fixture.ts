@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
+import { createRepository } from '../../../src/git/checkout/checkout.ts';
+import type { PublishingRules } from '../../../src/git/checkout/inspection.ts';
+import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
+import { createRefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
+import type { Log } from '../../../src/ports/machine.ts';
+import type { IterationCommit, Remote, Repository } from '../../../src/ports/repository.ts';
+import type { CellStore } from '../../../src/ports/state.ts';
+import { createSecretScanner } from '../../../src/secrets/scanner.ts';
+
+export const token = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
+export const readOnlyToken = 'read-only-token';
+export const branch = 'ralph/queue';
+
+/** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
+export interface Scene {
+  readonly server: GitRemote;
+  readonly folder: string;
+  readonly workFolder: string;
+  readonly repository: Repository;
+  remote(change?: Partial<RemoteOptions>): Remote;
+  /** Another Repository on the same checkout, as a new process would have it. */
+  reopen(rules?: Partial<PublishingRules>): Repository;
+  /** The agent's git, in the workspace. */
+  git(...args: string[]): Promise<string>;
+  /** Git in the server's bare repository. */
+  serverGit(...args: string[]): Promise<string>;
+  write(path: string, content: string | Buffer): Promise<void>;
+  read(path: string): Promise<string>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
+  const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
+  const server = await startGitRemote({ folder: join(root, 'server'), token, readOnlyToken });
+  const seed = join(root, 'seed');
+  await mkdir(seed);
+  await createSampleProject(seed);
+  await server.importFrom(seed);
+  const folder = join(root, 'workspace');
+  const workFolder = join(root, 'runner-temp');
+  await runGit(root, ['clone', '--quiet', server.repositoryFolder, folder]);
+  await runGit(folder, ['remote', 'set-url', 'origin', server.url]);
+
+  const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
+    createRepository({
+      folder,
+      remote: { url: server.url, token },
+      workFolder,
+      rules: {
+        allowProtectedPaths: [],
+        maxPatchFiles: 300,
+        maxPatchKib: 2048,
+        secretValues: [],
+        scanner: createSecretScanner(),
+        ...rules,
+        ...changed,
+      },
+      identity: { name: 'ralph', email: 'ralph@example.com' },
+      env: { PATH: process.env['PATH'], HOME: root },
+    });
+
+  return {
+    server,
+    folder,
+    workFolder,
+    repository: reopen(),
+    remote: (change = {}) =>
+      createRemote({
+        url: server.url,
+        token,
+        branchPrefix: 'ralph/',
+        workFolder,
+        sourceGitFolder: join(folder, '.git'),
+        env: { PATH: process.env['PATH'], HOME: root },
+        log: silent,
+        retryAfterMs: 1,
+        ...change,
+      }),
+    reopen,
+    git: (...args) => runGit(folder, args),
+    serverGit: (...args) => runGit(server.repositoryFolder, args),
+    async write(path, content) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    },
+    read: (path) => readFile(join(folder, path), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Opens the lane, lets `agent` work, and commits. */
+export async function iterate(scene: Scene, agent: () => Promise<unknown>, repository = scene.repository) {
+  const before = await repository.snapshot();
+  await agent();
+  const after = await repository.snapshot();
+  const change = await repository.compare(before, after);
+  const committed = await repository.commit(messageFor(before, after));
+  return { before, after, change, committed };
+}
+
+export function messageFor(before: IterationCommit['before'], after: IterationCommit['after']): IterationCommit {
+  return { before, after, message: 'Add a feature', trailers: { 'Ralph-Iteration': '1' } };
+}
+
+export async function openFresh(scene: Scene, repository = scene.repository) {
+  return await repository.openLane({ branch, baseBranch: 'main', start: { kind: 'fresh' } });
+}
+
+export async function runGit(
+  folder: string,
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const env = {
+    ...variables,
+    PATH: process.env['PATH'] ?? '',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'agent',
+    GIT_AUTHOR_EMAIL: 'agent@example.com',
+    GIT_COMMITTER_NAME: 'agent',
+    GIT_COMMITTER_EMAIL: 'agent@example.com',
+  };
+  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env, maxBuffer: 2 ** 26 });
+  return stdout.trimEnd();
+}
+
+/** The cells of a remote, as a machine of its own would have them: each call makes another work folder below `root`. */
+export async function openCells(
+  remote: { readonly url: string },
+  root: string,
+  change: Partial<RefCellsOptions> = {},
+): Promise<CellStore> {
+  const workFolder = await mkdtemp(join(root, 'machine-'));
+  return createRefCells({
+    url: remote.url,
+    access: { kind: 'token', token },
+    workFolder,
+    env: { PATH: process.env['PATH'], HOME: root },
+    now: () => 1_790_000_000_000,
+    retryAfterMs: 1,
+    ...change,
+  });
+}
+
+/** What becomes of a request: passed on, answered with a status (a redirect leads to the server), cut, never answered, or done with its answer lost. */
+export type Passage = 'open' | number | 'cut' | 'silent' | 'answer lost';
+
+/** A way to a git server on which `guard` decides about each request. */
+export async function startWay(
+  server: { readonly url: string },
+  guard: (path: string) => Promise<Passage>,
+): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const target = new URL(server.url);
+  const way = createServer((question, answer) => void pass(question, answer));
+  async function pass(question: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const passage = await guard(question.url ?? '');
+    if (passage === 'silent') return;
+    if (typeof passage === 'number')
+      return void answer.writeHead(passage, { location: new URL(question.url ?? '', target).href }).end();
+    if (passage === 'cut') return void question.socket.destroy();
+    question.pipe(
+      request(
+        {
+          host: target.hostname,
+          port: target.port,
+          path: question.url,
+          method: question.method,
+          headers: question.headers,
+        },
+        (reply) => {
+          if (passage === 'answer lost') return void reply.resume().on('end', () => question.socket.destroy());
+          answer.writeHead(reply.statusCode ?? 500, reply.headers);
+          reply.pipe(answer);
+        },
+      ),
+    );
+  }
+  await new Promise<void>((listening) => way.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(way.address() as AddressInfo).port}${target.pathname}`,
+    async [Symbol.asyncDispose]() {
+      way.closeAllConnections();
+      await new Promise((closed) => way.close(closed));
+    },
+  };
+}
+
+const silent: Log = {
+  info: () => undefined,
+  warning: () => undefined,
+  error: () => undefined,
+  group: (_, body) => body(),
+};

@@ -1,0 +1,513 @@
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startGitRemote } from '../../../sandbox/git-remote.ts';
+import { branch, iterate, openFresh, readOnlyToken, setScene, startWay, token, type Scene } from './git-fixture.ts';
+
+/** One commit on the lane; returns it. */
+async function work(scene: Scene, path = 'a.txt'): Promise<string> {
+  await openFresh(scene);
+  return (await iterate(scene, () => scene.write(path, 'a'))).committed.head;
+}
+
+function tipOf(scene: Scene, name: string): Promise<string> {
+  return scene.serverGit('rev-parse', '--verify', '--quiet', `refs/heads/${name}`).catch(() => 'none');
+}
+
+/** A commit of a person becomes the lane's branch; returns it. */
+async function personPushes(scene: Scene): Promise<string> {
+  const main = await tipOf(scene, 'main');
+  const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
+  await scene.serverGit('update-ref', `refs/heads/${branch}`, theirs);
+  return theirs;
+}
+
+describe('before the push', () => {
+  test('lists the branches under the prefix; a token that may push is told so, and nothing is left behind', async () => {
+    await using scene = await setScene();
+    for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature'])
+      await scene.serverGit('branch', name, 'main');
+    const main = await tipOf(scene, 'main');
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().branches('ralph/')).toEqual({ 'ralph/queue': main, 'ralph/issue-1': main });
+    expect(await scene.remote().pushObstacle()).toBeNull();
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+    expect(
+      scene.server.requests.filter((request) => request.method === 'POST' && request.path.endsWith('git-receive-pack')),
+    ).toEqual([]);
+    expect(await readdir(scene.workFolder)).toEqual([]);
+  });
+
+  test('a token that may only read is told which permission is missing', async () => {
+    await using scene = await setScene();
+    expect(await scene.remote({ token: readOnlyToken }).pushObstacle()).toContain('contents: write');
+  });
+
+  test.each(['wrong-token-0123', ''])(
+    'the token %j may not even read: an error names the permission and not the token',
+    async (wrong) => {
+      await using scene = await setScene();
+      const failure = await scene
+        .remote({ token: wrong })
+        .branches('ralph/')
+        .catch((error: unknown) => error as Error);
+      expect(failure).toMatchObject({
+        name: 'UserError',
+        message: expect.stringMatching(/cannot be read.*contents: read/s),
+      });
+      expect(String((failure as Error).stack)).not.toContain('wrong-token');
+    },
+  );
+});
+
+describe('push()', () => {
+  test('fresh: creates the branch, with the token as a header of this command only', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(commit);
+    const basic = `basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    expect(new Set(scene.server.requests.map((request) => request.authorization))).toEqual(new Set([basic]));
+    expect(await readdir(scene.workFolder)).toEqual([expect.stringMatching(/^repository-/)]);
+  });
+
+  test('again with the same commit: already pushed', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+  });
+
+  test('fresh, but the branch exists by now: rejected, nothing overwritten', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.serverGit('branch', branch, 'main');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('Nothing was overwritten'),
+    });
+    expect(await tipOf(scene, branch)).toBe(await tipOf(scene, 'main'));
+  });
+
+  test('continue: fast-forwards from the tip that the lane started from', async () => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    expect(
+      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(second);
+  });
+
+  test('continue: a commit that does not build on the tip that the lane started from is not pushed', async () => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const elsewhere = await scene.git('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
+    expect(
+      await scene.remote().push({ branch, commit: elsewhere, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
+    expect(await tipOf(scene, branch)).toBe(first);
+  });
+
+  test('continue: a branch that was removed meanwhile (merged, "delete head branches") is made anew', async () => {
+    await using scene = await setScene();
+    const first = await work(scene);
+    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    await scene.serverGit('branch', '-D', branch);
+    expect(
+      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+    ).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(second);
+  });
+
+  test.each([
+    ['the branch is still there', 'merged', 'pushed'],
+    ['GitHub removed the branch', 'gone', 'pushed'],
+    ['the branch has something new', 'moved', 'rejected'],
+  ])('restart: %s', async (_, state, kind) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const merged = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'merged');
+    const moved = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', merged, '-m', 'moved');
+    if (state !== 'gone') await scene.serverGit('branch', branch, state === 'merged' ? merged : moved);
+    await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'restart', mergedHead: merged } });
+    const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
+    expect(
+      await scene.remote().push({ branch, commit: committed.head, start: { kind: 'restart', mergedHead: merged } }),
+    ).toMatchObject({ kind });
+    expect(await tipOf(scene, branch)).toBe(kind === 'pushed' ? committed.head : moved);
+  });
+
+  test.each([
+    ['main', 'ralph/', 'does not start with'],
+    ['ralph/', 'ralph/', 'does not start with'],
+    ['ralph', 'ralph/', 'does not start with'],
+    ['main', 'ma', 'is the default branch'],
+    ['main', '', 'does not start with'],
+    ['ralph/a b', 'ralph/', 'cannot be the name'],
+    ['ralph/../main', 'ralph/', 'cannot be the name'],
+    ['ralph/x:main', 'ralph/', 'cannot be the name'],
+  ])('the branch %j with the prefix %j: %s', async (name, branchPrefix, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote({ branchPrefix }).push({ branch: name, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining(why),
+    });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+
+  test('a token that may only read', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('contents: write'),
+    });
+  });
+
+  test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
+    await using scene = await setScene();
+    await scene.server.setRule('read-only');
+    expect(await scene.remote().pushObstacle()).toEqual(expect.any(String));
+    await scene.server.setRule('open');
+    expect(await scene.remote().pushObstacle()).toBeNull();
+  });
+
+  test("workflow files: GitHub's words, and what to do about it", async () => {
+    await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
+    const commit = await work(scene, '.github/workflows/x.yml');
+    await scene.server.setRule('no-workflow-files');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(
+        /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
+      ),
+    });
+    expect(await tipOf(scene, branch)).toBe('none');
+  });
+
+  test('the rule about workflow files lets other pushes through', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('no-workflow-files');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+  });
+
+  test('a protected branch', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('protected-branch');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(/protection rule.*GH006/s),
+    });
+  });
+});
+
+describe('a branch that somebody else pushed to during the run', () => {
+  test.each(['fresh', 'continue', 'restart'] as const)(
+    '%s: nothing is overwritten, the commits are kept on a branch of their own, also when pushed again',
+    async (kind) => {
+      await using scene = await setScene();
+      const main = await tipOf(scene, 'main');
+      const commit = await work(scene);
+      const theirs = await personPushes(scene);
+      const start = {
+        fresh: { kind: 'fresh' },
+        continue: { kind: 'continue', remoteHead: main },
+        restart: { kind: 'restart', mergedHead: main },
+      } as const;
+      const kept = `${branch}-run-${commit.slice(0, 7)}`;
+      for (let i = 0; i < 2; i++) {
+        expect(await scene.remote().push({ branch, commit, start: start[kind] })).toEqual({
+          kind: 'rejected',
+          why: expect.stringMatching(
+            `at ${theirs} now.*Nothing was overwritten.*commits are on ${kept}: merge or cherry-pick`,
+          ),
+        });
+      }
+      expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [kept]: commit });
+    },
+  );
+
+  test('while the push was under way: kept as well', async () => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    let theirs = '';
+    await using way = await startWay(scene.server, async (path) => {
+      if (theirs === '' && path.endsWith('service=git-receive-pack')) theirs = await personPushes(scene);
+      return 'open';
+    });
+    expect(
+      await scene.remote({ url: way.url }).push({ branch, commit, start: { kind: 'continue', remoteHead: main } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('commits are on') });
+    expect(await scene.remote().branches('ralph/')).toEqual({
+      [branch]: theirs,
+      [`${branch}-run-${commit.slice(0, 7)}`]: commit,
+    });
+  });
+
+  test.each([
+    [
+      'the server refuses that branch, too',
+      (scene: Scene) => scene.server.setRule('protected-branch'),
+      'protection rule',
+    ],
+    ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
+  ])('%s: told that the commits are lost', async (_, prevent, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await personPushes(scene);
+    await prevent(scene, `${branch}-run-${commit.slice(0, 7)}`);
+    const refs = await scene.serverGit('for-each-ref');
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringMatching(new RegExp(`are lost: .*${why}`)),
+    });
+    expect(await scene.serverGit('for-each-ref')).toBe(refs);
+  });
+});
+
+describe('a server that does not answer', () => {
+  test.each([
+    ['to the look before it', '/info/refs', 'cannot be read'],
+    ['to the push', '/git-receive-pack', 'took too long'],
+  ])('%s costs a push its time limit and no second try, and is named', async (_, path, why) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let unanswered = 0;
+    await using way = await startWay(scene.server, (asked) => {
+      const isSilent = asked.split('?')[0]?.endsWith(path) === true;
+      unanswered += isSilent ? 1 : 0;
+      return Promise.resolve(isSilent ? 'silent' : 'open');
+    });
+    const pushed = scene
+      .remote({ url: way.url, commandTimeoutMs: 1_000 })
+      .push({ branch, commit, start: { kind: 'fresh' } })
+      .catch((error: unknown) => ({ why: String(error) }));
+    expect(await pushed).toMatchObject({ why: expect.stringContaining(why) as string });
+    expect(unanswered).toBe(1);
+  });
+});
+
+describe('a server that cannot be reached is tried once more', () => {
+  const push = (scene: Scene, url: string, commit: string) =>
+    scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
+
+  test.each([
+    ['reading', 'git-upload-pack', 503],
+    ['reading', 'git-upload-pack', 'cut'],
+    ['pushing', 'git-receive-pack', 503],
+    ['pushing', 'git-receive-pack', 'cut'],
+  ] as const)('%s (%s), %s once: pushed', async (_, service, fault) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let faults = 0;
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'),
+    );
+    expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, branch)).toBe(commit);
+  });
+
+  test('the answer to the push is lost: pushed all the same', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    let lost = 0;
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith('/git-receive-pack') && lost++ === 0 ? 'answer lost' : 'open'),
+    );
+    expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
+    expect(lost).toBeGreaterThan(0);
+    expect(await tipOf(scene, branch)).toBe(commit);
+  });
+
+  test('broken twice: an error, after two requests', async () => {
+    await using scene = await setScene();
+    let requests = 0;
+    await using way = await startWay(scene.server, () => Promise.resolve(requests++ < 2 ? 503 : 'open'));
+    await expect(scene.remote({ url: way.url }).branches('ralph/')).rejects.toThrow(
+      /cannot be read.*Check that the server can be reached/s,
+    );
+    expect(requests).toBe(2);
+  });
+
+  test('pushes are broken off each time: the server could not be reached', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await using way = await startWay(scene.server, (path) =>
+      Promise.resolve(path.endsWith('git-receive-pack') ? 503 : 'open'),
+    );
+    expect(await push(scene, way.url, commit)).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('could not be reached'),
+    });
+    expect(await scene.remote({ url: way.url }).pushObstacle()).toContain('could not be reached');
+  });
+
+  test('a refusal is final', async () => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await scene.server.setRule('read-only');
+    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
+    expect(scene.server.requests.filter(({ path }) => path.endsWith('git-receive-pack'))).toHaveLength(1);
+  });
+});
+
+describe('commits that the agent took away are not blamed on the server', () => {
+  test.each([
+    ['removed', (scene: Scene) => rm(join(scene.folder, '.git'), { recursive: true })],
+    [
+      'replaced',
+      async (scene: Scene) => {
+        await rm(join(scene.folder, '.git'), { recursive: true });
+        await scene.git('init', '--quiet');
+      },
+    ],
+    [
+      'robbed of a file',
+      async (scene: Scene, commit: string) => {
+        const id = await scene.git('rev-parse', `${commit}:a.txt`);
+        await rm(join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2)), { force: true });
+      },
+    ],
+  ])('the git directory was %s', async (_, damage) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    await scene.serverGit('branch', branch, main);
+    await damage(scene, commit);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({
+      kind: 'rejected',
+      why: expect.stringContaining('the agent removed or replaced the git directory'),
+    });
+    expect(await tipOf(scene, branch)).toBe(main);
+  });
+});
+
+describe('a hostile checkout cannot send the push or the token elsewhere', () => {
+  test.each([
+    ['url.insteadOf', (scene: Scene, other: string) => scene.git('config', `url.${other}.insteadOf`, scene.server.url)],
+    [
+      'url.pushInsteadOf',
+      (scene: Scene, other: string) => scene.git('config', `url.${other}.pushInsteadOf`, scene.server.url),
+    ],
+    ['remote.origin.pushurl', (scene: Scene, other: string) => scene.git('config', 'remote.origin.pushurl', other)],
+    ['http.proxy', (scene: Scene, other: string) => scene.git('config', 'http.proxy', other)],
+    [
+      'an include',
+      async (scene: Scene, other: string) => {
+        await scene.write('.git/evil', `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`);
+        await scene.git('config', 'include.path', 'evil');
+      },
+    ],
+    [
+      "global config of the agent's home",
+      async (scene: Scene, other: string) => {
+        await writeFile(
+          join(scene.folder, '..', '.gitconfig'),
+          `[url "${other}"]\n\tinsteadOf = ${scene.server.url}\n`,
+        );
+      },
+    ],
+  ])('%s', async (_, set) => {
+    await using scene = await setScene();
+    await using other = await startGitRemote({ token: 'other', repository: 'evil/twin' });
+    const commit = await work(scene);
+    await set(scene, other.url);
+    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.repository.openLane({ branch: 'ralph/issue-3', baseBranch: 'main', start: { kind: 'fresh' } });
+    expect(other.requests).toEqual([]);
+  });
+
+  test.each([
+    ['an alternate that is not there', '/nowhere/objects\n'],
+    ['an alternate that is the server itself', ''],
+  ])('%s', async (_, alternates) => {
+    await using scene = await setScene();
+    const commit = await work(scene);
+    await writeFile(
+      join(scene.folder, '.git', 'objects', 'info', 'alternates'),
+      alternates || `${scene.server.repositoryFolder}/objects\n`,
+    );
+    const later = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    expect(await scene.remote().push({ branch, commit: later, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.serverGit('merge-base', '--is-ancestor', commit, branch);
+    await scene.serverGit('fsck', '--strict');
+  });
+});
+
+describe('deleteMerged()', () => {
+  /** The lane's branch is merged at its tip, which is returned; then something happens. */
+  async function merged(scene: Scene): Promise<string> {
+    const head = await work(scene);
+    await scene.remote().push({ branch, commit: head, start: { kind: 'fresh' } });
+    await scene.serverGit('update-ref', 'refs/heads/main', head);
+    return head;
+  }
+
+  test('deletes the branch, and no other', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    await scene.serverGit('branch', 'ralph/issue-9', head);
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'deleted' });
+    expect(await scene.remote().branches('')).toEqual({ main: head, 'ralph/issue-9': head });
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'gone' });
+  });
+
+  test('leaves a branch that holds anything else than what was merged', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    const theirs = await personPushes(scene);
+    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'moved' });
+    expect(await tipOf(scene, branch)).toBe(theirs);
+  });
+
+  test.each([['main'], ['feature'], ['ralph/'], ['']])(
+    'never deletes %j, which has not our prefix and a name',
+    async (name) => {
+      await using scene = await setScene();
+      const head = await merged(scene);
+      await scene.serverGit('branch', 'feature', head);
+      expect(await scene.remote().deleteMerged({ branch: name, head })).toMatchObject({
+        kind: 'rejected',
+        why: expect.stringContaining('nothing else is ever deleted'),
+      });
+      expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [branch]: head });
+    },
+  );
+
+  test('never deletes the default branch, though it has our prefix', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${branch}`);
+    expect(await scene.remote().deleteMerged({ branch, head })).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('default branch'),
+    });
+    expect(await tipOf(scene, branch)).toBe(head);
+  });
+
+  test('a name that can be no branch is none', async () => {
+    await using scene = await setScene();
+    expect(await scene.remote().deleteMerged({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({
+      kind: 'gone',
+    });
+  });
+
+  test('a token that may only read is told which permission is missing', async () => {
+    await using scene = await setScene();
+    const head = await merged(scene);
+    expect(await scene.remote({ token: readOnlyToken }).deleteMerged({ branch, head })).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('contents: write'),
+    });
+    expect(await tipOf(scene, branch)).toBe(head);
+  });
+});

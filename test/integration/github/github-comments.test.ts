@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest';
+import type { Person } from '../../../sandbox/github/accounts.ts';
+import { transferIssue } from '../../../sandbox/github/people.ts';
+import { addComment, addIssue } from '../../../sandbox/github/state.ts';
+import { now, openForge, refusedWith } from './github-fixture.ts';
+
+const marker = '<!-- ralph-action:status:queue -->';
+const bot: Person = { login: 'github-actions[bot]', type: 'Bot' };
+
+async function openThread() {
+  const at = await openForge();
+  addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
+  return Object.assign(at, { bodies: () => at.github.state.comments.map(({ body }) => body) });
+}
+
+describe('the one comment of a marker', () => {
+  test('is created at first', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, `${marker}\n\nWorking.`);
+    expect(at.bodies()).toEqual([`${marker}\n\nWorking.`]);
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
+  });
+
+  test('gets the marker as its first line when the text has none', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.bodies()).toEqual([`${marker}\nWorking.`]);
+  });
+
+  test('is updated later in the run without looking for it again', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, marker, 'Done.');
+    expect(at.bodies()).toEqual([`${marker}\nDone.`]);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/comments?per_page=100',
+      'POST /issues/1/comments',
+      'PATCH /issues/comments/2',
+    ]);
+  });
+
+  test('costs no request when the run wrote the same text already', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, 'Working.');
+    const before = at.forge.requests().sent;
+    await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.forge.requests().sent).toBe(before);
+  });
+
+  test('of an earlier run is found, and not written when the text is there already', async () => {
+    await using at = await openThread();
+    addComment(at.github.state, { issue: 1, body: `${marker}\r\nWorking.\r\n`, author: bot }, now);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100']);
+  });
+
+  test('is found behind 130 comments of others', async () => {
+    await using at = await openThread();
+    for (let count = 0; count < 130; count += 1)
+      addComment(
+        at.github.state,
+        { issue: 1, body: `Talk ${String(count)}`, author: { login: 'stranger', type: 'User' } },
+        now,
+      );
+    const { id } = addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: bot }, now);
+    await at.forge.upsertComment(1, marker, 'New.');
+    expect(at.sent().at(-1)).toBe(`PATCH /issues/comments/${String(id)}`);
+    expect(at.forge.requests().sent).toBe(3);
+  });
+
+  test('is its own for each marker and each issue', async () => {
+    await using at = await openThread();
+    addIssue(at.github.state, { title: 'Another', body: '', labels: [], author: 'stranger' }, now);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(2, marker, 'Working.');
+    await at.forge.upsertComment(1, '<!-- ralph-action:refusal:queue -->', 'Not done.');
+    expect(at.github.state.comments.map(({ issue, body }) => [issue, body.split('\n')[1]])).toEqual([
+      [1, 'Working.'],
+      [2, 'Working.'],
+      [1, 'Not done.'],
+    ]);
+  });
+
+  test.each<[string, string, Person]>([
+    ['quotes the marker in its text', `As it said:\n${marker}\nWorking.`, bot],
+    ['carries the marker in a quote', `> ${marker}\n> Working.`, bot],
+    ['has more on the first line', `${marker} and more`, bot],
+    ['has another marker', '<!-- ralph-action:status:issue-1 -->\nWorking.', bot],
+    ['is a copy by a stranger', `${marker}\nOwned.`, { login: 'stranger', type: 'User' }],
+  ])('is not one that %s', async (_case, body, author) => {
+    await using at = await openThread();
+    addComment(at.github.state, { issue: 1, body, author }, now);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.bodies()).toEqual([body, `${marker}\nWorking.`]);
+  });
+
+  test('of a personal token is found by its owner being a collaborator', async () => {
+    await using at = await openThread();
+    at.github.state.collaborators.set('ralph-machine', { permission: 'write', roleName: 'write' });
+    addComment(
+      at.github.state,
+      { issue: 1, body: `${marker}\nOld.`, author: { login: 'ralph-machine', type: 'User' } },
+      now,
+    );
+    await at.forge.upsertComment(1, marker, 'New.');
+    expect(at.bodies()).toEqual([`${marker}\nNew.`]);
+  });
+
+  test('follows no transferred issue into another repository', async () => {
+    await using at = await openForge();
+    addIssue(at.github.state, { title: 'Task', body: '', labels: [], author: 'stranger' }, now);
+    transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
+    const list = {
+      match: { method: 'GET', path: /comments$/ },
+      times: 1,
+      effect: { kind: 'answer', status: 200, body: [] },
+    } as const;
+    at.github.faults.inject(list);
+    const { message } = await refusedWith(at.forge.upsertComment(1, '<!-- m -->', 'text'));
+    expect(message).toBe(
+      'GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository renamed.).',
+    );
+    expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
+  });
+
+  test('is written anew when somebody deleted it meanwhile', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, 'Working.');
+    at.github.state.comments.length = 0;
+    await at.forge.upsertComment(1, marker, 'Done.');
+    expect(at.bodies()).toEqual([`${marker}\nDone.`]);
+  });
+
+  test('is cut to what GitHub takes, between characters', async () => {
+    await using at = await openThread();
+    await at.forge.upsertComment(1, marker, '😀'.repeat(40_000));
+    const [body = ''] = at.bodies();
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body.length).toBeGreaterThan(65_530);
+    expect(body.isWellFormed()).toBe(true);
+    expect(body.endsWith('(Cut here: GitHub takes no more.)')).toBe(true);
+  });
+
+  test('is not written twice when the answer to the first write is lost', async () => {
+    await using at = await openThread();
+    at.github.faults.inject({ match: { method: 'POST', path: /comments$/ }, times: 1, effect: { kind: 'lost' } });
+    await at.forge.upsertComment(1, marker, 'Working.').catch(() => undefined);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    expect(at.bodies()).toEqual([`${marker}\nWorking.`]);
+  });
+});
+
+describe('an older comment of another marker', () => {
+  const other = '<!-- ralph-action:refusal -->';
+  const amended = async (writtenAt: number, amend: readonly string[] = ['Settled.']) => {
+    const at = await openThread();
+    const { id } = addComment(at.github.state, { issue: 1, body: `${other}\nNot done.`, author: bot }, writtenAt);
+    await at.forge.upsertComment(1, marker, 'Working.');
+    for (const body of amend) await at.forge.amendComment(1, other, { body, writtenBefore: now });
+    return Object.assign(at, { id });
+  };
+
+  test('is rewritten without looking for it, and once', async () => {
+    await using at = await amended(now - 60_000, ['Settled.', 'Settled.']);
+    expect(at.bodies()).toEqual([`${other}\nSettled.`, `${marker}\nWorking.`]);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/comments?per_page=100',
+      'POST /issues/1/comments',
+      `PATCH /issues/comments/${String(at.id)}`,
+    ]);
+  });
+
+  test('stays when it is newer than that', async () => {
+    await using at = await amended(now + 60_000);
+    expect(at.bodies()).toEqual([`${other}\nNot done.`, `${marker}\nWorking.`]);
+  });
+
+  test('is not made where there is none of our own', async () => {
+    await using at = await openThread();
+    addComment(
+      at.github.state,
+      { issue: 1, body: `${other}\nMine.`, author: { login: 'stranger', type: 'User' } },
+      now,
+    );
+    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000 });
+    expect(at.bodies()).toEqual([`${other}\nMine.`, `${marker}\nWorking.`]);
+  });
+});
+
+describe('a reaction', () => {
+  test.each(['eyes', '-1', 'confused', '+1'] as const)('%s is put on a comment', async (reaction) => {
+    await using at = await openThread();
+    const { id } = addComment(
+      at.github.state,
+      { issue: 1, body: '/ralph run', author: { login: 'octo', type: 'User' } },
+      now,
+    );
+    await at.forge.react({ kind: 'comment', id }, reaction);
+    expect(at.github.state.reactions).toMatchObject([{ on: { kind: 'comment', id }, content: reaction }]);
+  });
+
+  test('is put on an issue, and once however often it is asked for', async () => {
+    await using at = await openThread();
+    await at.forge.react({ kind: 'issue', number: 1 }, 'eyes');
+    await at.forge.react({ kind: 'issue', number: 1 }, 'eyes');
+    expect(at.github.state.reactions).toMatchObject([{ on: { kind: 'issue', number: 1 }, content: 'eyes' }]);
+  });
+});

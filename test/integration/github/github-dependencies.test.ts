@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { addSubIssue, blockIssue, closeIssue, deleteIssue } from '../../../sandbox/github/people.ts';
+import { addIssue, closePull } from '../../../sandbox/github/state.ts';
+import { type ForgeFixture, now, openForge } from './github-fixture.ts';
+
+describe('what an issue waits for', () => {
+  test('is what blocks it and its sub-issues, with their states; of other repositories as well', async () => {
+    await using at = await openIssues(4);
+    blockIssue(at.github.state, 1, { number: 2 });
+    blockIssue(at.github.state, 1, { number: 7, repository: 'octo/lib', state: 'closed' });
+    addSubIssue(at.github.state, 1, { number: 3 });
+    addSubIssue(at.github.state, 1, { number: 9, repository: 'acme/demo', state: 'open' });
+    closeIssue(at.github.state, 3, { by: 'octo', now });
+    expect(await at.forge.dependenciesOf(1)).toEqual([
+      { number: 2, state: 'open', elsewhere: null },
+      { number: 7, state: 'closed', elsewhere: 'octo/lib' },
+      { number: 3, state: 'closed', elsewhere: null },
+      { number: 9, state: 'open', elsewhere: 'acme/demo' },
+    ]);
+  });
+
+  test('may be nothing', async () => {
+    await using at = await openIssues(1);
+    expect(await at.forge.dependenciesOf(1)).toEqual([]);
+    expect(at.logged).toEqual([]);
+  });
+
+  test('is read from all pages', async () => {
+    await using at = await openIssues(102);
+    for (let number = 2; number <= 102; number += 1) blockIssue(at.github.state, 1, { number });
+    expect(await at.forge.dependenciesOf(1)).toHaveLength(101);
+    expect(at.sent()).toEqual([
+      'GET /issues/1/dependencies/blocked_by?per_page=100',
+      'GET /issues/1/dependencies/blocked_by?per_page=100&page=2',
+      'GET /issues/1/sub_issues?per_page=100',
+    ]);
+  });
+
+  test('is nothing on a server that does not know dependencies, which is said once', async () => {
+    await using at = await openIssues(2);
+    at.github.state.settings.dependenciesKnown = false;
+    expect(await at.forge.dependenciesOf(1)).toEqual([]);
+    expect(await at.forge.dependenciesOf(2)).toEqual([]);
+    expect(at.logged).toEqual([
+      'GitHub tells no dependencies or sub-issues of #1 (404): an older server does not know them. Such issues are taken to have none.',
+    ]);
+    expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([
+      { blockedBy: 0, openSubIssues: 0 },
+      { blockedBy: 0, openSubIssues: 0 },
+    ]);
+  });
+
+  test('is nothing for an issue that was deleted', async () => {
+    await using at = await openIssues(1);
+    deleteIssue(at.github.state, 1);
+    expect(await at.forge.dependenciesOf(1)).toEqual([]);
+    expect(at.logged).toEqual([]);
+  });
+});
+
+describe('states', () => {
+  test('of issues and pull requests: open, closed (merged too) or missing', async () => {
+    await using at = await openIssues(3);
+    closeIssue(at.github.state, 2, { by: 'octo', now });
+    deleteIssue(at.github.state, 3);
+    const { number: merged } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: false,
+    });
+    closePull(at.github.state, merged, { kind: 'merged', at: now });
+    const { number: open } = await at.forge.openPullRequest({
+      title: 'Work',
+      body: '',
+      head: 'ralph/queue',
+      base: 'main',
+      draft: false,
+    });
+    expect([...(await at.forge.statesOf([1, 2, 3, merged, open, 99]))]).toEqual([
+      [1, 'open'],
+      [2, 'closed'],
+      [3, 'missing'],
+      [merged, 'closed'],
+      [open, 'open'],
+      [99, 'missing'],
+    ]);
+  });
+
+  test('come 100 a request', async () => {
+    await using at = await openIssues(101);
+    const found = await at.forge.statesOf(at.github.state.issues.map(({ number }) => number));
+    expect([...found.values()].filter((state) => state === 'open')).toHaveLength(101);
+    expect(at.forge.requests().sent).toBe(2);
+  });
+
+  test.each([0, -3, 1.5, 2 ** 31, Number.MAX_SAFE_INTEGER])(
+    'of %s, which is no number of an issue: missing, and nothing is sent',
+    async (number) => {
+      await using at = await openIssues(1);
+      expect(await at.forge.statesOf([number])).toEqual(new Map([[number, 'missing']]));
+      expect(at.sent()).toEqual([]);
+    },
+  );
+});
+
+/** A forge whose repository has `count` issues labelled ralph. */
+async function openIssues(count: number): Promise<ForgeFixture> {
+  const at = await openForge();
+  for (let number = 1; number <= count; number += 1)
+    addIssue(
+      at.github.state,
+      { title: `Task ${String(number)}`, body: '', labels: ['ralph'], author: 'stranger' },
+      now,
+    );
+  return at;
+}

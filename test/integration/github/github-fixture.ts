@@ -1,0 +1,97 @@
+import { expect } from 'vitest';
+import type { TokenIdentity } from '../../../sandbox/github/route.ts';
+import type { CacheShelf } from '../../../sandbox/github/state.ts';
+import { type GitHub, startGitHub } from '../../../sandbox/github/server.ts';
+import type { Forge } from '../../../src/ports/forge.ts';
+import type { Log } from '../../../src/ports/machine.ts';
+import { createForge } from '../../../src/github/forge.ts';
+import { UserError } from '../../../src/errors.ts';
+
+export const now = Date.parse('2026-11-21T12:00:00Z');
+export const token = 'ghs_theTokenOfThisJob';
+
+const githubToken: TokenIdentity = {
+  login: 'github-actions[bot]',
+  kind: 'app',
+  permissions: { metadata: 'read', contents: 'write', issues: 'write', pull_requests: 'write', actions: 'write' },
+};
+
+export interface ForgeFixture extends AsyncDisposable {
+  readonly github: GitHub;
+  readonly forge: Forge;
+  /** A forge that remembers nothing of the first one. */
+  nextRun(): Forge;
+  /** Tips of the remote's branches; a test may change them. */
+  readonly branches: Record<string, string>;
+  /** Lines of the job log. */
+  readonly logged: string[];
+  readonly debugLines: string[];
+  /** Method and path of every request, without the repository's own path. */
+  sent(): readonly string[];
+}
+
+/** A forge on a stand-in for octo/demo with the branches main and ralph/queue. At the end, GitHub's description must not have been broken by either side. */
+export async function openForge(
+  options: {
+    readonly permissions?: TokenIdentity['permissions'];
+    readonly kind?: TokenIdentity['kind'];
+    readonly sentToken?: string;
+    readonly requestMs?: number;
+    readonly retries?: number;
+    readonly caches?: CacheShelf;
+    readonly basePath?: '/api/v3';
+  } = {},
+): Promise<ForgeFixture> {
+  const branches: Record<string, string> = { main: 'a'.repeat(40), 'ralph/queue': 'b'.repeat(40) };
+  const identity: TokenIdentity =
+    options.kind === 'user' ? { ...githubToken, login: 'octo', kind: 'user' } : githubToken;
+  const github = await startGitHub({
+    repository: { owner: 'octo', name: 'demo', defaultBranch: 'main' },
+    branches: () => branches,
+    tokens: { [token]: { ...identity, permissions: options.permissions ?? identity.permissions } },
+    now: () => now,
+    ...(options.caches === undefined ? {} : { caches: options.caches }),
+    ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
+  });
+  const logged: string[] = [];
+  const debugLines: string[] = [];
+  const write = (text: string) => void logged.push(text);
+  const log: Log = { info: write, warning: write, error: write, group: (_title, body) => body() };
+  const nextRun = () =>
+    createForge({
+      token: options.sentToken ?? token,
+      apiUrl: github.url,
+      repository: { owner: 'octo', repo: 'demo' },
+      log,
+      debug: (text) => void debugLines.push(text),
+      now: () => now,
+      pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1, retries: options.retries ?? 2 },
+    });
+  return {
+    github,
+    forge: nextRun(),
+    nextRun,
+    branches,
+    logged,
+    debugLines,
+    sent: () =>
+      github.requests.map(
+        ({ method, path, query }) =>
+          `${method} ${path.replace('/repos/octo/demo', '')}${query === '' ? '' : `?${query}`}`,
+      ),
+    async [Symbol.asyncDispose]() {
+      await github[Symbol.asyncDispose]();
+      expect(github.violations).toEqual([]);
+    },
+  };
+}
+
+/** The UserError that `promise` ends with; fails when it ends with anything else. */
+export async function refusedWith(promise: Promise<unknown>): Promise<UserError> {
+  const error: unknown = await promise.then(
+    () => 'no error',
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(UserError);
+  return error as UserError;
+}

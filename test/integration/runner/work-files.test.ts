@@ -1,0 +1,157 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { WorkFiles } from '../../../src/ports/repository.ts';
+import { createWorkFiles } from '../../../src/runner/workspace-files.ts';
+
+const prd = '.ralph/prd.json';
+
+interface Place {
+  readonly root: string;
+  readonly files: WorkFiles;
+  lay(path: string, content: string | Buffer): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function setPlace(): Promise<Place> {
+  const root = await mkdtemp(join(tmpdir(), 'ralph-files-'));
+  const workspace = join(root, 'workspace');
+  await mkdir(workspace);
+  return {
+    root: workspace,
+    files: createWorkFiles(workspace),
+    async lay(path, content) {
+      await mkdir(dirname(join(workspace, path)), { recursive: true });
+      await writeFile(join(workspace, path), content);
+    },
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+describe('read()', () => {
+  test('answers with what is there, and says nothing of what is not', async () => {
+    await using place = await setPlace();
+    await place.lay(prd, '{}\r\n');
+    await place.lay('@fix_plan.md', '');
+    expect(await place.files.read([prd, '@fix_plan.md', '.ralph/fix_plan.md'])).toEqual({
+      [prd]: '{}\r\n',
+      '@fix_plan.md': '',
+    });
+  });
+
+  test('a pattern takes the files of its folder in their order, and none below', async () => {
+    await using place = await setPlace();
+    for (const path of ['.beads/b.jsonl', '.beads/a.jsonl', '.beads/a.json', '.beads/old/c.jsonl'])
+      await place.lay(path, path);
+    expect(Object.keys(await place.files.read(['.beads/*.jsonl']))).toEqual(['.beads/a.jsonl', '.beads/b.jsonl']);
+    expect(await place.files.read(['.nothing/*.jsonl'])).toEqual({});
+  });
+
+  test.each<[string, (place: Place) => Promise<unknown>]>([
+    [
+      'a link to a file',
+      async ({ root, lay }) => {
+        await lay('.ralph/other.json', '{}');
+        await symlink('other.json', join(root, prd));
+      },
+    ],
+    [
+      'a link out',
+      async ({ root, lay }) => {
+        await lay('.ralph/a', '');
+        await symlink('/proc/self/environ', join(root, prd));
+      },
+    ],
+    [
+      'a file behind a link',
+      async ({ root, lay }) => {
+        await lay('other/prd.json', '{}');
+        await symlink('other', join(root, '.ralph'));
+      },
+    ],
+    ['a folder', ({ lay }) => lay(`${prd}/a`, '')],
+    ['a file with a NUL', ({ lay }) => lay(prd, '{}\0')],
+    ['a file of more than 1 MiB', ({ lay }) => lay(prd, 'x'.repeat(1024 * 1024 + 1))],
+  ])('%s is left out', async (_, lay) => {
+    await using place = await setPlace();
+    await lay(place);
+    expect(await place.files.read([prd])).toEqual({});
+  });
+
+  test('a file of 1 MiB is read whole', async () => {
+    await using place = await setPlace();
+    await place.lay(prd, 'x'.repeat(1024 * 1024));
+    expect((await place.files.read([prd]))[prd]).toHaveLength(1024 * 1024);
+  });
+});
+
+describe('replace()', () => {
+  test('writes a new file, and changes one that is as expected; its mode stays, and nothing is left beside it', async () => {
+    await using place = await setPlace();
+    await place.lay(prd, 'old');
+    await chmod(join(place.root, prd), 0o600);
+    await place.files.replace({ path: prd, old: 'old', text: 'new' });
+    await place.files.replace({ path: '.ralph/prd_archive.json', old: null, text: 'archived' });
+    expect(await place.files.read([prd, '.ralph/prd_archive.json'])).toEqual({
+      [prd]: 'new',
+      '.ralph/prd_archive.json': 'archived',
+    });
+    expect((await stat(join(place.root, prd))).mode & 0o777).toBe(0o600);
+    expect((await readdir(join(place.root, '.ralph'))).sort()).toEqual(['prd.json', 'prd_archive.json']);
+  });
+
+  test.each<[string, string | null, (place: Place) => Promise<unknown>]>([
+    ['was changed meanwhile', 'old', ({ lay }) => lay(prd, 'other')],
+    ['is gone', 'old', ({ lay }) => lay('.ralph/a', '')],
+    ['is there by now', null, ({ lay }) => lay(prd, 'other')],
+    ['is too long to be read', null, ({ lay }) => lay(prd, 'x'.repeat(1024 * 1024 + 1))],
+    [
+      'is a link to nothing',
+      null,
+      async ({ root, lay }) => {
+        await lay('.ralph/a', '');
+        await symlink('../../outside', join(root, prd));
+      },
+    ],
+    [
+      'is a link to what is expected',
+      'old',
+      async ({ root, lay }) => {
+        await lay('.ralph/a', 'old');
+        await symlink('a', join(root, prd));
+      },
+    ],
+    [
+      'lies behind a link',
+      'old',
+      async ({ root, lay }) => {
+        await lay('other/prd.json', 'old');
+        await symlink('other', join(root, '.ralph'));
+      },
+    ],
+  ])('a file that %s is not touched', async (_, old, lay) => {
+    await using place = await setPlace();
+    await lay(place);
+    const before = await contents(place.root);
+    await expect(place.files.replace({ path: prd, old, text: 'new' })).rejects.toThrow();
+    expect(await contents(place.root)).toEqual(before);
+  });
+});
+
+/** Every file below a folder, by path; of a link that it is one. */
+async function contents(folder: string): Promise<Readonly<Record<string, string>>> {
+  const entries = await readdir(join(folder, '..'), { recursive: true, withFileTypes: true });
+  return Object.fromEntries(
+    await Promise.all(
+      entries.map(async (entry) => [
+        join(entry.parentPath, entry.name),
+        entry.isFile()
+          ? await readFile(join(entry.parentPath, entry.name), 'utf8')
+          : entry.isSymbolicLink()
+            ? 'a link'
+            : 'a folder',
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,87 @@
+import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { afterAll } from 'vitest';
+import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
+import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
+
+const bundleFolder = await mkdtemp(join(tmpdir(), 'ralph-cache-worker-'));
+afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
+
+/** The unmodified cache library in its real child process, as one file: that starts in half the time of the sources. */
+export const workerCommand = [process.execPath, join(bundleFolder, 'worker.mjs')] as const;
+
+await build({
+  entryPoints: [fileURLToPath(new URL('../../../src/entries/cache-worker.ts', import.meta.url))],
+  outfile: workerCommand[1],
+  bundle: true,
+  // Also keeps the names of the banner apart from those of the libraries.
+  minify: true,
+  platform: 'node',
+  format: 'esm',
+  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+});
+
+/** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
+export const patientMs = 20_000;
+
+/** For failures that the library itself retries for half a minute or for ever: enough for its first attempt. */
+export const shortMs = 3_000;
+
+export interface CacheFixture extends AsyncDisposable {
+  readonly service: CacheService;
+  readonly folder: string;
+  /** A store on a new machine: its own staging folder and a later clock. */
+  store(change?: Partial<CacheStoreOptions>): CopyStore;
+  readonly warnings: string[];
+  readonly debugLines: string[];
+}
+
+export async function cacheFixture(options: Parameters<typeof startCacheService>[0] = {}): Promise<CacheFixture> {
+  const service = await startCacheService(options);
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-state-test-')));
+  const warnings: string[] = [];
+  const debugLines: string[] = [];
+  let machines = 0;
+  return {
+    service,
+    folder,
+    warnings,
+    debugLines,
+    store(change = {}) {
+      machines += 1;
+      const startedAt = Date.UTC(2026, 10, 21) + machines;
+      return createCacheStore({
+        workerCommand,
+        stagingFolder: join(folder, `machine-${String(machines)}`),
+        environment: runEnvironment(service),
+        runId: '4711',
+        runAttempt: 1,
+        restoreTimeoutMs: patientMs,
+        saveTimeoutMs: patientMs,
+        now: () => startedAt,
+        log: { warning: (text) => warnings.push(text), debug: (text) => debugLines.push(text) },
+        ...change,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function runEnvironment(
+  service: CacheService,
+  change: Record<string, string | undefined> = {},
+): Record<string, string | undefined> {
+  return { PATH: process.env['PATH'], ...service.env, ...change };
+}
+
+/** A copy to save. */
+export function copyOf(lane: string, sequence: number, document: string, sessionFolder: string | null): StateCopy {
+  return { lane, sequence, document, sessionFolder };
+}

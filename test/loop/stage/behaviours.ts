@@ -1,0 +1,148 @@
+import type { Analysis } from '../../../src/core/analysis/analysis.ts';
+import type { AgentEnd } from '../../../src/core/evidence.ts';
+import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
+import { analysis, minute } from '../../unit/core/core-fixtures.ts';
+import type { Checkout, FakeClock } from './in-memory.ts';
+
+/** What an agent does in one call. */
+export interface Act {
+  /** Content that it writes, by path. */
+  readonly writes?: Readonly<Record<string, string>>;
+  readonly says?: Parameters<typeof analysis>[0];
+  readonly minutes?: number;
+  readonly exitCode?: number;
+  readonly chars?: number;
+  readonly fencedBlock?: boolean;
+  /** Done while it works, e.g. a person cancels the run. */
+  readonly meanwhile?: () => void;
+}
+
+/** The agent's part in one call; `task` is the id in its prompt, `turn` counts all calls of the project. */
+export type Behaviour = (call: { readonly task: string; readonly turn: number; readonly resume: string | null }) => Act;
+
+const working = { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } as const;
+const finished = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } as const;
+
+/** Changes something in each call, and never finishes. */
+export const steadyWorker: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `step ${String(turn)}` },
+  says: { signal: working },
+});
+/** Finishes its task in one call. */
+export const finisher: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
+  says: { signal: finished },
+});
+/** Finishes its task, and says each time that everything is done. */
+export const boaster: Behaviour = ({ task, turn }) => ({
+  writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
+  says: { signal: { ...finished, exitSignal: true } },
+});
+/** Claims everything and changes nothing. */
+export const liar: Behaviour = () => ({ says: { signal: { ...finished, exitSignal: true } } });
+export const stuck: Behaviour = () => ({ says: { signal: working } });
+export const asker: Behaviour = () => ({ says: { question: true } });
+export const denied: Behaviour = () => ({
+  says: { signal: working, denials: [{ tool: 'Bash', command: 'docker ps' }] },
+});
+export const crashing: Behaviour = () => ({
+  exitCode: 1,
+  chars: 0,
+  says: { sessionId: null, tokens: null, costUsd: null },
+});
+/** Works, but never says so. */
+export const silent: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `step ${String(turn)}` } });
+/** Never comes to an end by itself. */
+export const endless: Behaviour = () => ({ minutes: Infinity, chars: 0 });
+export const saysBlocked: Behaviour = () => ({ says: { signal: { status: 'BLOCKED', exitSignal: false } } });
+/** Its CLI does not know the session any more; without one it works steadily. */
+export const forgetful: Behaviour = (call) =>
+  call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, says: unknownSession };
+export function usageLimited(resumeAt: number): Behaviour {
+  return () => ({
+    exitCode: 1,
+    says: {
+      agentError: { kind: 'rate-limit', text: 'You have hit your limit' },
+      usageLimit: { window: 'five-hour', resumeAt: new Date(resumeAt).toISOString() },
+    },
+  });
+}
+
+const unknownSession: Act['says'] = {
+  agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' },
+  sessionId: null,
+};
+
+/** What every machine's agent of one project shares: the script, and what was asked of it. */
+export interface AgentScript {
+  /** One behaviour a call of a run; the last one goes on. */
+  behaviours: readonly Behaviour[];
+  readonly calls: (AgentCall & { readonly credentials: string; readonly at: number })[];
+  /** Session ids by the folder that they were exported to. */
+  readonly exported: Map<string, string>;
+  /** Why the CLI cannot be started; null: it can. */
+  broken: Error | null;
+}
+
+export function createScript(behaviours: readonly Behaviour[]): AgentScript {
+  return { behaviours, calls: [], exported: new Map(), broken: null };
+}
+
+/** The agent on one new machine, which knows only the sessions that it began here or that were brought to it. */
+export function createAgent(
+  script: AgentScript,
+  { checkout, clock }: { readonly checkout: Checkout; readonly clock: FakeClock },
+): Agent {
+  const transcripts = new Set<string>();
+  let made = 0;
+  return {
+    prepare: () => Promise.resolve('1.0.0 (Fake Agent)'),
+    call: (call) => {
+      if (script.broken !== null) return Promise.reject(script.broken);
+      script.calls.push({ ...call, credentials: checkout.credentials(), at: clock.now() });
+      const behaviour = script.behaviours[Math.min(made, script.behaviours.length - 1)];
+      made += 1;
+      const known = call.resume === null || transcripts.has(call.resume);
+      const act = known
+        ? (behaviour?.({
+            task: /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '',
+            turn: script.calls.length,
+            resume: call.resume,
+          }) ?? {})
+        : { minutes: 0, exitCode: 1, says: unknownSession };
+      return Promise.resolve(perform(act, call));
+    },
+    exportSession: (id, folder) => {
+      if (transcripts.has(id)) script.exported.set(folder, id);
+      return Promise.resolve(transcripts.has(id));
+    },
+    importSession: (id, folder) => {
+      if (script.exported.get(folder) === id) transcripts.add(id);
+      return Promise.resolve(transcripts.has(id));
+    },
+    sweep: () => Promise.resolve(),
+  };
+
+  function perform(act: Act, call: AgentCall): AgentRun {
+    const durationMs = Math.min((act.minutes ?? 1) * minute, call.timeoutMs);
+    const timedOut = (act.minutes ?? 1) * minute > call.timeoutMs;
+    clock.advance(durationMs);
+    act.meanwhile?.();
+    Object.assign(checkout.files, act.writes);
+    const sessionId = call.resume ?? `session-${String(script.calls.length)}`;
+    const said: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.says) });
+    if (said.sessionId !== null) transcripts.add(said.sessionId);
+    return {
+      analysis: said,
+      end: endOf(),
+      outputChars: act.chars ?? 500,
+      fencedBlock: act.fencedBlock ?? false,
+      durationMs,
+    };
+
+    function endOf(): AgentEnd {
+      if (call.signal.aborted) return { kind: 'cancelled' };
+      return timedOut ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.exitCode ?? 0 };
+    }
+  }
+}

@@ -1,0 +1,565 @@
+import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { stateVersion } from '../../../src/core/lane/state.ts';
+import { UserError } from '../../../src/errors.ts';
+import { hour, minute } from '../../unit/core/core-fixtures.ts';
+import { addCommit } from './in-memory.ts';
+import type { FaultRow } from './play-fault.ts';
+import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedState } from './river.ts';
+import type { Project } from './project.ts';
+import { killAt } from './tap.ts';
+
+const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;
+/** The next run does what this one did not. */
+const stopped = (thisRun: string) => ({ thisRun, nextRun: 'complete (plan_complete), 1 call' }) as const;
+
+const cacheRows: readonly FaultRow[] = [
+  {
+    title: 'cache',
+    happened: 'its entries are evicted',
+    inject: ({ kept }) => {
+      kept.cache.saved.clear();
+    },
+    ...complete,
+    told: /restored #1 \(ref\)/,
+  },
+  {
+    title: 'cache',
+    happened: 'hangs',
+    ...complete,
+    told: /cache cannot be read: no result within 8 s[^]*cache ✗: no result within 12 s, ref ✓/,
+    inject: ({ kept }) => {
+      kept.cache.outages.set('restore', 'no result within 8 s').set('save', 'no result within 12 s');
+    },
+  },
+  {
+    title: 'cache',
+    happened: 'is read-only for this event',
+    inject: ({ kept }) => {
+      kept.cache.outages.set('save', 'it is read-only');
+    },
+    ...complete,
+    told: /cache ✗: it is read-only, ref ✓/,
+  },
+  {
+    title: 'cache',
+    happened: 'holds an older copy than the ref',
+    ...complete,
+    told: /restored #4 \(ref, cache was 3 behind\)/,
+    inject: (project) => {
+      const [old, state] = [project.kept.cache.saved.get('queue'), savedState(project)];
+      putDocument(project, { sequence: 4, document: JSON.stringify({ ...state, sequence: 4 }) });
+      if (old !== undefined) project.kept.cache.saved.set('queue', old);
+    },
+  },
+  {
+    title: 'cache',
+    happened: "holds another lane's state",
+    ...complete,
+    told: /in the cache cannot be read: it belongs to another lane/,
+    inject: ({ kept }) => {
+      kept.cache.saved.set('queue', {
+        lane: 'queue',
+        sequence: 9,
+        document: JSON.stringify({ version: stateVersion, lane: 'issue-9' }),
+        sessionFolder: null,
+      });
+    },
+  },
+];
+
+const recordText = ({ kept }: Project): string => kept.refs.cells.get('queue')?.text ?? '';
+const unreadable: readonly (readonly [string, (text: string) => string, RegExp])[] = [
+  ['holds garbage', () => 'garbage \u0000', /it is not a JSON object/],
+  ['holds nothing', () => '', /it is not a JSON object/],
+  ['holds a truncated record', (text) => text.slice(0, text.length / 2), /it is not a JSON object/],
+  ['holds a huge record', (text) => text + ' '.repeat(200_000), /it is longer than/],
+  ["holds another lane's record", () => serializeRecord(emptyRecord('issue-9')), /it belongs to another lane/],
+];
+
+const refRows: readonly FaultRow[] = [
+  {
+    title: 'ref',
+    happened: 'is deleted',
+    inject: ({ kept }) => {
+      kept.refs.cells.delete('queue');
+    },
+    ...complete,
+    told: /restored #1 \(cache\)/,
+  },
+  {
+    title: 'ref',
+    happened: 'cannot be reached',
+    inject: ({ kept }) => {
+      for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer');
+    },
+    ...stopped('failed (infrastructure), 0 calls'),
+    told: /state of lane queue cannot be read, so no call is made: no answer/,
+  },
+  {
+    title: 'ref',
+    happened: 'does not answer to the claim',
+    inject: ({ kept }) => {
+      kept.refs.outages.set('write', 'no answer');
+    },
+    ...stopped('failed (infrastructure), 0 calls'),
+    told: /Lane queue cannot be claimed, so no call is made: no answer/,
+  },
+  {
+    title: 'ref',
+    happened: 'cannot be reached, and the lane is paused',
+    inject: async (project) => {
+      await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) });
+      project.kept.refs.outages.set('read', 'no answer');
+    },
+    thisRun: 'failed (infrastructure), 0 calls',
+    nextRun: 'paused (by_person), 0 calls',
+    told: /no call is made: no answer/,
+  },
+  {
+    title: 'ref',
+    happened: 'may not be written, ever',
+    inject: ({ kept }) => {
+      kept.refs.refusal = 'a ruleset forbids it';
+    },
+    ...complete,
+    told: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/,
+  },
+  {
+    title: 'ref',
+    happened: 'may not be written, ever, and the hour is used up',
+    inject: (project) => {
+      project.kept.refs.refusal = 'a ruleset forbids it';
+      project.inputs = { 'max-calls-per-hour': '1' };
+    },
+    thisRun: 'parked (calls_per_hour), 0 calls',
+    nextRun: 'parked (calls_per_hour), 0 calls',
+    told: /./,
+  },
+  {
+    title: 'ref',
+    happened: 'with the counters is deleted, and the hour is used up',
+    thisRun: 'parked (calls_per_hour), 0 calls',
+    nextRun: 'parked (calls_per_hour), 0 calls',
+    told: /./,
+    inject: (project) => {
+      project.kept.refs.cells.delete('budget');
+      project.inputs = { 'max-calls-per-hour': '1' };
+    },
+  },
+  ...unreadable.map(([happened, change, told]): FaultRow => ({
+    title: 'ref',
+    happened,
+    inject: (project) => {
+      project.kept.refs.put('queue', change(recordText(project)));
+    },
+    ...complete,
+    told,
+  })),
+  {
+    title: 'ref',
+    happened: 'is set back by a person',
+    ...complete,
+    told: /The ref is 1 behind the cache: it was set back/,
+    inject: (project) => {
+      const before = recordText(project);
+      putDocument(project, { sequence: 2, document: JSON.stringify({ ...savedState(project), sequence: 2 }) });
+      project.kept.refs.put('queue', before);
+    },
+  },
+  {
+    title: 'ref',
+    happened: 'holds a record of a newer version',
+    thisRun: 'failed (configuration), 0 calls',
+    nextRun: 'failed (configuration), 0 calls',
+    told: /newer version of this action \(version 3\).*does not overwrite.*Use that version/,
+    inject: (project) => {
+      project.kept.refs.put('queue', recordText(project).replace('"version": 2', '"version": 3'));
+    },
+  },
+  {
+    title: 'state',
+    happened: 'is of a newer version',
+    thisRun: 'failed (configuration), 0 calls',
+    nextRun: 'failed (configuration), 0 calls',
+    told: /newer version of this action \(version 4\)/,
+    inject: (project) => {
+      putDocument(project, {
+        sequence: 2,
+        document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }),
+      });
+    },
+  },
+  {
+    title: 'state',
+    happened: 'cannot be read in the ref, and the cache hangs: what replaces it is newer than both',
+    thisRun: 'complete (plan_complete), 2 calls',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /one probe iteration[^]*saved #6 /,
+    inject: (project) => {
+      putDocument(project, { sequence: 5, document: JSON.stringify({ ...savedState(project), sequence: 5 }) });
+      const record = parseRecord(recordText(project), 'queue');
+      project.kept.refs.put(
+        'queue',
+        serializeRecord({ ...(record.kind === 'record' ? record.record : emptyRecord('queue')), document: '{' }),
+      );
+      for (const verb of ['restore', 'save'] as const) project.kept.cache.outages.set(verb, 'no result in time');
+    },
+  },
+  {
+    title: 'state',
+    happened: 'is gone from both places',
+    inject: loseState,
+    thisRun: 'complete (plan_complete), 2 calls',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /lost: nothing is kept of it any more.*one probe iteration/,
+  },
+  {
+    title: 'state',
+    happened: 'is out of reach in both places',
+    inject: (project) => {
+      cutOff(project, 'no answer');
+    },
+    ...stopped('failed (infrastructure), 0 calls'),
+    told: /so no call is made: no answer/,
+  },
+  {
+    title: 'usage counters',
+    happened: 'cannot be read',
+    thisRun: 'parked (calls_per_hour), 0 calls',
+    nextRun: 'complete (plan_complete), 1 call',
+    told: /count as used up/,
+    inject: ({ kept }) => {
+      kept.refs.put('budget', '{"version":1');
+    },
+    later: ({ clock }) => {
+      clock.advance(hour);
+    },
+  },
+];
+
+const answers: readonly (readonly [string, () => Error, string])[] = [
+  ['answers 500', () => new UserError('infrastructure', 'GitHub answered 500. Run again later.'), 'infrastructure'],
+  [
+    'answers 429',
+    () => new UserError('infrastructure', 'GitHub allows no more requests until 13:00.'),
+    'infrastructure',
+  ],
+  [
+    'answers 403',
+    () => new UserError('configuration', 'The token may not do this. Give it the permission.'),
+    'configuration',
+  ],
+  [
+    'does not answer',
+    () => new UserError('infrastructure', 'GitHub cannot be reached. Run again later.'),
+    'infrastructure',
+  ],
+];
+const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest', 'react'] as const;
+const writing = ['updatePullRequest', 'markReady'] as const;
+const said = /GitHub (answered|allows|cannot)|The token may not/;
+
+const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason]): readonly FaultRow[] => [
+  ...asking.map((method): FaultRow => ({
+    title: `GitHub: ${method}`,
+    happened,
+    inject: ({ forge }) => {
+      forge.faults.set(method, error());
+    },
+    ...stopped(`failed (${reason}), 0 calls`),
+    told: said,
+  })),
+  ...writing.map((method): FaultRow => ({
+    title: `GitHub: ${method}`,
+    happened,
+    inject: ({ forge }) => {
+      forge.faults.set(method, error());
+    },
+    told: said,
+    thisRun: `failed (${reason}), 1 call`,
+    nextRun: 'complete (plan_complete), 0 calls',
+  })),
+  ...(['upsertComment', 'changeLabels'] as const).map((method): FaultRow => ({
+    title: `GitHub: ${method}`,
+    happened,
+    inject: ({ forge }) => {
+      forge.faults.set(method, error());
+    },
+    ...complete,
+    told: said,
+  })),
+]);
+
+/** Nothing that GitHub can answer leads here: a fault of ours. */
+const bug = (): Error => new TypeError('a bug');
+const bugRows: readonly FaultRow[] = [
+  ...asking.map((method): FaultRow => ({
+    title: `GitHub: ${method}`,
+    happened: 'fails as nobody foresaw',
+    inject: ({ forge }) => {
+      forge.faults.set(method, bug());
+    },
+    ...stopped('failed (infrastructure), 0 calls'),
+    told: /a bug/,
+  })),
+  {
+    title: 'GitHub: markReady',
+    happened: 'fails as nobody foresaw',
+    inject: ({ forge }) => {
+      forge.faults.set('markReady', bug());
+    },
+    told: /a bug/,
+    thisRun: 'failed (infrastructure), 1 call',
+    nextRun: 'complete (plan_complete), 0 calls',
+  },
+  ...(['changeLabels', 'upsertComment'] as const).map((method): FaultRow => ({
+    title: `GitHub: ${method}`,
+    happened: 'fails as nobody foresaw',
+    inject: ({ forge }) => {
+      forge.faults.set(method, bug());
+    },
+    ...complete,
+    told: /a bug/,
+  })),
+  {
+    title: 'GitHub: updatePullRequest',
+    happened: 'fails as nobody foresaw',
+    inject: ({ forge }) => {
+      forge.faults.set('updatePullRequest', bug());
+    },
+    told: /a bug/,
+    thisRun: 'failed (infrastructure), 1 call; post: failed (infrastructure)',
+    nextRun: 'complete (plan_complete), 0 calls',
+  },
+];
+
+const gitRows: readonly FaultRow[] = [
+  {
+    title: 'push',
+    happened: 'is rejected',
+    inject: ({ remote }) => {
+      remote.refusal = 'protected branch';
+    },
+    ...stopped('failed (infrastructure), 1 call; post: failed (infrastructure)'),
+    told: /could not be pushed to ralph\/queue: protected branch/,
+  },
+  {
+    title: 'push',
+    happened: 'fails in main and works in post',
+    inject: ({ remote }) => {
+      remote.faults.set('push', new UserError('infrastructure', 'The remote does not answer.'));
+    },
+    endsBeforePost: true,
+    thisRun: 'failed (infrastructure), 1 call; post: complete (plan_complete)',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /could not be pushed to ralph\/queue: The remote does not answer/,
+  },
+  { title: 'branch', happened: 'is moved by a person before the run', inject: moveBranch, ...complete, told: /pushed/ },
+  {
+    title: 'branch',
+    happened: 'is moved by a person during the run',
+    meanwhile: moveBranch,
+    ...stopped('failed (infrastructure), 1 call; post: failed (infrastructure)'),
+    told: /Branch ralph\/queue moved meanwhile/,
+  },
+  {
+    title: 'branch',
+    happened: 'is deleted by a person',
+    inject: ({ origin }) => {
+      origin.branches.delete('ralph/queue');
+    },
+    thisRun: 'complete (plan_complete), 2 calls',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /pushed/,
+  },
+  {
+    title: 'base branch',
+    happened: 'moves',
+    inject: (project) => {
+      move(project, 'main');
+    },
+    ...complete,
+    told: /pushed/,
+  },
+  {
+    title: 'base branch',
+    happened: 'moves during the run',
+    meanwhile: (project) => {
+      move(project, 'main');
+    },
+    ...complete,
+    told: /pushed/,
+  },
+];
+
+function moveBranch(project: Project): void {
+  move(project, 'ralph/queue');
+}
+
+function move({ origin }: Project, branch: string): void {
+  const parent = origin.branches.get(branch) ?? null;
+  // Once: a record is written several times after the first call.
+  if (parent !== null && origin.commits.get(parent)?.message === 'By hand') return;
+  origin.branches.set(
+    branch,
+    addCommit(origin, {
+      tree: { ...(parent === null ? {} : origin.commits.get(parent)?.tree), 'by-hand.md': 'edited' },
+      parent,
+      message: 'By hand',
+    }),
+  );
+}
+
+const day = 24 * hour;
+const oneAnHour = (project: Project): void => {
+  project.inputs = { 'max-calls-per-hour': '1' };
+};
+
+const clockRows: readonly FaultRow[] = [
+  ...(
+    [
+      ['an hour behind', -hour],
+      ['a day behind', -day],
+      ['an hour ahead', hour],
+      ['a day ahead', day],
+    ] as const
+  ).map(([happened, skewMs]): FaultRow => ({ title: 'clock', happened, skewMs, ...complete, told: /pushed/ })),
+  {
+    title: 'clock',
+    happened: 'an hour behind, with the hour used up',
+    skewMs: -hour,
+    inject: oneAnHour,
+    thisRun: 'parked (calls_per_hour), 0 calls',
+    nextRun: 'parked (calls_per_hour), 0 calls',
+    told: /#1/,
+  },
+  {
+    title: 'clock',
+    happened: 'a day ahead, with a quota of its own: right again, there is no second one',
+    skewMs: day,
+    told: /pushed/,
+    inject: (project) => {
+      oneAnHour(project);
+      addIssue(project.forge, 3);
+    },
+    thisRun: 'parked (calls_per_hour), 1 call',
+    nextRun: 'parked (calls_per_hour), 0 calls',
+  },
+  {
+    title: 'another run',
+    happened: 'was killed with its machine a minute ago',
+    inject: (project) => killed(project, 0),
+    thisRun: 'refused (another_run), 0 calls',
+    nextRun: 'complete (plan_complete), 1 call',
+    told: /Another run works on lane queue.*free again at/,
+    later: ({ clock }) => {
+      clock.advance(hour);
+    },
+  },
+  {
+    title: 'another run',
+    happened: 'was killed with its machine, whose clock was a day ahead',
+    inject: (project) => killed(project, day),
+    ...complete,
+    told: /pushed/,
+  },
+  {
+    title: 'another run',
+    happened: 'was killed with its machine, whose clock was a day behind',
+    inject: (project) => killed(project, -day),
+    ...complete,
+    told: /pushed/,
+  },
+];
+
+async function killed(project: Project, skewMs: number): Promise<void> {
+  await runOnce(project, { skewMs, tap: killAt((name) => name === 'agent.prepare', 'before') });
+  project.clock.advance(minute);
+}
+
+const full = new UserError('infrastructure', "The run's record could not be written: no space left on device.");
+const diskRows: readonly FaultRow[] = [
+  {
+    title: 'disk',
+    happened: 'is full when the lane is claimed',
+    onMachine: (machine) => {
+      machine.diskProblem = full;
+    },
+    ...stopped('failed (infrastructure), 0 calls; post: cancelled (killed)'),
+    told: /no space left/,
+  },
+  {
+    title: 'disk',
+    happened: 'is full after the call',
+    meanwhile: (_project, machine) => {
+      machine.diskProblem = full;
+    },
+    thisRun: 'failed (infrastructure), 1 call; post: cancelled (killed)',
+    nextRun: 'complete (plan_complete), 1 call',
+    told: /no space left/,
+  },
+];
+
+const orderRows: readonly FaultRow[] = [
+  {
+    title: 'order',
+    happened: 'is given while the ref cannot be written',
+    event: commented('/ralph pause', { issue: 1 }),
+    inject: ({ kept }) => {
+      kept.refs.outages.set('write', 'no answer');
+    },
+    ...stopped('failed (infrastructure), 0 calls'),
+    told: /The order "pause" could not be kept: no answer\. Nothing was changed\./,
+  },
+];
+
+const refWrites = ({ kept }: Project): void => {
+  kept.refs.outages.set('write', 'no answer');
+};
+
+/** The store that holds the lane fails where the run ends. */
+const releaseRows: readonly FaultRow[] = [
+  {
+    title: 'ref',
+    happened: 'fails at the save and not in post',
+    meanwhile: refWrites,
+    endsBeforePost: true,
+    thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /cache ✓, ref ✗: no answer[^]*Lane queue is not given back yet: no answer\. The post step tries once more[^]*saved #2 \(cache ✓ ref ✓\)/,
+  },
+  {
+    title: 'ref',
+    happened: 'fails at the save and not in post, and the event may not write the cache',
+    endsBeforePost: true,
+    inject: ({ kept }) => {
+      kept.cache.outages.set('save', 'it is read-only');
+    },
+    meanwhile: refWrites,
+    thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)',
+    nextRun: 'idle (all_done), 0 calls',
+    told: /The state was not saved[^]*saved #2/,
+  },
+  {
+    title: 'ref',
+    happened: 'cannot be read back after the save',
+    meanwhile: ({ kept }) => {
+      kept.refs.outages.set('readHead', 'no answer');
+    },
+    ...complete,
+    told: /ref ✗: it could not be read back: no answer/,
+  },
+];
+
+/** Every fault, in the order in which people read of them. */
+export const faultRows: readonly FaultRow[] = [
+  ...cacheRows,
+  ...refRows,
+  ...forgeRows,
+  ...bugRows,
+  ...gitRows,
+  ...clockRows,
+  ...diskRows,
+  ...orderRows,
+  ...releaseRows,
+];

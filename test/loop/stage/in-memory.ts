@@ -1,0 +1,496 @@
+import { createHash } from 'node:crypto';
+import type { ObjectId } from '../../../src/core/evidence.ts';
+import type {
+  Account,
+  Dependency,
+  Forge,
+  Issue,
+  IssueComment,
+  IssueHistory,
+  Permission,
+  PullRequest,
+} from '../../../src/ports/forge.ts';
+import type { Clock, Log } from '../../../src/ports/machine.ts';
+import type { OpenedLane, PushResult, Remote, Repository, WorkFiles } from '../../../src/ports/repository.ts';
+
+/** A work tree: content by path. */
+export type Files = Readonly<Record<string, string>>;
+
+interface Commit {
+  readonly tree: Files;
+  readonly parent: ObjectId | null;
+  readonly message: string;
+}
+
+/** A repository on a server: what is known to everyone, on whatever machine. */
+export interface Origin {
+  readonly commits: Map<ObjectId, Commit>;
+  readonly trees: Map<ObjectId, Files>;
+  readonly branches: Map<string, ObjectId>;
+}
+
+/** Adds a commit to the repository and returns its id. */
+export function addCommit(origin: Pick<Origin, 'commits' | 'trees'>, commit: Commit): ObjectId {
+  const id = idOf(commit);
+  origin.commits.set(id, commit);
+  origin.trees.set(idOf(commit.tree), commit.tree);
+  return id;
+}
+
+/** A repository whose branch `main` has one commit with `files`. */
+export function createOrigin(files: Files): Origin {
+  const origin: Origin = { commits: new Map(), trees: new Map(), branches: new Map() };
+  origin.branches.set('main', addCommit(origin, { tree: files, parent: null, message: 'Start' }));
+  return origin;
+}
+
+export interface FakeClock extends Clock {
+  advance(ms: number): void;
+}
+
+export function createClock(start: number): FakeClock {
+  let now = start;
+  return {
+    now: () => now,
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+/** What a method is to throw, until it is taken out again. */
+export type Faults<Port> = Map<keyof Port, Error>;
+
+/** A checkout on a new machine. `files` is the work tree, which an agent may change. */
+export interface Checkout extends Repository {
+  files: Record<string, string>;
+  readonly credentials: () => 'in place' | 'hidden';
+  readonly faults: Faults<Repository>;
+  readonly broken: string[];
+}
+
+export function createCheckout(origin: Origin): Checkout {
+  const { commits, trees, branches } = origin;
+  let head = branches.get('main') ?? '';
+  let credentials: 'in place' | 'hidden' = 'in place';
+  const faults: Faults<Repository> = new Map();
+  const treeOf = (commit: ObjectId): Files => commits.get(commit)?.tree ?? fail(`There is no commit ${commit}.`);
+  const checkout: Checkout = {
+    files: { ...treeOf(head) },
+    credentials: () => credentials,
+    faults,
+    broken: [],
+    problems: () => guarded(faults, 'problems', () => checkout.broken),
+    readTexts: (paths, lane) =>
+      guarded(faults, 'readTexts', () => {
+        const texts = (files: Files): Record<string, string> =>
+          Object.fromEntries(Object.entries(files).filter(([path]) => paths.some((pattern) => matches(path, pattern))));
+        const main = branches.get('main') ?? '';
+        const fork =
+          lane === null
+            ? undefined
+            : history(commits, lane.head).find((commit) => history(commits, main).includes(commit));
+        return {
+          base: texts(treeOf(main)),
+          lane: lane === null ? null : texts(treeOf(lane.head)),
+          fork: fork === undefined ? null : texts(treeOf(fork)),
+          unread: {},
+        };
+      }),
+    openLane: ({ baseBranch, start }) =>
+      guarded(faults, 'openLane', (): OpenedLane => {
+        const base = branches.get(baseBranch) ?? fail(`There is no branch ${baseBranch}.`);
+        head = start.kind === 'continue' ? start.remoteHead : base;
+        checkout.files = { ...treeOf(head) };
+        const ofBase = history(commits, base);
+        const lane = history(commits, head);
+        const mergeBase =
+          lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
+        return { head, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+      }),
+    snapshot: () =>
+      guarded(faults, 'snapshot', () => {
+        const files = { ...checkout.files };
+        trees.set(evidenceOf(files), files);
+        return { head, tree: evidenceOf(files) };
+      }),
+    compare: (before, after) =>
+      guarded(faults, 'compare', () => {
+        const [old, now] = [trees.get(before.tree) ?? {}, trees.get(after.tree) ?? {}];
+        const files = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+          .filter((path) => old[path] !== now[path] && !isNote(path))
+          .sort();
+        return { files, fileCount: files.length, insertions: files.length, deletions: 0, agentCommits: 0 };
+      }),
+    commit: ({ before, after, message, trailers }) =>
+      guarded(faults, 'commit', () => {
+        const tree = trees.get(after.tree) ?? fail(`There is no tree ${after.tree}.`);
+        if (idOf(treeOf(head)) !== idOf(tree)) {
+          const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value}`);
+          head = addCommit(origin, { tree, parent: head, message: `${message}\n\n${lines.join('\n')}` });
+        }
+        return {
+          head,
+          commit: head === before.head ? null : head,
+          withheld: [],
+          withheldNow: [],
+          published: { head, tree: after.tree },
+        };
+      }),
+    hideCredentials: () =>
+      guarded(faults, 'hideCredentials', () => {
+        credentials = 'hidden';
+        return () =>
+          guarded(faults, 'hideCredentials', () => {
+            credentials = 'in place';
+          });
+      }),
+  };
+  return checkout;
+}
+
+export interface FakeRemote extends Remote {
+  /** Every push that was tried. */
+  readonly pushes: { readonly branch: string; readonly commit: ObjectId; readonly result: PushResult['kind'] }[];
+  /** What the server says to every push; null: it takes them. */
+  refusal: string | null;
+  /** Why nothing can be pushed, as the gate finds out beforehand; null: it can. */
+  obstacle: string | null;
+  readonly faults: Faults<Remote>;
+}
+
+/** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
+export function createRemote({ branches, commits }: Origin): FakeRemote {
+  const remote: FakeRemote = {
+    pushes: [],
+    refusal: null,
+    obstacle: null,
+    faults: new Map(),
+    branches: (prefix) =>
+      guarded(remote.faults, 'branches', () =>
+        Object.fromEntries([...branches].filter(([name]) => name.startsWith(prefix))),
+      ),
+    pushObstacle: () => guarded(remote.faults, 'pushObstacle', () => remote.obstacle),
+    push: (push) =>
+      guarded(remote.faults, 'push', () => {
+        const result = tryPush(push);
+        remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
+        return result;
+      }),
+    deleteMerged: ({ branch, head }) =>
+      guarded(remote.faults, 'deleteMerged', () => {
+        const tip = branches.get(branch);
+        if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
+        if (tip !== head) return { kind: tip === undefined ? 'gone' : 'moved' };
+        branches.delete(branch);
+        return { kind: 'deleted' };
+      }),
+  };
+  return remote;
+
+  function tryPush({ branch, commit, start }: Parameters<Remote['push']>[0]): PushResult {
+    const tip = branches.get(branch);
+    if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
+    if (tip === commit) return { kind: 'pushed' };
+    const expected =
+      start.kind === 'continue'
+        ? [start.remoteHead]
+        : start.kind === 'restart'
+          ? [start.mergedHead, undefined]
+          : [undefined];
+    if (!expected.includes(tip)) return { kind: 'rejected', why: `Branch ${branch} moved meanwhile.` };
+    if (start.kind === 'continue' && !history(commits, commit).includes(start.remoteHead))
+      return { kind: 'rejected', why: 'The commit does not build on the branch.' };
+    branches.set(branch, commit);
+    return { kind: 'pushed' };
+  }
+}
+
+/** An issue that `login` labelled long ago, and that nobody changed since. */
+export function labelledBy(login: string, label: string): IssueHistory {
+  return {
+    labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }],
+    reopenings: [],
+    edits: [],
+    truncated: false,
+  };
+}
+
+export interface FakeForge extends Forge {
+  /** What is not set was labelled by `owner`, long ago. */
+  readonly histories: Map<number, IssueHistory>;
+  /** What people said on an issue. */
+  readonly said: Map<number, readonly IssueComment[]>;
+  readonly dependencies: Map<number, readonly Dependency[]>;
+  readonly accounts: Map<string, Account>;
+  readonly issues: Map<number, Issue>;
+  readonly permissions: Map<string, Permission>;
+  readonly pulls: (PullRequest & {
+    readonly title: string;
+    readonly branch: string;
+    readonly fromFork: boolean;
+    readonly base: string;
+  })[];
+  /** Our comments: by thread, then by marker. */
+  readonly comments: Map<number, Map<string, string>>;
+  /** Everything that changed something on GitHub, in order. */
+  readonly writes: string[];
+  readonly faults: Faults<Forge>;
+}
+
+export function createForge({ branches }: Origin): FakeForge {
+  let requests = 0;
+  const {
+    histories,
+    said,
+    dependencies,
+    accounts,
+    issues,
+    permissions,
+    pulls,
+    comments,
+    writes,
+    faults,
+  }: Pick<
+    FakeForge,
+    | 'histories'
+    | 'said'
+    | 'dependencies'
+    | 'accounts'
+    | 'issues'
+    | 'permissions'
+    | 'pulls'
+    | 'comments'
+    | 'writes'
+    | 'faults'
+  > = {
+    histories: new Map(),
+    said: new Map(),
+    dependencies: new Map(),
+    accounts: new Map(),
+    issues: new Map(),
+    permissions: new Map([['owner', 'admin']]),
+    pulls: [],
+    comments: new Map(),
+    writes: [],
+    faults: new Map(),
+  };
+  const ask = <T>(method: keyof Forge, answer: () => T): Promise<T> => {
+    requests += 1;
+    return guarded(faults, method, answer);
+  };
+  const change = (number: number, update: Partial<FakeForge['pulls'][number]>): void => {
+    const at = pulls.findIndex((pull) => pull.number === number);
+    pulls[at] = { ...(pulls[at] ?? fail(`There is no pull request ${String(number)}.`)), ...update };
+  };
+  const current = (pull: FakeForge['pulls'][number]) =>
+    pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
+  return {
+    histories,
+    said,
+    dependencies,
+    accounts,
+    issues,
+    permissions,
+    pulls,
+    comments,
+    writes,
+    faults,
+    defaultBranch: () => ask('defaultBranch', () => 'main'),
+    openIssuesWithLabel: (label) =>
+      ask('openIssuesWithLabel', () =>
+        [...issues.values()].filter(
+          (issue) =>
+            issue.state === 'open' &&
+            !issue.isPullRequest &&
+            issue.labels.some((name) => name.toLowerCase() === label.toLowerCase()),
+        ),
+      ),
+    issue: (number) => ask('issue', () => issues.get(number) ?? null),
+    account: (login) =>
+      ask('account', () => accounts.get(login) ?? { login, id: null, kind: login.endsWith('[bot]') ? 'bot' : 'user' }),
+    issueHistories: (numbers, label) =>
+      ask(
+        'issueHistories',
+        () =>
+          new Map(
+            numbers
+              .filter((number) => issues.has(number))
+              .map((number) => [number, histories.get(number) ?? labelledBy('owner', label)]),
+          ),
+      ),
+    commentsOf: (numbers) =>
+      ask('commentsOf', () => new Map(numbers.map((number) => [number, said.get(number) ?? []]))),
+    dependenciesOf: (number) => ask('dependenciesOf', () => dependencies.get(number) ?? []),
+    statesOf: (numbers) =>
+      ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),
+    changeLabels: (number, { from, add, remove }) =>
+      ask('changeLabels', () => {
+        const issue = issues.get(number);
+        const added = add.map(({ name }) => name).filter((name) => !from.includes(name));
+        const removed = remove.filter((name) => from.includes(name));
+        if (issue === undefined || added.length + removed.length === 0) return;
+        issues.set(number, {
+          ...issue,
+          labels: [...new Set([...issue.labels, ...added])].filter((name) => !removed.includes(name)),
+        });
+        writes.push(
+          `labels of #${String(number)}: ${[...added.map((name) => `+${name}`), ...removed.map((name) => `-${name}`)].join(' ')}`,
+        );
+      }),
+    permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
+    pullRequestOf: (branch) =>
+      ask(
+        'pullRequestOf',
+        () =>
+          pulls
+            .filter((pull) => pull.branch === branch && !pull.fromFork)
+            .map(current)
+            .at(-1) ?? null,
+      ),
+    pullRequestHead: (number) =>
+      ask('pullRequestHead', () => {
+        const pull = pulls.find((candidate) => candidate.number === number);
+        return pull === undefined ? null : { branch: pull.branch, fromFork: pull.fromFork };
+      }),
+    checkMayOpenPullRequests: () => ask('checkMayOpenPullRequests', () => undefined),
+    checkMayUpdatePullRequest: () => ask('checkMayUpdatePullRequest', () => undefined),
+    openPullRequest: ({ title, body, head, base, draft }) =>
+      ask('openPullRequest', () => {
+        const headSha = branches.get(head) ?? fail(`There is no branch ${head}.`);
+        if (pulls.some((pull) => pull.branch === head && pull.state === 'open'))
+          fail(`There is an open pull request for ${head} already.`);
+        const number = 100 + pulls.length + 1;
+        const pull = {
+          number,
+          url: `https://github.test/acme/shop/pull/${String(number)}`,
+          state: 'open',
+          headSha,
+          draft,
+          body,
+          title,
+          branch: head,
+          fromFork: false,
+          base,
+        } as const;
+        pulls.push(pull);
+        writes.push(`open #${String(number)}`);
+        return pull;
+      }),
+    updatePullRequest: (number, text) =>
+      ask('updatePullRequest', () => {
+        change(number, text);
+        writes.push(`update #${String(number)}`);
+      }),
+    markReady: (number) =>
+      ask('markReady', () => {
+        change(number, { draft: false });
+        writes.push(`ready #${String(number)}`);
+      }),
+    upsertComment: (number, marker, body) =>
+      ask('upsertComment', () => {
+        const thread = comments.get(number) ?? new Map<string, string>();
+        if (thread.get(marker) === body) return;
+        comments.set(number, thread.set(marker, body));
+        writes.push(`comment on #${String(number)}`);
+      }),
+    amendComment: (number, marker, { body }) => {
+      const thread = comments.get(number);
+      if (thread?.has(marker) !== true || thread.get(marker) === body) return Promise.resolve();
+      return ask('amendComment', () => {
+        thread.set(marker, body);
+        writes.push(`amended on #${String(number)}`);
+      });
+    },
+    react: (target, reaction) =>
+      ask('react', () => {
+        writes.push(
+          target.kind === 'issue'
+            ? `${reaction} on #${String(target.number)}`
+            : `${reaction} on comment ${String(target.id)}`,
+        );
+      }),
+    deleteSupersededCaches: () => ask('deleteSupersededCaches', () => 0),
+    requests: () => ({ sent: requests, limit: null, remaining: null, resetAt: null }),
+  };
+}
+
+/** A log that keeps its lines, each with its level. */
+export function createLog(): Log & { readonly lines: string[] } {
+  const lines: string[] = [];
+  const at =
+    (level: string) =>
+    (text: string): void => {
+      lines.push(`${level}: ${text}`);
+    };
+  return {
+    lines,
+    info: at('info'),
+    warning: at('warning'),
+    error: at('error'),
+    group: (title, body) => {
+      at('group')(title);
+      return body();
+    },
+  };
+}
+
+/** A commit and all that it builds on, newest first. */
+export function history(commits: Origin['commits'], from: ObjectId): ObjectId[] {
+  const found: ObjectId[] = [];
+  for (let at: ObjectId | null = from; at !== null; at = commits.get(at)?.parent ?? null) found.push(at);
+  return found;
+}
+
+/** The files of a checkout, as this program reads and writes them beside the agent. */
+export function workFilesOf(checkout: Checkout): WorkFiles {
+  return {
+    read: (paths) =>
+      Promise.resolve(
+        Object.fromEntries(
+          Object.entries(checkout.files).filter(([path]) => paths.some((pattern) => matches(path, pattern))),
+        ),
+      ),
+    replace: ({ path, old, text }) => {
+      if ((checkout.files[path] ?? null) !== old) return Promise.reject(new Error(`${path} was changed meanwhile.`));
+      checkout.files[path] = text;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** `*` stands for anything within the last segment. */
+function matches(path: string, pattern: string): boolean {
+  const [before = '', after] = pattern.split('*');
+  return after === undefined
+    ? path === pattern
+    : path.startsWith(before) && path.endsWith(after) && !path.slice(before.length).includes('/');
+}
+
+/** Files of tasks and notes are committed like any other, and are no evidence. */
+function isNote(path: string): boolean {
+  return /^\.ralph\/(?:fix_plan\.md|learnings(?:_archive)?\.md|prd(?:_archive)?\.json)$|^\.beads\//.test(path);
+}
+
+function evidenceOf(files: Files): ObjectId {
+  return idOf(Object.fromEntries(Object.entries(files).filter(([path]) => !isNote(path))));
+}
+
+function idOf(content: unknown): ObjectId {
+  const sorted = (_key: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  return createHash('sha1').update(JSON.stringify(content, sorted)).digest('hex');
+}
+
+/** The answer of a port's method, or its fault; a promise in both cases, as a real adapter answers. */
+async function guarded<Port, T>(faults: Faults<Port>, method: keyof Port, answer: () => T): Promise<T> {
+  const fault = faults.get(method);
+  if (fault !== undefined) throw fault;
+  return answer();
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}

@@ -1,0 +1,300 @@
+import { parseBudget, windowsFor } from '../../../src/core/sharing/budget.ts';
+import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
+import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
+import { parseState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { Work } from '../../../src/handover/work.ts';
+import { hour, minute } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck } from './behaviours.ts';
+import { history } from './in-memory.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  recordOf,
+  runOnce,
+  savedDocument,
+  savedState,
+  schedule,
+  type Event,
+  type Run,
+} from './river.ts';
+import type { Project } from './project.ts';
+import { counting, killAt, type When } from './tap.ts';
+
+/** A project on the eve of a run that will be killed. */
+export interface Scenario {
+  readonly name: string;
+  readonly lane: string;
+  readonly event: Event;
+  /** Whether something keeps a second run off the lane. */
+  readonly guarded: boolean;
+  readonly prepare: () => Promise<Project>;
+  /** What later runs are started by, and how the one ends that finds nothing left to do. */
+  readonly next: { readonly event: Event; readonly end: string };
+  /** What must be true of the lane's state once it is saved, whenever the run was killed; a sentence when it is not. */
+  readonly remembers: (state: LaneState) => string | null;
+}
+
+const queue = {
+  lane: 'queue',
+  event: schedule,
+  guarded: true,
+  next: { event: schedule, end: 'idle (all_done)' },
+  remembers: () => null,
+} as const;
+const barred = "this event's cache is read-only";
+
+export const scenarios: readonly Scenario[] = [
+  {
+    ...queue,
+    name: 'a first run with two issues',
+    prepare: () => Promise.resolve(createProject({ issues: [1, 2], agent: [finisher] })),
+  },
+  {
+    ...queue,
+    name: 'a run that resumes a task and its session',
+    prepare: async () => {
+      const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+      await runOnce(project);
+      return withAgent(project, [steadyWorker, finisher]);
+    },
+    remembers: ({ sequence, tasks }) =>
+      sequence >= 1 && (tasks['issue-1']?.attempts ?? 0) >= 1 ? null : 'the first run is forgotten',
+  },
+  {
+    ...queue,
+    name: 'a run whose pull request exists, with a new issue',
+    prepare: async () => {
+      const project = createProject({ agent: [finisher] });
+      await runOnce(project);
+      addIssue(project.forge, 2);
+      return project;
+    },
+    remembers: ({ tasks }) => (tasks['issue-1']?.state === 'done' ? null : 'issue 1 is not done any more'),
+  },
+  {
+    ...queue,
+    name: 'a run after two iterations without progress',
+    prepare: async () => {
+      const project = createProject({ agent: [stuck], inputs: { 'max-iterations': '2' } });
+      await runOnce(project);
+      return withAgent(project, [stuck]);
+    },
+    remembers: ({ circuit }) =>
+      circuit.kind === 'open' || circuit.noProgress >= 2 ? null : 'the circuit forgot two iterations without progress',
+  },
+  {
+    ...queue,
+    name: 'the probe of an open circuit',
+    prepare: async () => {
+      const project = createProject({ agent: [stuck] });
+      await runOnce(project);
+      project.clock.advance(31 * minute);
+      return project;
+    },
+    remembers: ({ circuit }) => (circuit.kind === 'open' ? null : 'the circuit is closed'),
+  },
+  {
+    ...queue,
+    name: 'a run with the cache alone',
+    guarded: false,
+    prepare: () =>
+      Promise.resolve(createProject({ issues: [1, 2], agent: [finisher], inputs: { 'state-store': 'cache' } })),
+  },
+  {
+    name: 'a labelled issue, whose event may not write the cache',
+    lane: 'issue-1',
+    event: labeled(1),
+    guarded: true,
+    prepare: () => {
+      const project = createProject({ agent: [steadyWorker, finisher] });
+      project.kept.cache.outages.set('save', barred);
+      return Promise.resolve(project);
+    },
+    next: { event: commented('/ralph run', { issue: 1 }), end: 'complete (plan_complete)' },
+    remembers: () => null,
+  },
+  {
+    ...queue,
+    name: 'the comment "/ralph pause"',
+    event: commented('/ralph pause', { issue: 1 }),
+    prepare: async () => {
+      const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+      await runOnce(project);
+      project.kept.cache.outages.set('save', barred);
+      return withAgent(project, [finisher]);
+    },
+  },
+];
+
+function withAgent(project: Project, behaviours: Project['script']['behaviours']): Project {
+  project.script.behaviours = behaviours;
+  project.inputs = {};
+  return project;
+}
+
+/** Every call that the scenario's run makes when nobody kills it, by name. */
+export async function callsOf(scenario: Scenario): Promise<readonly string[]> {
+  const tap = counting();
+  await runOnce(await scenario.prepare(), { event: scenario.event, tap });
+  return tap.calls;
+}
+
+export interface Killed {
+  readonly project: Project;
+  readonly main: Run;
+  /** Where it was killed, for a person. */
+  readonly where: string;
+}
+
+/** The scenario's run, killed at its `number`th call. */
+export async function killMain(scenario: Scenario, number: number, when: When): Promise<Killed> {
+  const project = await scenario.prepare();
+  const tap = killAt((_name, at) => at === number, when);
+  const main = await runOnce(project, { event: scenario.event, tap });
+  return { project, main, where: `main killed ${tap.deathPlace()}` };
+}
+
+/** What is wrong after main was killed and post did the rest: nothing may be. */
+export function problemsAfterPost(scenario: Scenario, { project, main }: Killed, post: Run | null): readonly string[] {
+  const { stage, work } = recordOf(main.machine);
+  const problems = [...problemsOfProject(scenario, project), ...problemsOfCharges(project)];
+  if ((post === null) !== (stage === 'ended'))
+    problems.push(`post says ${String(post?.end)} though main's record is at "${stage}"`);
+  if (post !== null && work === null && post.end !== 'cancelled (killed)')
+    problems.push(`post hides that the run was killed: ${post.end}`);
+  if (post !== null && work !== null && post.end !== `${work.outcome.kind} (${work.outcome.reason})`)
+    problems.push(`post says ${post.end}, the record ${work.outcome.kind} (${work.outcome.reason})`);
+  if (leaseOn(scenario, project) !== null) problems.push('the lane is still held');
+  if (work !== null) problems.push(...problemsOfWork(scenario, project, work));
+  const made = project.script.calls.length;
+  const inLedgers = lanesOf(project)
+    .flatMap(({ ledger }) => ledger)
+    .reduce((sum, { calls }) => sum + calls, 0);
+  if (inLedgers < made || inLedgers > made + 1)
+    problems.push(`${String(made)} calls were made, the ledgers say ${String(inLedgers)}`);
+  const charged = chargedInHour(project);
+  if (charged !== null && charged > callsInHour(project) + 1)
+    problems.push(
+      `${String(charged)} calls are charged, ${String(callsInHour(project))} were made: what was reserved was not settled`,
+    );
+  return problems;
+}
+
+/** What must be true at any time, whoever was killed. */
+export function problemsOfProject(scenario: Scenario, project: Project): readonly string[] {
+  const { forge, origin } = project;
+  const problems: string[] = [];
+  for (const branch of new Set(forge.pulls.map((pull) => pull.branch))) {
+    const open = forge.pulls.filter((pull) => pull.branch === branch && pull.state === 'open');
+    if (open.length > 1) problems.push(`${String(open.length)} open pull requests of ${branch}`);
+    if (!origin.branches.has(branch)) problems.push(`the branch ${branch} of a pull request is gone`);
+  }
+  for (const [thread, texts] of forge.comments)
+    if (texts.size > 1) problems.push(`${String(texts.size)} comments on #${String(thread)}`);
+  const document = savedDocument(project, scenario.lane);
+  if (document !== null) {
+    const parsed = parseState(document, scenario.lane);
+    const forgotten = parsed.kind === 'state' ? scenario.remembers(parsed.state) : `the state is ${parsed.kind}`;
+    if (forgotten !== null) problems.push(forgotten);
+  }
+  return problems;
+}
+
+/** Within the project's first hour: a call that was made is charged, or reserved by whoever made it. */
+export function problemsOfCharges(project: Project): readonly string[] {
+  const [charged, made] = [chargedInHour(project), callsInHour(project)];
+  return charged === null || charged >= made
+    ? []
+    : [`${String(made)} calls were made in this hour, ${String(charged)} are charged or reserved`];
+}
+
+function problemsOfWork({ lane }: Scenario, project: Project, work: Work): readonly string[] {
+  const { branches, commits } = project.origin;
+  const tip = branches.get(work.lane.branch) ?? '';
+  const problems: string[] = [];
+  if (work.hasNewCommits && !history(commits, tip).includes(work.head))
+    problems.push('commits of finished iterations are not on the remote');
+  const state = savedState(project, lane);
+  for (const { taskId, verdict } of work.journal)
+    if (verdict.taskDone && state.tasks[taskId]?.state !== 'done')
+      problems.push(`${taskId} was done and is not any more`);
+  if (
+    work.hasNewCommits &&
+    !project.forge.pulls.some((pull) => pull.branch === work.lane.branch && pull.state === 'open')
+  )
+    problems.push('the commits have no pull request');
+  return problems;
+}
+
+/** Runs one after another until nothing is left to do; what is wrong with them. */
+export async function problemsOfGoingOn(scenario: Scenario, project: Project): Promise<readonly string[]> {
+  const ends: string[] = [];
+  project.script.behaviours = [finisher];
+  project.kept.cache.outages.clear();
+  for (let run = 0; run < 6; run += 1) {
+    const { end } = await runOnce(project, { event: scenario.next.event });
+    ends.push(end);
+    if (end === scenario.next.end)
+      return [
+        ...problemsOfProject({ ...scenario, remembers: () => null }, project),
+        ...problemsOfEnd(scenario, project),
+      ];
+    if (end === 'paused (by_person)') await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
+    project.clock.advance(31 * minute);
+  }
+  return [`it never comes to an end: ${ends.join(', ')}`];
+}
+
+function problemsOfEnd({ lane }: Scenario, project: Project): readonly string[] {
+  const { tasks } = savedState(project, lane);
+  const open = Object.entries(tasks)
+    .filter(([, { state }]) => state !== 'done')
+    .map(([id]) => id);
+  const pull = project.forge.pulls.find(
+    (candidate) => candidate.branch === `ralph/${lane}` && candidate.state === 'open',
+  );
+  const problems = open.map((id) => `${id} is not done`);
+  if (pull === undefined) return [...problems, 'there is no open pull request'];
+  if (pull.draft) problems.push('the pull request is still a draft');
+  for (const id of Object.keys(tasks))
+    if (!pull.body.includes(`Closes #${id.slice('issue-'.length)}`))
+      problems.push(`the pull request does not close ${id}`);
+  return problems;
+}
+
+/** The lease on the scenario's lane that is not over. */
+export function leaseOn({ lane: id }: Scenario, { kept, clock }: Project): Lease | null {
+  const parsed = parseRecord(kept.refs.cells.get(id)?.text ?? '', id);
+  const lease = parsed.kind === 'record' ? parsed.record.lease : null;
+  return lease !== null && clock.now() < expiryOf(lease) ? lease : null;
+}
+
+/** What people ordered of the scenario's lane. */
+export function ordersOf({ lane }: Scenario, { kept }: Project): readonly string[] {
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  return parsed.kind === 'record' ? parsed.record.orders.map(({ kind }) => kind) : [];
+}
+
+/** What a new run would see used and reserved of the repository's hour; null: nothing is counted for the repository. */
+function chargedInHour({ kept, clock, inputs }: Project): number | null {
+  if (inputs['state-store'] === 'cache') return null;
+  const parsed = parseBudget(
+    kept.refs.cells.get('budget')?.text ?? '{"version":1,"windows":{"hour":null,"day":null},"reservations":[]}',
+    clock.now(),
+  );
+  if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error('The budget cannot be read.');
+  return windowsFor(parsed.budget, 'a new run', clock.now()).hour?.calls ?? 0;
+}
+
+/** Calls of the last hour. */
+function callsInHour({ script, clock }: Project): number {
+  return script.calls.filter(({ at }) => clock.now() - at < hour).length;
+}
+
+function lanesOf(project: Project): readonly LaneState[] {
+  return ['queue', 'issue-1'].flatMap((lane) =>
+    savedDocument(project, lane) === null ? [] : [savedState(project, lane)],
+  );
+}

@@ -1,0 +1,97 @@
+import type { Config, RunContext } from '../../../src/config/config.ts';
+import { leaseMs } from '../../../src/core/sharing/lease.ts';
+import type { Agent } from '../../../src/ports/agent.ts';
+import type { Clock } from '../../../src/ports/machine.ts';
+import type { Connections } from '../../../src/river/river.ts';
+import type { RunRecord } from '../../../src/river/run-record.ts';
+import { createBudgetStore } from '../../../src/state/budget-store.ts';
+import { createGuardedStore } from '../../../src/state/guarded-store.ts';
+import { createLayeredStore } from '../../../src/state/layered-store.ts';
+import { createAgent } from './behaviours.ts';
+import { createCheckout, type Checkout } from './in-memory.ts';
+import type { Project } from './project.ts';
+import { tapped, type Tap } from './tap.ts';
+
+/** The machine of one job: what main leaves there is what post finds. */
+export interface Machine {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly mark: string;
+  readonly clock: Clock;
+  readonly checkout: Checkout;
+  readonly agent: Agent;
+  /** Agent calls made here. */
+  readonly calls: () => number;
+  /** Why the disk takes no record now; null: it does. */
+  diskProblem: Error | null;
+  /** The run's record as on disk. */
+  record: string;
+  /** For the session's transcript; the name of no other machine's. */
+  readonly sessionFolder: string;
+}
+
+/** A new machine, as main finds it right after it began. */
+export function createMachine(
+  project: Project,
+  {
+    config,
+    context,
+    mark,
+    skewMs,
+  }: { readonly config: Config; readonly context: RunContext; readonly mark: string; readonly skewMs: number },
+): Machine {
+  const { script, origin } = project;
+  const checkout = createCheckout(origin);
+  const agent = createAgent(script, { checkout, clock: project.clock });
+  let calls = 0;
+  const call: Agent['call'] = (asked) => {
+    const before = script.calls.length;
+    const answer = agent.call(asked);
+    calls += script.calls.length - before;
+    return answer;
+  };
+  const clock: Clock = { now: () => project.clock.now() + skewMs };
+  const record: RunRecord = { version: 1, stage: 'gate', mark, startedAt: clock.now(), held: null, work: null };
+  return {
+    config,
+    context,
+    mark,
+    clock,
+    checkout,
+    agent: { ...agent, call },
+    calls: () => calls,
+    diskProblem: null,
+    record: JSON.stringify(record),
+    sessionFolder: `session of ${mark}`,
+  };
+}
+
+/** The ports of one process on the machine, main or post: the real stores over what is kept in memory. */
+export function connectionsOf(project: Project, machine: Machine, tap: Tap): Connections {
+  const { config, context, mark, clock } = machine;
+  const { stateStore } = config;
+  const refs = tapped('refs', project.kept.refs, tap);
+  const lease = () => ({
+    mark,
+    runId: context.runId,
+    runAttempt: context.runAttempt,
+    runUrl: context.runUrl,
+    acquiredAt: clock.now(),
+    durationMs: leaseMs(config.policy.maxRunMs),
+  });
+  const guarded = stateStore === 'cache' ? null : createGuardedStore({ cells: refs, lease, now: clock.now });
+  const store = createLayeredStore({
+    guarded,
+    copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },
+  });
+  const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
+  return {
+    forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
+    remote: () => Promise.resolve(tapped('remote', project.remote, tap)),
+    repository: () => Promise.resolve(tapped('repository', machine.checkout, tap)),
+    store: () => Promise.resolve(store),
+    budget: () => Promise.resolve(budget),
+    agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
+    verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
+  };
+}

@@ -1,0 +1,64 @@
+import type { Account, IssueComment, IssueHistory } from '../../../src/ports/forge.ts';
+import { noon } from '../../unit/core/core-fixtures.ts';
+import type { FakeForge } from './in-memory.ts';
+import type { Event } from './river.ts';
+
+/** Long before any run, in ms. */
+export const before = noon - 3_600_000;
+
+export function person(login: string): Account {
+  return { login, id: login.length, kind: 'user' };
+}
+
+const nothing: IssueHistory = { labelings: [], reopenings: [], edits: [], truncated: false };
+
+/** What people do to an issue, one deed after another; before the first one nobody has labelled it. */
+export function on({ histories, issues }: FakeForge, number: number) {
+  const change = (more: (history: IssueHistory) => Partial<IssueHistory>): void => {
+    const history = histories.get(number) ?? nothing;
+    histories.set(number, { ...history, ...more(history) });
+  };
+  const deeds = {
+    label: (by: Account | null, at: number, label = 'ralph') => {
+      change(({ labelings }) => ({ labelings: [...labelings, { kind: 'labeled', label, by, at }] }));
+      return deeds;
+    },
+    unlabel: (by: Account | null, at: number, label = 'ralph') => {
+      change(({ labelings }) => ({ labelings: [...labelings, { kind: 'unlabeled', label, by, at }] }));
+      return deeds;
+    },
+    reopen: (by: Account | null, at: number) => {
+      change(({ reopenings }) => ({ reopenings: [...reopenings, { by, at }] }));
+      return deeds;
+    },
+    edit: (by: Account | null, at: number, body: string) => {
+      change(({ edits }) => ({ edits: [...edits, { by, at }] }));
+      const issue = issues.get(number);
+      if (issue !== undefined) issues.set(number, { ...issue, body });
+      return deeds;
+    },
+  };
+  return deeds;
+}
+
+export function comment(
+  by: Account | null,
+  body: string,
+  at: number,
+  change: Partial<IssueComment> = {},
+): IssueComment {
+  return { by, body, at, edited: null, minimized: false, ...change };
+}
+
+/** `issues: edited`, as GitHub sends it. */
+export function edited(issue: number, login: string): Event {
+  return {
+    name: 'issues',
+    payload: {
+      action: 'edited',
+      changes: { body: { from: 'before' } },
+      issue: { number: issue, title: '', body: '', labels: [{ name: 'ralph' }] },
+      sender: { login, id: login.length, type: 'User' },
+    },
+  };
+}

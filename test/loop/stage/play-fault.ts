@@ -1,0 +1,91 @@
+import { minute } from '../../unit/core/core-fixtures.ts';
+import { finisher } from './behaviours.ts';
+import type { Machine } from './machine.ts';
+import { createProject, finishOnce, runOnce, schedule, type Event, type Run } from './river.ts';
+import type { Project } from './project.ts';
+
+/** Something that goes wrong, and how this run and the next one end. The project has issue 1 done, a pull request, and issue 2 to do. */
+export interface FaultRow {
+  /** What is concerned. */
+  readonly title: string;
+  readonly happened: string;
+  /** Makes it happen, before the run. */
+  readonly inject?: (project: Project) => void | Promise<void>;
+  /** Makes it happen on this run's machine, before the run. */
+  readonly onMachine?: (machine: Machine) => void;
+  /** Makes it happen while the run works: after its first call. */
+  readonly meanwhile?: (project: Project, machine: Machine) => void;
+  readonly event?: Event;
+  readonly skewMs?: number;
+  /** Ends the fault before post comes; without it the fault lasts until post is done. */
+  readonly endsBeforePost?: boolean;
+  /** Before the next run, once the fault is over. */
+  readonly later?: (project: Project) => void;
+  readonly thisRun: string;
+  readonly nextRun: string;
+  /** What people read of it. */
+  readonly told: RegExp;
+}
+
+export interface PlayedFault {
+  /** `failed (infrastructure), 1 call; post: complete (plan_complete)` */
+  readonly thisRun: string;
+  readonly nextRun: string;
+  readonly told: string;
+  readonly project: Project;
+}
+
+/** Plays a row: a job, which is main and post, and the next one with the fault gone. */
+export async function playFault(row: FaultRow): Promise<PlayedFault> {
+  const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
+  await runOnce(project);
+  project.inputs = {};
+  project.clock.advance(minute);
+  await row.inject?.(project);
+  const main = await runOnce(project, {
+    event: row.event ?? schedule,
+    skewMs: row.skewMs ?? 0,
+    prepare: (_checkout, machine) => row.onMachine?.(machine),
+    onRecord: (_work, _checkout, machine) => {
+      if (machine.calls() > 0) row.meanwhile?.(project, machine);
+    },
+  });
+  if (row.endsBeforePost === true) endFaults(project);
+  const post = await finishOnce(project, main);
+  endFaults(project);
+  row.later?.(project);
+  const next = await runOnce(project);
+  return {
+    thisRun: `${describeEnd(main)}${post === null ? '' : `; post: ${post.end}`}`,
+    nextRun: describeEnd(next),
+    told: [
+      ...main.log,
+      ...(post?.log ?? []),
+      ...[main, post].flatMap((run) => [messageOf(run), ...(run?.report?.warnings ?? []), savedWhere(run)]),
+      main.report?.restored ?? '',
+    ].join('\n'),
+    project,
+  };
+}
+
+function describeEnd({ end, calls }: Run): string {
+  return `${end}, ${String(calls)} ${calls === 1 ? 'call' : 'calls'}`;
+}
+
+function savedWhere(run: Run | null): string {
+  const saved = run?.report?.saved ?? null;
+  return saved?.kind === 'saved' ? `saved #${String(saved.sequence)} (${saved.where})` : '';
+}
+
+function messageOf(run: Run | null): string {
+  return run !== null && 'message' in run.outcome ? run.outcome.message : '';
+}
+
+function endFaults({ kept, forge, remote }: Project): void {
+  kept.refs.outages.clear();
+  kept.refs.refusal = null;
+  kept.cache.outages.clear();
+  forge.faults.clear();
+  remote.faults.clear();
+  remote.refusal = null;
+}

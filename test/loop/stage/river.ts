@@ -1,0 +1,377 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config, RunContext } from '../../../src/config/config.ts';
+import { parseInputs } from '../../../src/config/inputs.ts';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { parseJournal } from '../../../src/core/journal/read-journal.ts';
+import { replay } from '../../../src/core/journal/replay.ts';
+import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { finishRun } from '../../../src/river/rescue.ts';
+import type { Work } from '../../../src/handover/work.ts';
+import type { Verifier } from '../../../src/ports/agent.ts';
+import type { Issue } from '../../../src/ports/forge.ts';
+import type { Log } from '../../../src/ports/machine.ts';
+import type { StateCopy } from '../../../src/ports/state.ts';
+import type { PublishRun } from '../../../src/publish/publish-run.ts';
+import type { RunReport } from '../../../src/handover/report.ts';
+import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../../src/river/river.ts';
+import type { RunRecord } from '../../../src/river/run-record.ts';
+import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { noon } from '../../unit/core/core-fixtures.ts';
+import { createScript, type Behaviour } from './behaviours.ts';
+import {
+  createClock,
+  createForge,
+  createLog,
+  createOrigin,
+  createRemote,
+  workFilesOf,
+  type Checkout,
+  type FakeForge,
+} from './in-memory.ts';
+import { createKept } from './in-memory-state.ts';
+import type { Project } from './project.ts';
+import { connectionsOf, createMachine, type Machine } from './machine.ts';
+import { open, tapped, type Tap } from './tap.ts';
+
+export const actionYml = readFileSync(join(import.meta.dirname, '../../../action.yml'), 'utf8');
+
+const defaults = readInputDefaults(actionYml, 'token-of-the-job');
+
+/** Inputs as a user writes them in the step, over the defaults of action.yml. */
+export function configOf(inputs: Readonly<Record<string, string>> = {}): Config {
+  return parseInputs({ ...defaults, ...inputs });
+}
+
+export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
+export const red: Verifier = {
+  verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
+};
+
+/** A project with labelled issues; `ann` may write, `eve` may only read. */
+export function createProject(
+  setting: {
+    readonly issues?: readonly number[];
+    readonly agent?: readonly Behaviour[];
+    readonly inputs?: Readonly<Record<string, string>>;
+  } = {},
+): Project {
+  const origin = createOrigin({ 'README.md': 'A shop' });
+  const forge = createForge(origin);
+  for (const number of setting.issues ?? [1]) addIssue(forge, number);
+  forge.permissions.set('ann', 'write').set('eve', 'read');
+  return {
+    origin,
+    forge,
+    remote: createRemote(origin),
+    kept: createKept(),
+    clock: createClock(noon),
+    script: createScript(setting.agent ?? []),
+    inputs: setting.inputs ?? {},
+    verifier: green,
+    runs: 0,
+  };
+}
+
+export function addIssue(forge: FakeForge, number: number, change: Partial<Issue> = {}): void {
+  forge.issues.set(number, {
+    number,
+    title: `Title ${String(number)}`,
+    body: `Body ${String(number)}`,
+    url: `https://github.test/acme/shop/issues/${String(number)}`,
+    labels: ['ralph'],
+    state: 'open',
+    isPullRequest: false,
+    blockedBy: 0,
+    openSubIssues: 0,
+    ...change,
+  });
+}
+
+export type Event = RunContext['event'];
+export const schedule: Event = { name: 'schedule', payload: { schedule: '0 * * * *' } };
+export const labeled = (issue: number, login = 'ann', label = 'ralph'): Event => ({
+  name: 'issues',
+  payload: {
+    action: 'labeled',
+    label: { name: label },
+    issue: { number: issue, title: `Title ${String(issue)}`, body: `Body ${String(issue)}`, labels: [{ name: label }] },
+    sender: senderOf(login),
+  },
+});
+export const commented = (
+  body: string,
+  on: { readonly issue: number; readonly login?: string; readonly isPullRequest?: boolean },
+): Event => ({
+  name: 'issue_comment',
+  payload: {
+    action: 'created',
+    comment: { id: 7, body },
+    issue: { number: on.issue, ...(on.isPullRequest === true ? { pull_request: {} } : {}) },
+    sender: senderOf(on.login ?? 'ann'),
+  },
+});
+
+/** An account as a payload has it. */
+export function senderOf(login: string): {
+  readonly login: string;
+  readonly id: number;
+  readonly type: 'User' | 'Bot';
+} {
+  return { login, id: 1, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
+}
+
+export function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
+  return {
+    workspace: '/workspace',
+    temp: '/temp',
+    repository: { owner: 'acme', repo: 'shop' },
+    serverUrl: 'https://github.test',
+    apiUrl: 'https://api.github.test',
+    runId: String(run),
+    runAttempt: 1,
+    runUrl: `https://github.test/acme/shop/actions/runs/${String(run)}`,
+    event,
+    hasProviderKey,
+  };
+}
+
+/** What one process did: main, or post. */
+export interface Run {
+  /** `complete (plan_complete)`; of a process that was killed `cancelled (killed)`. */
+  readonly end: string;
+  readonly outcome: Outcome;
+  /** Agent calls of this run. */
+  readonly calls: number;
+  /** The newest work on disk; null: the gate ended the run. */
+  readonly work: Work | null;
+  /** null: the process was killed. */
+  readonly report: RunReport | null;
+  /** What was on disk, step by step. */
+  readonly records: readonly { readonly work: Work; readonly callsSoFar: number }[];
+  readonly log: readonly string[];
+  /** The journal as on disk. */
+  readonly journal: string;
+  readonly machine: Machine;
+}
+
+export interface RunSetting {
+  readonly event?: Event;
+  readonly hasProviderKey?: boolean;
+  /** Number of the run of which this is the second attempt. */
+  readonly againOf?: number;
+  readonly signal?: AbortSignal;
+  readonly redact?: (text: string) => string;
+  /** The machine, before the run begins. */
+  readonly prepare?: (checkout: Checkout, machine: Machine) => void;
+  readonly onRecord?: (work: Work, checkout: Checkout, machine: Machine) => void;
+  /** What comes between the run and its ports. */
+  readonly tap?: Tap;
+  /** How far this machine's clock is ahead of everybody's. */
+  readonly skewMs?: number;
+}
+
+/** Main on a new machine: the real river, over ports in memory. */
+export async function runOnce(project: Project, setting: RunSetting = {}): Promise<Run> {
+  const number = (project.runs += 1);
+  const config = configOf(project.inputs);
+  const machine = createMachine(project, {
+    config,
+    context: {
+      ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
+      runAttempt: setting.againOf === undefined ? 1 : 2,
+    },
+    mark: `mark-${String(number)}`,
+    skewMs: setting.skewMs ?? 0,
+  });
+  setting.prepare?.(machine.checkout, machine);
+  const tap = setting.tap ?? open;
+  const log = createLog();
+  const records: Run['records'][number][] = [];
+  let journal = '';
+  const record: RunPlace['record'] = (change) => {
+    if (machine.diskProblem !== null) throw machine.diskProblem;
+    machine.record = JSON.stringify({ ...recordOf(machine), ...change });
+    const { work } = recordOf(machine);
+    if (work === null) return;
+    records.push({ work, callsSoFar: machine.calls() });
+    setting.onRecord?.(work, machine.checkout, machine);
+  };
+  const place: RunPlace = {
+    readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
+    readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
+    files: tapped('files', workFilesOf(machine.checkout), tap),
+    record: (change) => {
+      tap.act(`place.record ${change.stage}`, () => {
+        record(change);
+      });
+    },
+    loss: () => null,
+    sessionFolder: machine.sessionFolder,
+    onCancel: () => setting.signal ?? new AbortController().signal,
+    endAgent: () => Promise.resolve(),
+    exit: () => undefined,
+  };
+  const report = await Promise.race([
+    runRiver({
+      ...frameOf(project, machine, { tap, log, redact: setting.redact }),
+      place,
+      startedAt: machine.clock.now(),
+      appendJournal: (line) => {
+        tap.act('place.appendJournal', () => {
+          if (machine.diskProblem !== null) throw machine.diskProblem;
+          journal += `${line}\n`;
+        });
+      },
+      leave: () => undefined,
+    }),
+    tap.killed.then(() => null),
+  ]);
+  if (journal !== '') expectReplays(journal);
+  return runOf({ report, machine, records, log, journal });
+}
+
+/** Post on the machine of `main`; null when main did everything itself. */
+export async function finishOnce(
+  project: Project,
+  main: Pick<Run, 'machine'>,
+  setting: Pick<RunSetting, 'tap' | 'redact'> & { readonly log?: ReturnType<typeof createLog> } = {},
+): Promise<Run | null> {
+  const { machine } = main;
+  const tap = setting.tap ?? open;
+  const log = setting.log ?? createLog();
+  const finishing = finishRun({
+    ...frameOf(project, machine, { tap, log, redact: setting.redact }),
+    record: JSON.parse(machine.record) as RunRecord | null,
+    lane: null,
+    folder: '/temp/ralph-run',
+    sessionFolder: machine.sessionFolder,
+    limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
+  });
+  const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);
+  return report === null
+    ? null
+    : runOf({ report: report === 'killed' ? null : report, machine, records: [], log, journal: '' });
+}
+
+/** What is on the machine's disk of its run. */
+export function recordOf(machine: Machine): RunRecord {
+  return JSON.parse(machine.record) as RunRecord;
+}
+
+function frameOf(
+  project: Project,
+  machine: Machine,
+  { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] },
+): RunFrame {
+  const { config, context, mark, clock } = machine;
+  return {
+    config,
+    context,
+    mark,
+    clock,
+    log,
+    debug: () => undefined,
+    redact: redact ?? String,
+    connect: connectionsOf(project, machine, tap),
+  };
+}
+
+function runOf({
+  report,
+  machine,
+  records,
+  log,
+  journal,
+}: Pick<Run, 'report' | 'machine' | 'records' | 'journal'> & {
+  readonly log: { readonly lines: readonly string[] };
+}): Run {
+  const outcome: Outcome = report?.outcome ?? { kind: 'cancelled', reason: 'killed' };
+  return {
+    end: `${outcome.kind} (${outcome.reason})`,
+    outcome,
+    calls: machine.calls(),
+    work: (JSON.parse(machine.record) as RunRecord | null)?.work ?? null,
+    report,
+    records,
+    log: log.lines,
+    journal,
+    machine,
+  };
+}
+
+/** The publisher of a run that main did; as `post` has it. */
+export async function publisherOf(
+  project: Project,
+  { machine }: Run,
+): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
+  const log = createLog();
+  return {
+    ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), {
+      agent: machine.agent,
+      sessionFolder: machine.sessionFolder,
+      stepWithinMs: null,
+    })),
+    log,
+  };
+}
+
+/** The lane's saved document, from the place that decides; null when there is none. */
+export function savedDocument({ kept, inputs }: Project, lane = 'queue'): string | null {
+  if (inputs['state-store'] === 'cache') return kept.cache.saved.get(lane)?.document ?? null;
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  return parsed.kind === 'record' ? parsed.record.document : null;
+}
+
+/** The lane's saved state; throws when there is none that can be read. */
+export function savedState(project: Project, lane = 'queue'): LaneState {
+  const parsed = parseState(savedDocument(project, lane) ?? '', lane);
+  if (parsed.kind !== 'state') throw new Error(`No state of lane ${lane}: ${parsed.kind}`);
+  return parsed.state;
+}
+
+/** Puts a document where the lane's state is kept, in both places, as a run before this one might have left it. */
+export function putDocument(
+  { kept }: Project,
+  { document, sequence }: Pick<StateCopy, 'document' | 'sequence'>,
+  lane = 'queue',
+): void {
+  const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);
+  kept.refs.put(
+    lane,
+    serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }),
+  );
+  kept.cache.saved.set(lane, {
+    lane,
+    sequence,
+    document,
+    sessionFolder: kept.cache.saved.get(lane)?.sessionFolder ?? null,
+  });
+}
+
+/** Puts a changed state into the store, as a run before this one might have left it. */
+export function changeState(project: Project, change: (state: LaneState) => LaneState, lane = 'queue'): void {
+  const state = savedState(project, lane);
+  putDocument(project, { sequence: state.sequence, document: serializeState(change(state)) }, lane);
+}
+
+/** Takes everything away that is kept of the project between runs. */
+export function loseState({ kept }: Project): void {
+  kept.refs.cells.clear();
+  kept.cache.saved.clear();
+}
+
+/** Nothing that is kept can be reached any more. */
+export function cutOff({ kept }: Project, why: string): void {
+  for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, why);
+  for (const verb of ['restore', 'save'] as const) kept.cache.outages.set(verb, why);
+}
+
+/** What holds for every run: its journal alone leads to the same decisions. */
+function expectReplays(text: string): void {
+  const parsed = parseJournal(text);
+  if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
+  const differences = replay(parsed.journal);
+  if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
+}

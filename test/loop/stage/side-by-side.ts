@@ -1,0 +1,66 @@
+import { setImmediate as settled } from 'node:timers/promises';
+// What a run loads only when it needs it: a process that waits for the disk would miss its turn.
+import '../../../src/core/text/clean.ts';
+import '../../../src/core/tasks/files/files.ts';
+import '../../../src/core/tasks/files/prd-archive.ts';
+import '../../../src/core/tasks/text-dependencies.ts';
+import type { Tap } from './tap.ts';
+
+/** Which of the waiting runs, by number, makes its next call; answers with a place in the list. */
+export type Chooser = (waiting: readonly number[]) => number;
+
+/** Runs several processes at once, one call at a time; `choose` says whose. What a process does between two calls, nobody else sees. */
+export async function sideBySide<Done>(
+  runs: readonly ((tap: Tap) => Promise<Done>)[],
+  choose: Chooser,
+): Promise<readonly Done[]> {
+  const waiting: { readonly run: number; readonly go: () => void }[] = [];
+  let atWork = runs.length;
+  const started = runs.map((run, number) =>
+    run({
+      call: async (_name, call) => {
+        const { promise: turn, resolve: go } = Promise.withResolvers<undefined>();
+        waiting.push({
+          run: number,
+          go: () => {
+            go(undefined);
+          },
+        });
+        await turn;
+        return call();
+      },
+      act: (_name, act) => {
+        act();
+      },
+      killed: new Promise(() => undefined),
+    }).finally(() => {
+      atWork -= 1;
+    }),
+  );
+  // Every process waits for its turn, or is at its end, when nothing is left to do in this tick.
+  for (await settled(); atWork > 0; await settled()) {
+    const [next] = waiting.splice(choose(waiting.map(({ run }) => run)), 1);
+    if (next === undefined) throw new Error('A process waits for something else than its turn.');
+    next.go();
+  }
+  return Promise.all(started);
+}
+
+/** A choice by chance that the seed repeats (a linear congruence: the numbers of Numerical Recipes). */
+export function byChance(seed: number): Chooser {
+  let last = seed;
+  return (waiting) => {
+    last = (Math.imul(last, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((last / 2 ** 32) * waiting.length);
+  };
+}
+
+/** The first run makes `first` calls, then the second makes `second`, then the first goes on to its end. */
+export function withSwitches(first: number, second: number): Chooser {
+  let made = 0;
+  return (waiting) => {
+    const preferred = made >= first && made < first + second ? 1 : 0;
+    made += 1;
+    return Math.max(0, waiting.indexOf(preferred));
+  };
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { membersOf, parseStat } from '../../../src/processes/process-tree.ts';
+import type { ProcessEntry } from '../../../src/processes/process-tree.ts';
+
+const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
+  pid,
+  parent: 1,
+  group: pid,
+  startedAt: '100',
+  marked: false,
+  ...given,
+});
+const tree = { mark: 'm', group: 10 };
+
+test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: number[] }>([
+  { rule: 'what carries the mark', processes: [entry(20, { marked: true }), entry(30)], members: [20] },
+  { rule: 'what is of the group', processes: [entry(10), entry(11, { group: 10 }), entry(12)], members: [10, 11] },
+  {
+    rule: 'descendants, in whatever order they are listed',
+    processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { marked: true })],
+    members: [42, 41, 20],
+  },
+  { rule: 'what was seen before, after its parent has died', processes: [entry(41)], known: ['41:100'], members: [41] },
+  {
+    rule: 'not a later process with the same id',
+    processes: [entry(41, { startedAt: '900' })],
+    known: ['41:100'],
+    members: [],
+  },
+])('the tree holds $rule', ({ processes, known = [], members }) => {
+  expect(membersOf(tree, processes, new Set(known)).map(({ pid }) => pid)).toEqual(members);
+});
+
+test('without a group only marks count', () => {
+  expect(membersOf({ mark: 'm', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
+});
+
+const rest = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';
+test.each([
+  { line: `50 (bash) S 40 50 50 ${rest}`, expected: { pid: 50, parent: 40, group: 50, startedAt: '777' } },
+  { line: `50 (a) b (c) S 40 45 50 ${rest}`, expected: { pid: 50, parent: 40, group: 45, startedAt: '777' } },
+  { line: `50 (bash) Z 40 50 50 ${rest}`, expected: null },
+  { line: '', expected: null },
+])('the stat line "$line" is $expected', ({ line, expected }) => {
+  expect(parseStat(line)).toEqual(expected);
+});

@@ -1,0 +1,233 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { addJsonSchema } from '../../../src/cli/tasks/add-schema.ts';
+import { parsePlan } from '../../../src/core/tasks/files/plan.ts';
+import { ralph, type CliRun } from './fixture.ts';
+
+const plan = '.ralph/fix_plan.md';
+const prd = '.ralph/prd.json';
+const prdText = '{"tasks":[{"id":"T1","title":"a"}]}';
+let folder = '';
+let checkout = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ralph-add-'));
+  checkout = join(folder, 'checkout');
+  await mkdir(join(checkout, '.ralph'), { recursive: true });
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const write = (path: string, text: string | Uint8Array): Promise<void> => writeFile(join(checkout, path), text);
+const read = (path: string): Promise<string> => readFile(join(checkout, path), 'utf8');
+const add = (...args: readonly string[]): Promise<CliRun> => ralph(['add', '--dir', checkout, ...args]);
+const idOf = (title: string): string => parsePlan(plan, `- [ ] ${title}`).tasks[0]?.task.id ?? '';
+
+describe('ralph add prints the id of what it added', () => {
+  test('to the plan that is there', async () => {
+    await write('@fix_plan.md', '## High\n\n- [ ] a\n');
+    expect(await add('Do it', '--priority', 'high')).toEqual({ code: 0, out: `${idOf('Do it')}\n`, error: '' });
+    expect(await read('@fix_plan.md')).toBe('## High\n\n- [ ] a\n- [ ] Do it\n');
+  });
+
+  test('to the prd.json that is there', async () => {
+    await write(prd, prdText);
+    expect(await add('Do it', '--body', 'More', '--optional')).toEqual({ code: 0, out: 'prd-T2\n', error: '' });
+    expect(await read(prd)).toBe(
+      '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"Do it","description":"More","priority":"medium","status":"todo","optional":true}]}',
+    );
+  });
+
+  test('to the plan when both are there, unless the prd is asked for', async () => {
+    await Promise.all([write(plan, '- [ ] a\n'), write(prd, prdText)]);
+    await add('One');
+    await add('Two', '--to', 'prd');
+    expect([await read(plan), await read(prd)]).toEqual(['- [ ] a\n- [ ] One\n', expect.stringContaining('"Two"')]);
+  });
+
+  test.each([
+    ['a plan', [], plan, '# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n'],
+    [
+      'a prd',
+      ['--to', 'prd'],
+      prd,
+      '{\n  "tasks": [\n    {\n      "id": "T001",\n      "title": "Do it",\n      "priority": "medium",\n      "status": "todo"\n    }\n  ]\n}\n',
+    ],
+  ])('to %s that is created, with its folder', async (_, args, path, text) => {
+    await rm(join(checkout, '.ralph'), { recursive: true });
+    expect(await add('Do it', ...args)).toMatchObject({ code: 0, error: '' });
+    expect(await read(path)).toBe(text);
+  });
+
+  test('with a body from stdin', async () => {
+    expect(await ralph(['add', 'Do it', '--dir', checkout, '--body', '-'], '\nFirst line\n\nlast\n\n')).toMatchObject({
+      code: 0,
+    });
+    expect(await read(plan)).toBe('# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n\n  First line\n\n  last\n');
+  });
+
+  test('ids of archived entries are not given again', async () => {
+    await Promise.all([write(prd, prdText), write('.ralph/prd_archive.json', '{"tasks":[{"id":"T8","title":"z"}]}')]);
+    expect((await add('Do it')).out).toBe('prd-T9\n');
+  });
+});
+
+describe('the file', () => {
+  test('keeps its mode, and nothing is left beside it', async () => {
+    await write(plan, '- [ ] a\n');
+    await chmod(join(checkout, plan), 0o640);
+    await add('Do it');
+    expect((await stat(join(checkout, plan))).mode & 0o777).toBe(0o640);
+    expect(await readdir(join(checkout, '.ralph'))).toEqual(['fix_plan.md']);
+  });
+
+  test('that is a link inside the checkout stays one', async () => {
+    await write('PLAN.md', '- [ ] a\n');
+    await symlink('../PLAN.md', join(checkout, plan));
+    expect(await add('Do it')).toMatchObject({ code: 0 });
+    expect([await readlink(join(checkout, plan)), await read('PLAN.md')]).toEqual([
+      '../PLAN.md',
+      '- [ ] a\n- [ ] Do it\n',
+    ]);
+  });
+
+  test.each([
+    [
+      'leads out of the checkout',
+      async () => {
+        await writeFile(join(folder, 'outside.md'), '- [ ] a\n');
+        await symlink('../../outside.md', join(checkout, plan));
+      },
+      'leads out of the checkout',
+    ],
+    ['leads nowhere', () => symlink('nowhere.md', join(checkout, plan)), 'there is no such file'],
+    [
+      'stands in a folder that leads out',
+      async () => {
+        await rm(join(checkout, '.ralph'), { recursive: true });
+        await mkdir(join(folder, 'elsewhere'));
+        await symlink('../elsewhere', join(checkout, '.ralph'));
+      },
+      'leads out of the checkout',
+    ],
+    ['is a folder', () => mkdir(join(checkout, plan)), 'is no file'],
+    [
+      'holds NUL bytes',
+      () => write(plan, '# Plan\n- [ ] a\0\n'),
+      'ralph add: .ralph/fix_plan.md:2: holds NUL bytes, so no run reads it: take them out, or save it as UTF-8. Nothing was written.\n',
+    ],
+    ['is no text', () => write(plan, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
+    ['is longer than 1 MiB', () => write(plan, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
+  ])('is not touched when it %s', async (_, prepare, why) => {
+    await prepare();
+    const before = await readdir(folder, { recursive: true });
+    expect(await add('Do it')).toMatchObject({ code: 1, out: '', error: expect.stringContaining(why) as string });
+    expect(await readdir(folder, { recursive: true })).toEqual(before);
+    expect(await readFile(join(folder, 'outside.md'), 'utf8').catch(() => '- [ ] a\n')).toBe('- [ ] a\n');
+  });
+
+  test('that is malformed is not touched, and line and column are told', async () => {
+    await write(prd, '{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
+    expect(await add('Do it')).toEqual({
+      code: 1,
+      out: '',
+      error:
+        'ralph add: .ralph/prd.json:3:17: no valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks is read. Nothing was written.\n',
+    });
+    expect(await read(prd)).toBe('{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
+  });
+});
+
+test('a title that is there already is not added again', async () => {
+  await write(plan, '- [ ] a\n- [x] **Do** it\n');
+  expect(await add('Do it')).toEqual({
+    code: 1,
+    out: '',
+    error: `ralph add: .ralph/fix_plan.md:2: "Do it" is there already (${idOf('Do it')}, done); nothing was written. To have another, give it another title.\n`,
+  });
+  expect(await read(plan)).toBe('- [ ] a\n- [x] **Do** it\n');
+});
+
+describe('arguments that make no sense end with 2, say what to do, and write nothing', () => {
+  test.each([
+    ['no title', [], 'TITLE is missing.'],
+    ['an empty title', [''], 'TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.'],
+    ['a title that nobody would see', ['\u200B'], 'TITLE is empty, or nothing of it would be seen'],
+    ['a title over lines', ['Do\nit'], 'TITLE is more than one line: give its first line, and the rest as --body.'],
+    ['a title with an escape', ['Do \u001B[2Jit'], 'TITLE holds control characters: take them out.'],
+    [
+      'a title that is too long',
+      ['x'.repeat(201)],
+      'TITLE is longer than 200 characters: say it shorter, and the rest as --body.',
+    ],
+    [
+      'a body with control characters',
+      ['Do it', '--body', 'a\u0007b'],
+      '--body: it holds control characters: take them out.',
+    ],
+    ['a body that is too long', ['Do it', '--body', 'x'.repeat(20_001)], '--body: it is longer than 20000 characters'],
+    [
+      'an unknown priority',
+      ['Do it', '--priority', 'soon'],
+      '--priority: "soon" is none. Expected high, medium or low.',
+    ],
+    [
+      'a priority of what is optional',
+      ['Do it', '--priority', 'high', '--optional'],
+      '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
+    ],
+    ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is no place for tasks. Expected plan or prd.'],
+    ['a title in several words', ['Do', 'it'], 'too many arguments: "it".'],
+  ])('%s', async (_, args, problem) => {
+    const { code, out, error } = await add(...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(error).toContain(`ralph add: ${problem}`);
+    expect(await readdir(join(checkout, '.ralph'))).toEqual([]);
+  });
+
+  test('no such folder, and everything else that is wrong at once', async () => {
+    const { code, error } = await ralph(['add', 'a\nb', '--dir', join(folder, 'nothing'), '--to', 'x']);
+    expect(code).toBe(2);
+    expect(error.match(/^ralph add: /gm)).toHaveLength(3);
+  });
+});
+
+describe('--json', () => {
+  const validate = new Ajv2020({ strict: false }).compile(addJsonSchema());
+
+  test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
+    await expect(`${JSON.stringify(addJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+      '../../../schemas/ralph-add.schema.json',
+    );
+  });
+
+  test.each([
+    ['added', '- [ ] a\n', 0, { kind: 'added', id: idOf('Do it'), file: plan, line: 2 }],
+    ['there already', '- [x] Do it\n', 1, { kind: 'there', id: idOf('Do it'), file: plan, line: 1, state: 'done' }],
+    [
+      'refused',
+      '<!--\n',
+      1,
+      {
+        kind: 'refused',
+        file: plan,
+        line: null,
+        column: null,
+        message: expect.stringContaining('no place was found') as string,
+      },
+    ],
+  ])('%s', async (_, text, code, expected) => {
+    await write(plan, text);
+    const run = await add('Do it', '--json');
+    expect({ code: run.code, json: JSON.parse(run.out) as unknown }).toEqual({ code, json: expected });
+    expect(validate(JSON.parse(run.out))).toBe(true);
+  });
+
+  test('nothing else is of that shape', () => {
+    expect(validate({ kind: 'added', id: 'x', file: plan })).toBe(false);
+  });
+});

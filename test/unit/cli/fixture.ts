@@ -1,0 +1,65 @@
+import { addCommand } from '../../../src/cli/tasks/add.ts';
+import { analyzeCommand } from '../../../src/cli/inspect/analyze.ts';
+import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
+import type { Command } from '../../../src/cli/command.ts';
+import { createImportCommand } from '../../../src/cli/tasks/import.ts';
+import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
+import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
+import { replayCommand } from '../../../src/cli/inspect/replay.ts';
+import { runCommand } from '../../../src/cli/run-command.ts';
+import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
+import { createStatusCommand } from '../../../src/cli/lane/status.ts';
+import { tasksCommand } from '../../../src/cli/tasks/tasks.ts';
+import { noon } from '../core/core-fixtures.ts';
+
+/** No checkout anywhere. */
+const nowhere: OpenPlaces = () => Promise.resolve({ kind: 'missing', why: 'there is no checkout.' });
+
+/** Neither agent nor server. */
+const noWorld: ImportWorld = {
+  askAgent: () => Promise.resolve({ kind: 'failed', why: 'there is no agent.' }),
+  issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }),
+};
+
+export const commands = commandsAt(nowhere);
+
+function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
+  return [
+    addCommand,
+    analyzeCommand,
+    cleanCommand,
+    createImportCommand(() => Promise.resolve(world)),
+    replayCommand,
+    createStatusCommand(open),
+    tasksCommand,
+    ...createOrderCommands(open),
+  ];
+}
+
+export interface CliRun {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** Runs the command line in this process; `stdin` comes in two chunks. */
+export async function ralph(args: readonly string[], stdin = '', open = nowhere, world = noWorld): Promise<CliRun> {
+  let out = '';
+  let error = '';
+  const bytes = new TextEncoder().encode(stdin);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield bytes.subarray(0, 10);
+    yield await Promise.resolve(bytes.subarray(10));
+  }
+  const code = await runCommand(commandsAt(open, world), args, {
+    stdin: chunks(),
+    out: (text) => {
+      out += text;
+    },
+    error: (text) => {
+      error += text;
+    },
+    now: () => noon,
+  });
+  return { code, out, error };
+}

@@ -1,0 +1,110 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { replayJsonSchema, type replaySchema } from '../../../src/cli/inspect/replay-schema.ts';
+import type { ReplayResult } from '../../../src/cli/inspect/replay-text.ts';
+import { ralph } from './fixture.ts';
+import { idle, progress, task } from '../core/core-fixtures.ts';
+import { record } from '../core/journal/journal-fixtures.ts';
+
+type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
+    : T;
+
+const journal = record([progress(), idle, idle, idle]).text;
+const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
+
+/** What the command prints about a journal. */
+async function replayed(text: string, ...args: readonly string[]): Promise<unknown> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'ralph-replay-'));
+  try {
+    const file = path.join(directory, 'journal.jsonl');
+    await writeFile(file, text);
+    return JSON.parse((await ralph(['replay', file, '--json', ...args])).out);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
+  await expect(`${JSON.stringify(replayJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../../schemas/ralph-replay.schema.json',
+  );
+});
+
+test('the schema is the type: neither takes what the other does not', async () => {
+  // The schema's own file checks the other direction.
+  const narrow = (result: Mutable<ReplayResult>): z.infer<typeof replaySchema> => result;
+  const result = (await replayed(journal)) as Mutable<ReplayResult>;
+  expect(Object.keys(narrow(result)).sort()).toEqual(
+    Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
+  );
+});
+
+describe('the published JSON Schema accepts', () => {
+  const validate = new Ajv2020({ strict: false }).compile(replayJsonSchema());
+
+  test.each<[string, string, readonly string[], object]>([
+    ['a run that decides the same', journal, [], { outcome: { kind: 'halted' }, differences: [], whatIf: null }],
+    [
+      'a run without an end',
+      `${journal.split('\n').slice(0, 3).join('\n')}\n`,
+      [],
+      { iterations: 2, torn: false, outcome: null },
+    ],
+    [
+      'a journal that was cut off',
+      journal.slice(0, journal.indexOf('"iteration":3')),
+      [],
+      { iterations: 2, torn: true },
+    ],
+    [
+      'another task, another verdict',
+      twoTasks.replace('"progress":false', '"progress":true').replace('"priority":3', '"priority":4'),
+      [],
+      { differences: [{ of: 'task' }, { of: 'verdict.progress' }] },
+    ],
+    [
+      'another end',
+      journal.replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'),
+      [],
+      { differences: [{ line: 6, of: 'outcome' }] },
+    ],
+    [
+      'what if: it ends',
+      journal,
+      ['--set', 'max-iterations=1'],
+      { whatIf: { kind: 'ended', set: { 'max-iterations': '1' }, iterations: 1, outcome: { kind: 'limit' } } },
+    ],
+    [
+      'what if: it goes on',
+      journal,
+      ['--set', 'cb-no-progress=9'],
+      { whatIf: { kind: 'goes-on', iterations: 4, taskId: 'issue-1' } },
+    ],
+    [
+      'what if: it takes another task',
+      twoTasks,
+      ['--set', 'max-iterations-per-task=1'],
+      { whatIf: { kind: 'other-task', iterations: 1, taskId: 'issue-2' } },
+    ],
+  ])('%s', async (_, text, args, expected) => {
+    const result = await replayed(text, ...args);
+    expect(result).toMatchObject(expected);
+    validate(result);
+    expect(validate.errors).toBeNull();
+  });
+
+  test.each([
+    ['a field that is not in it', { more: 1 }],
+    ['an unknown decision', { differences: [{ line: 2, of: 'verdict.mood', recorded: 1, replayed: 2 }] }],
+    ['an unknown end', { outcome: { kind: 'won', reason: 'luck' } }],
+  ])('but not %s', async (_, change) => {
+    expect(validate({ ...((await replayed(journal)) as object), ...change })).toBe(false);
+  });
+});

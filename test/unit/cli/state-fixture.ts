@@ -1,0 +1,145 @@
+import type { OpenPlaces, StatePlace } from '../../../src/cli/lane/state-places.ts';
+import { emptyBudget, serializeBudget, type Budget } from '../../../src/core/sharing/budget.ts';
+import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import type { Lease } from '../../../src/core/sharing/lease.ts';
+import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { CellStore } from '../../../src/ports/state.ts';
+import { createBudgetStore } from '../../../src/state/budget-store.ts';
+import { createGuardedStore } from '../../../src/state/guarded-store.ts';
+import { createLayeredStore } from '../../../src/state/layered-store.ts';
+import { createCellPlace, createCells, withFaults, type FaultyCells } from '../../loop/stage/in-memory-cells.ts';
+import { noon } from '../core/core-fixtures.ts';
+
+export const minute = 60_000;
+
+export const lease: Lease = {
+  mark: 'm',
+  runId: '98',
+  runAttempt: 1,
+  runUrl: 'https://github.com/acme/shop/actions/runs/98',
+  acquiredAt: noon - 10 * minute,
+  durationMs: 60 * minute,
+};
+
+/** Names of people and reasons in it try to steer the terminal. */
+export const richState: LaneState = {
+  ...initialState('queue', noon - 60 * minute),
+  sequence: 41,
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * minute },
+  session: { id: 's-1', startedAt: noon - 90 * minute, lastUsedAt: noon - 30 * minute, taskId: 'issue-13' },
+  tasks: {
+    'issue-12': { state: 'done', attempts: 1, startedTree: null, doneCommit: null },
+    'issue-13': { state: 'in-progress', attempts: 2, startedTree: null, doneCommit: null },
+  },
+  currentTask: 'issue-13',
+  park: { reason: 'usage_limit', resumeAt: noon + 42 * minute, taskId: null, branchHead: null },
+  pause: { by: 'octo\u001b[2Jcat\u202e', at: noon - 5 * minute },
+  transitions: Array.from({ length: 12 }, (_, index) => ({
+    at: noon - (20 - index) * minute,
+    subject: 'pause' as const,
+    from: 'working',
+    to: 'paused',
+    reason: `by person-${String(index)} (comment)`,
+  })),
+  lastRun: {
+    outcome: 'parked',
+    reason: 'usage_limit',
+    at: noon - 60 * minute,
+    published: { head: 'a'.repeat(40), pullRequest: { number: 7, url: 'https://github.com/acme/shop/pull/7' } },
+  },
+};
+
+export const richBudget: Budget = {
+  ...emptyBudget,
+  windows: {
+    hour: { openedAt: noon - 30 * minute, calls: 12, tokens: 34_500 },
+    day: { openedAt: noon - 30 * minute, costUsd: 3.2 },
+  },
+  reservations: [
+    {
+      mark: 'm',
+      lane: 'queue',
+      runUrl: lease.runUrl,
+      expiresAt: noon + 50 * minute,
+      tasks: [],
+      calls: 10,
+      tokens: 0,
+      costUsd: 5,
+    },
+    {
+      mark: 'old',
+      lane: 'issue-1',
+      runUrl: '',
+      expiresAt: noon - 48 * 60 * minute,
+      tasks: [],
+      calls: 10,
+      tokens: 0,
+      costUsd: 5,
+    },
+  ],
+};
+
+/** A place in memory, with what can go wrong in it. */
+export interface Place {
+  readonly cells: FaultyCells;
+  readonly at: StatePlace;
+  /** Writes the queue's cell, or another lane's. */
+  put(text: string, lane?: string): Promise<void>;
+  damageBudget(): Promise<void>;
+  /** The queue's record. */
+  record(): Promise<LaneRecord>;
+}
+
+export function createPlace(name: 'ref' | 'directory'): Place {
+  const cells: CellStore = { ...createCells(createCellPlace()), place: name };
+  const faulty = withFaults(cells);
+  const now = (): number => noon;
+  return {
+    cells: faulty,
+    at: {
+      name,
+      store: createLayeredStore({
+        guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }),
+        copies: null,
+      }),
+      budget: createBudgetStore(faulty, now),
+    },
+    async put(text, lane = 'queue') {
+      await write(cells, lane, text);
+    },
+    async damageBudget() {
+      await write(cells, 'budget', 'nonsense');
+    },
+    async record() {
+      const [read] = await cells.read(['queue']);
+      const parsed = parseRecord(read?.kind === 'found' ? read.text : '', 'queue');
+      if (parsed.kind !== 'record') throw new Error(`no record: ${JSON.stringify(parsed)}`);
+      return parsed.record;
+    },
+  };
+}
+
+/** A place that holds a lane. */
+export async function placeWith(
+  state: LaneState,
+  change: Partial<LaneRecord> = {},
+  budget = emptyBudget,
+  name: 'ref' | 'directory' = 'ref',
+): Promise<Place> {
+  const place = createPlace(name);
+  await place.put(
+    serializeRecord({ ...emptyRecord('queue'), sequence: state.sequence, document: serializeState(state), ...change }),
+  );
+  await write(place.cells, 'budget', serializeBudget(budget));
+  return place;
+}
+
+export function at(...places: readonly Place[]): OpenPlaces {
+  return () => Promise.resolve({ kind: 'open', places: places.map((place) => place.at), person: 'Ann Other' });
+}
+
+async function write(cells: CellStore, name: string, text: string): Promise<void> {
+  const [read] = await cells.read([name]);
+  const written = await cells.write(name, read?.kind === 'found' ? read.head : null, text);
+  if (written.kind !== 'written') throw new Error(`${name} could not be written`);
+}

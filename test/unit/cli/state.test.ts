@@ -1,0 +1,286 @@
+import { describe, expect, test } from 'vitest';
+import { laneReportSchema } from '../../../src/cli/lane/lane-schema.ts';
+import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { initialState, serializeState } from '../../../src/core/lane/state.ts';
+import { noon } from '../core/core-fixtures.ts';
+import { ralph } from './fixture.ts';
+import { at, createPlace, lease, minute, placeWith, richBudget, richState } from './state-fixture.ts';
+
+const status = (place: Awaited<ReturnType<typeof placeWith>>) => ralph(['status'], '', at(place));
+
+describe('ralph status', () => {
+  test('tells state and provenance, who works, pause, circuit, park, session, limits, tasks and the last ten changes', async () => {
+    const { code, out, error } = await status(await placeWith(richState, { lease }, richBudget));
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    expect(out.split('\n')).toEqual([
+      'Lane queue (ref)',
+      '  state:        restored #41 (ref), saved 2026-11-21 11:00 UTC',
+      '  works now:    https://github.com/acme/shop/actions/runs/98, until 2026-11-21 12:50 UTC (in 50 min) at the latest',
+      '  pause:        by octo [2Jcat, since 2026-11-21 11:55 UTC; to go on: ralph resume',
+      '  circuit:      open (no_progress) since 2026-11-21 11:40 UTC; when it has cooled down, one iteration probes; to close it now: ralph reset circuit',
+      '  parked:       usage_limit, goes on from 2026-11-21 12:42 UTC (in 42 min)',
+      '  session:      since 2026-11-21 10:30 UTC, last used 2026-11-21 11:30 UTC',
+      '  this hour:    22 calls, 34.5k tokens, until 2026-11-21 12:30 UTC (in 30 min)',
+      '  this day:     $8.20, until 2026-11-22 00:00 UTC (in 12 h 0 min)',
+      '  reserved:     10 calls, $5.00 of these, by a run of lane queue (https://github.com/acme/shop/actions/runs/98)',
+      '  last run:     parked (usage_limit), 2026-11-21 11:00 UTC',
+      '  pull request: https://github.com/acme/shop/pull/7',
+      '  Tasks:',
+      '    issue-12: done, 1 iteration',
+      '    issue-13: in-progress, 2 iterations (current)',
+      '  Last changes:',
+      ...Array.from(
+        { length: 10 },
+        (_, index) =>
+          `    2026-11-21 11:${String(42 + index)} UTC  pause: working → paused (by person-${String(index + 2)} (comment))`,
+      ),
+      '',
+    ]);
+  });
+
+  test('a lane that never ran', async () => {
+    const { code, out } = await ralph(['status', '--lane', 'issue-7'], '', at(createPlace('ref')));
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^Lane issue-7 \(ref\)\n {2}state: +none yet\n {2}works now: +nobody\n {2}pause: +none\n {2}circuit: +closed\n/,
+    );
+  });
+
+  test('shows the lane as its next run will find it, and the orders that this run obeys first', async () => {
+    const { out } = await status(
+      await placeWith(richState, {
+        orders: [
+          { number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - minute },
+        ],
+      }),
+    );
+    expect(out).toMatch(/^ {2}pause: +none$/m);
+    expect(out).toMatch(
+      /^ {2}waits: +resume, by octocat \(comment\), 2026-11-21 11:59 UTC: the next run obeys it first$/m,
+    );
+    expect(out).toContain('pause: paused → working (by octocat (comment))');
+  });
+
+  test('an order that was obeyed does not wait', async () => {
+    const { out } = await status(
+      await placeWith(
+        { ...richState, ordersApplied: noon },
+        { orders: [{ number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon }] },
+      ),
+    );
+    expect(out).not.toContain('waits:');
+    expect(out).toMatch(/^ {2}pause: +by octo/m);
+  });
+
+  test.each([
+    ['a lease that is over', { ...lease, acquiredAt: noon - 61 * minute }],
+    ['a lease of a clock that is days ahead', { ...lease, acquiredAt: noon + 48 * 60 * minute }],
+  ])('nobody works with %s', async (_, over) => {
+    expect((await status(await placeWith(richState, { lease: over }))).out).toMatch(/^ {2}works now: +nobody$/m);
+  });
+
+  test('two places are two lanes of one name: both are told', async () => {
+    const directory = await placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
+    const { out } = await ralph(['status'], '', at(await placeWith(richState), directory));
+    expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual([
+      '#41 (ref)',
+      '#2 (directory)',
+    ]);
+    expect([...out.matchAll(/^Lane .*$/gm)].map(([heading]) => heading)).toEqual([
+      'Lane queue (ref)',
+      'Lane queue (directory)',
+    ]);
+  });
+
+  test.each([
+    [[], ''],
+    [['--lane', 'issue-7', '--remote', 'upstream'], ' --lane issue-7 --remote upstream'],
+    [['--dir', "my brother's shop"], " --dir 'my brother'\\''s shop'"],
+  ])('says what to type for this very lane: asked with %j', async (options, named) => {
+    const issueLane = { ...richState, lane: 'issue-7' };
+    const place = await placeWith(richState);
+    await place.put(
+      serializeRecord({ ...emptyRecord('issue-7'), sequence: 41, document: serializeState(issueLane) }),
+      'issue-7',
+    );
+    const { out } = await ralph(['status', ...options], '', at(place));
+    expect(out).toContain(`; to go on: ralph resume${named}\n`);
+    expect(out).toContain(`; to close it now: ralph reset circuit${named}\n`);
+  });
+
+  test('what a server said is one sentence', async () => {
+    const ref = createPlace('ref');
+    ref.cells.outage = 'there is no such repository (git said: make sure the repository exists.)';
+    expect((await status(ref)).error).toBe(
+      'ralph status: The ref cannot be reached: there is no such repository (git said: make sure the repository exists.)\n',
+    );
+  });
+
+  test('what another person wrote cannot steer the terminal', async () => {
+    const { out } = await status(await placeWith(richState));
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
+  });
+
+  test.each<[string, string, string]>([
+    ['a newer record', '{"version":9}', 'was written by a newer version of this program (version 9)'],
+    [
+      'a newer document',
+      JSON.stringify({
+        version: 1,
+        lane: 'queue',
+        sequence: 3,
+        document: '{"version":9,"lane":"queue"}',
+        savedBy: null,
+        lease: null,
+        orders: [],
+      }),
+      'was written by a newer version of this program (version 9)',
+    ],
+    [
+      'a document that is garbage',
+      JSON.stringify({ version: 1, lane: 'queue', sequence: 3, document: '{', savedBy: null, lease: null, orders: [] }),
+      'The state in the ref cannot be read: it is not a JSON object',
+    ],
+    ['a record that is garbage', 'nonsense', 'cannot be read'],
+  ])('%s: why, and it ends with 1', async (_, text, why) => {
+    const place = createPlace('ref');
+    await place.put(text);
+    const { code, out, error } = await status(place);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(error).toMatch(/^ralph status: /);
+    expect(error).toContain(why);
+  });
+
+  test('a place that cannot be reached does not hide the other one', async () => {
+    const ref = createPlace('ref');
+    ref.cells.outage = 'the server cannot be reached';
+    const { code, out, error } = await ralph(
+      ['status'],
+      '',
+      at(ref, await placeWith(richState, {}, undefined, 'directory')),
+    );
+    expect(code).toBe(1);
+    expect(out).toContain('restored #41 (directory)');
+    expect(error).toContain('the server cannot be reached');
+  });
+
+  test('counters that cannot be read count as used up, and it says so', async () => {
+    const place = await placeWith(richState);
+    await place.damageBudget();
+    const { code, out } = await status(place);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ {2}this hour: +used up, until 2026-11-21 13:00 UTC/m);
+    expect(out).toMatch(/^ {2}this day: +used up, until 2026-11-22 00:00 UTC/m);
+    expect(out).toMatch(/^ {2}warning: +The repository's usage counters cannot be read/m);
+  });
+
+  test('instants beyond every calendar are told all the same', async () => {
+    const { code } = await status(
+      await placeWith(
+        richState,
+        {},
+        { ...richBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } },
+      ),
+    );
+    expect(code).toBe(0);
+  });
+});
+
+describe('orders', () => {
+  test('ralph stop says that a run which works now ends after its iteration', async () => {
+    const place = await placeWith(richState, { lease });
+    expect((await ralph(['stop'], '', at(place))).out).toMatch(
+      /^Order kept \(ref\): stop\. The next run of lane queue obeys it before anything else; a run that works now ends after its running iteration\./,
+    );
+    expect((await place.record()).orders).toMatchObject([{ kind: 'stop', by: 'Ann Other' }]);
+  });
+
+  test.each([['12'], ['#12'], ['issue-12']])('ralph retry %s is about that task alone', async (name) => {
+    const place = await placeWith(richState);
+    const { code, out } = await ralph(['retry', name], '', at(place));
+    expect(code).toBe(0);
+    expect(out).toMatch(/retry issue-12, by Ann Other/);
+    expect((await place.record()).orders).toMatchObject([{ kind: 'retry', task: 'issue-12' }]);
+  });
+
+  test('ralph retry of what can be no task is refused, and nothing is ordered', async () => {
+    const place = await placeWith(richState);
+    const { code, error } = await ralph(['retry', '../x'], '', at(place));
+    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('"../x" is no task') });
+    expect((await place.record()).orders).toEqual([]);
+  });
+
+  test.each([
+    [['pause'], 'pause', 'pause'],
+    [['resume'], 'resume', 'resume'],
+    [['reset', 'circuit'], 'reset circuit', 'reset-circuit'],
+    [['reset', 'session'], 'reset session', 'reset-session'],
+    [['retry'], 'retry', 'retry'],
+  ] as const)('ralph %s leaves the order with who gave it', async (args, words, kind) => {
+    const place = await placeWith(richState, { lease });
+    const { code, out, error } = await ralph(args, '', at(place));
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    expect(out).toMatch(
+      new RegExp(
+        `^Order kept \\(ref\\): ${words}\\. The next run of lane queue obeys it before anything else; a run that works now goes on to its end\\. Runs in Actions obey it when their \`state-store\` is \`auto\` \\(the default\\) or \`ref\`\\.\n\nLane queue`,
+      ),
+    );
+    expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
+    const { orders, lease: held, document } = await place.record();
+    expect(orders).toEqual([
+      { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
+    ]);
+    // The document and the lease are the run's.
+    expect({ held, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
+  });
+
+  test('are kept in every place', async () => {
+    const [ref, directory] = [createPlace('ref'), createPlace('directory')];
+    const { out } = await ralph(['pause'], '', at(ref, directory));
+    expect(out).toContain('Order kept (ref and directory): pause.');
+    expect((await ref.record()).orders).toEqual((await directory.record()).orders);
+  });
+
+  test('say where they could not be kept, show the others, and end with 1', async () => {
+    const ref = createPlace('ref');
+    ref.cells.outage = 'the server cannot be reached';
+    const { code, out, error } = await ralph(['pause'], '', at(ref, createPlace('directory')));
+    expect(code).toBe(1);
+    expect(out).toContain('Order kept (directory): pause.');
+    expect(error).toBe(
+      'ralph pause: the order could not be kept in the ref, nothing was changed there: the server cannot be reached\n',
+    );
+  });
+
+  test('that are kept nowhere print nothing else', async () => {
+    const place = createPlace('ref');
+    await place.put('{"version":9}');
+    const { code, out, error } = await ralph(['reset', 'circuit'], '', at(place));
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(error).toContain('newer version');
+  });
+
+  test('that are not kept everywhere tell a program of every place', async () => {
+    const [ref, newer] = [createPlace('ref'), createPlace('directory')];
+    ref.cells.outage = 'the server cannot be reached';
+    await newer.put('{"version":9}');
+    const { code, out, error } = await ralph(['pause', '--json'], '', at(ref, newer, createPlace('directory')));
+    expect(code).toBe(1);
+    expect(laneReportSchema.parse(JSON.parse(out)).places.map(({ kind }) => kind)).toEqual([
+      'unavailable',
+      'newer',
+      'lane',
+    ]);
+    expect(error.split('\n')).toHaveLength(3);
+  });
+
+  test('of somebody with a long or odd name are readable all the same', async () => {
+    const place = createPlace('ref');
+    const { code } = await ralph(['pause'], '', () =>
+      Promise.resolve({ kind: 'open', places: [place.at], person: `\u001b[2J${'界'.repeat(300)}\n` }),
+    );
+    expect(code).toBe(0);
+    const [order] = (await place.record()).orders;
+    expect(order?.by).toBe(`${'界'.repeat(99)}…`);
+  });
+});

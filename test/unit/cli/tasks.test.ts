@@ -1,0 +1,349 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_SOURCES } from '../../../src/cli/tasks/tasks.ts';
+import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/tasks-schema.ts';
+import { ralph, type CliRun } from './fixture.ts';
+
+/** Runs `ralph tasks` in a checkout with these files. */
+async function tasks(files: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<CliRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'ralph-tasks-'));
+  try {
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    return await ralph(['tasks', '--dir', folder, ...args]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function report(files: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<TasksReport> {
+  const { code, out, error } = await tasks(files, '--json', ...args);
+  expect([code, error]).toEqual([0, '']);
+  return JSON.parse(out) as TasksReport;
+}
+
+const plan = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional\n\n- [ ] Colours\n';
+const offline = {
+  file: 'issues',
+  line: null,
+  message: 'needs a token: issues are on GitHub, where only a run reads them',
+};
+const bead = (id: string, fields: object = {}): string => `${JSON.stringify({ id, title: `Bead ${id}`, ...fields })}\n`;
+
+describe('ralph tasks --json', () => {
+  test('prints one object with exactly the keys of the contract, in the order of work', async () => {
+    const printed = await report({ '.ralph/fix_plan.md': plan });
+    expect(printed).toEqual({
+      tasks: [
+        {
+          id: expect.stringMatching(/^plan-/) as string,
+          title: 'Set up',
+          source: 'plan',
+          state: 'done',
+          priority: 2,
+          optional: false,
+          dependsOn: [],
+        },
+        {
+          id: expect.stringMatching(/^plan-/) as string,
+          title: 'Lexer',
+          source: 'plan',
+          state: 'todo',
+          priority: 2,
+          optional: false,
+          dependsOn: [],
+        },
+        {
+          id: expect.stringMatching(/^plan-/) as string,
+          title: 'Parser',
+          source: 'plan',
+          state: 'todo',
+          priority: 2,
+          optional: false,
+          dependsOn: [printed.tasks[1]?.id],
+        },
+        {
+          id: expect.stringMatching(/^plan-/) as string,
+          title: 'Colours',
+          source: 'plan',
+          state: 'todo',
+          priority: 2,
+          optional: true,
+          dependsOn: [],
+        },
+      ],
+      problems: [offline],
+    });
+  });
+
+  test('both forms of a prd', async () => {
+    const { tasks: rows } = await report({
+      '.ralph/prd.json': JSON.stringify({
+        tasks: [{ id: 'T1', title: 'a', status: 'done' }],
+        userStories: [{ id: 'US-1', title: 'b', passes: false }],
+      }),
+    });
+    expect(rows.map(({ id, source, state }) => [id, source, state])).toEqual([
+      ['prd-T1', 'prd', 'done'],
+      ['prd-US-1', 'prd', 'todo'],
+    ]);
+  });
+
+  test('an entry does not wait for what its archive has as done', async () => {
+    const prd = '{"tasks":[{"id":"T3","title":"c","depends_on":["T1","T2"]}]}';
+    const { tasks: rows, problems } = await report(
+      {
+        '.ralph/prd.json': prd,
+        '.ralph/prd_archive.json':
+          '{"tasks":[{"id":"T1","title":"a","status":"done"},{"id":"T2","title":"b","status":"todo"}]}',
+      },
+      '--task-sources',
+      'prd',
+    );
+    expect(rows.map(({ id, dependsOn }) => [id, dependsOn])).toEqual([['prd-T3', ['prd-T2']]]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining('depends on "T2", which is not in this file'),
+    ]);
+  });
+
+  test('beads only when it is named', async () => {
+    const files = { '.beads/issues.jsonl': bead('bd-1', { priority: 0 }), '.beads/deletions.jsonl': '{"id":"bd-9"}\n' };
+    expect((await report(files)).tasks).toEqual([]);
+    expect(await report(files, '--task-sources', 'beads')).toEqual({
+      tasks: [
+        {
+          id: 'beads-bd-1',
+          title: 'Bead bd-1',
+          source: 'beads',
+          state: 'todo',
+          priority: 1,
+          optional: false,
+          dependsOn: [],
+        },
+      ],
+      problems: [],
+    });
+  });
+
+  test('the order of --task-sources counts at the same priority', async () => {
+    const files = { '@fix_plan.md': '- [ ] a', '.beads/beads.jsonl': bead('b', { priority: 1 }) };
+    expect((await report(files, '--task-sources', 'plan,beads')).tasks.map(({ title }) => title)).toEqual([
+      'a',
+      'Bead b',
+    ]);
+    expect((await report(files, '--task-sources', 'beads,plan')).tasks.map(({ title }) => title)).toEqual([
+      'Bead b',
+      'a',
+    ]);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, readonly string[], TasksReport['problems']]>([
+    [
+      'a file that is cut off, with line and column',
+      { '.ralph/prd.json': '{\n  "tasks": [\n    { "id": ' },
+      ['prd'],
+      [{ file: '.ralph/prd.json', line: 3, message: expect.stringMatching(/^column \d+: no valid JSON/) as string }],
+    ],
+    [
+      'a line that is cut off',
+      { '.beads/issues.jsonl': `${bead('a')}{"id":` },
+      ['beads'],
+      [
+        {
+          file: '.beads/issues.jsonl',
+          line: 2,
+          message: expect.stringMatching(/^column \d+: no valid JSON/) as string,
+        },
+      ],
+    ],
+    [
+      'tasks that wait for each other',
+      { '@fix_plan.md': '- [ ] T1: depends on T2\n- [ ] T2: depends on T1' },
+      ['plan'],
+      [1, 2].map((line) => ({
+        file: '@fix_plan.md',
+        line,
+        message: 'this item waits for others that wait for it, so none of them can begin',
+      })),
+    ],
+    [
+      'entries that wait for each other',
+      {
+        '.ralph/prd.json':
+          '{"tasks":[\n{"id":"A","title":"a","depends_on":["B"]},\n {"id":"B","title":"b","depends_on":["A"]}]}',
+      },
+      ['prd'],
+      [['A', 2, 1] as const, ['B', 3, 2] as const].map(([key, line, column]) => ({
+        file: '.ralph/prd.json',
+        line,
+        message: `column ${String(column)}: "${key}" waits for others that wait for it, so none of them can begin`,
+      })),
+    ],
+    [
+      'a list that comes twice',
+      { '.ralph/prd.json': '{"tasks":[{"id":"A","title":"a"}],\n "tasks":[]}' },
+      ['prd'],
+      [
+        {
+          file: '.ralph/prd.json',
+          line: 1,
+          message:
+            'column 2: there is another `tasks` below, and only the last one is read: put the entries into one list',
+        },
+      ],
+    ],
+    [
+      'a file that is too long',
+      { '@fix_plan.md': 'x'.repeat(1024 * 1024 + 1) },
+      ['plan'],
+      [{ file: '@fix_plan.md', line: null, message: 'is longer than 1 MiB, which no run reads' }],
+    ],
+    [
+      'a file in UTF-16',
+      { '@fix_plan.md': '-\0 \0[\0 \0]\0 \0a\0' },
+      ['plan'],
+      [
+        {
+          file: '@fix_plan.md',
+          line: 1,
+          message: 'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8',
+        },
+      ],
+    ],
+    [
+      'a file with a NUL',
+      { '@fix_plan.md': '# Plan\n\n- [ ] a\0\n' },
+      ['plan'],
+      [{ file: '@fix_plan.md', line: 3, message: expect.stringMatching(/^holds NUL bytes/) as string }],
+    ],
+    [
+      'a file that is no file',
+      { '.ralph/prd.json/x': '' },
+      ['prd'],
+      [{ file: '.ralph/prd.json', line: null, message: expect.stringMatching(/is no file/) as string }],
+    ],
+    [
+      'a name that is missing, however often an item says it',
+      { '@fix_plan.md': '- [ ] T1: depends on T9, t9\n\n  Depends on T9.' },
+      ['plan'],
+      [{ file: '@fix_plan.md', line: 1, message: 'depends on T9, but no item begins with that name' }],
+    ],
+    [
+      'an entry that is missing, however often another names it',
+      { '.ralph/prd.json': '{"tasks":[{"title":"a","depends_on":["q","q"],"dependencies":["q"]}]}' },
+      ['prd'],
+      [{ file: '.ralph/prd.json', line: 1, message: 'column 38: depends on "q", which is not in this file' }],
+    ],
+    [
+      'an issue that is missing, in whatever way another waits for it',
+      {
+        '.beads/issues.jsonl': bead('a', {
+          dependencies: ['blocks', 'waits-for'].map((type) => ({ depends_on_id: 'q', type })),
+        }),
+      },
+      ['beads'],
+      [{ file: '.beads/issues.jsonl', line: 1, message: 'depends on "q", which is not in this file' }],
+    ],
+    ['issues', {}, ['issues'], [offline]],
+    ['nothing', {}, ['plan', 'prd', 'beads'], []],
+  ])('problems: %s', async (_, files, sources, expected) => {
+    expect((await report(files, '--task-sources', sources.join())).problems).toEqual(expected);
+  });
+
+  test('is as its published JSON Schema says (vitest -u writes it)', async () => {
+    await expect(`${JSON.stringify(tasksJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+      '../../../schemas/ralph-tasks.schema.json',
+    );
+    const validate = new Ajv2020({ strict: false }).compile(tasksJsonSchema());
+    const printed = await report({ '.ralph/fix_plan.md': plan, '.ralph/prd.json': '{' });
+    validate(printed);
+    expect(validate.errors).toBeNull();
+    expect(validate({ ...printed, more: 1 })).toBe(false);
+  });
+});
+
+describe('ralph tasks for people', () => {
+  test('a line for each task: state, priority, where it is, title, and what it waits for', async () => {
+    const { code, out } = await tasks({ '.ralph/fix_plan.md': plan }, '--task-sources', 'plan');
+    expect(code).toBe(0);
+    expect(out).toBe(
+      [
+        '4 tasks: 1 done, 3 open (1 of them optional)',
+        '',
+        '  state  priority  where                 title',
+        '  done   2         .ralph/fix_plan.md:3  Set up',
+        '  todo   2         .ralph/fix_plan.md:5  Lexer',
+        '  todo   2         .ralph/fix_plan.md:4  Parser  (waits for .ralph/fix_plan.md:5)',
+        '  todo   2         .ralph/fix_plan.md:9  Colours  (optional)',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('what cannot be worked comes last, and says what it waits for', async () => {
+    const { out } = await tasks(
+      {
+        '@fix_plan.md':
+          '- [ ] T1: a, depends on T9\n- [ ] T2: b, depends on T3\n- [ ] T3: c, depends on T2\n- [ ] T4: d, depends on T1\n- [ ] T5: e, depends on #7\n',
+      },
+      '--task-sources',
+      'plan',
+    );
+    expect(out.split('\n').slice(3, 8)).toEqual([
+      '  todo   2         @fix_plan.md:5  T5: e, depends on #7  (waits for #7)',
+      '  todo   2         @fix_plan.md:1  T1: a, depends on T9  (waits for t9, which does not exist)',
+      '  todo   2         @fix_plan.md:4  T4: d, depends on T1  (waits for @fix_plan.md:1)',
+      '  todo   2         @fix_plan.md:2  T2: b, depends on T3  (waits for @fix_plan.md:3)',
+      '  todo   2         @fix_plan.md:3  T3: c, depends on T2  (waits for @fix_plan.md:2)',
+    ]);
+  });
+
+  test('no tasks, and problems', async () => {
+    const { code, out } = await tasks({ '.ralph/prd.json': '[]' });
+    expect(code).toBe(0);
+    expect(out).toBe(
+      `No tasks found in .ralph/fix_plan.md, .ralph/@fix_plan.md, @fix_plan.md, .ralph/prd.json.\n\nProblems:\n  .ralph/prd.json:1: column 1: it is an array, not an object with \`tasks\` or \`userStories\`\n  issues: ${offline.message}\n`,
+    );
+  });
+
+  test('text of the files cannot steer the terminal', async () => {
+    const { out } = await tasks({
+      '@fix_plan.md': '- [ ] a\u001b[2Jb\u202ec',
+      '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'x\u001b[2J\n', title: 't', status: '\u001b]0;x\u0007' }] }),
+    });
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
+  });
+});
+
+describe('ralph tasks with arguments that make no sense ends with 2', () => {
+  test.each<[readonly string[], string]>([
+    [['--dir', '/nowhere/at/all'], 'ralph tasks: --dir: "/nowhere/at/all" is no folder.'],
+    [
+      ['--task-sources', 'plan,todo'],
+      'ralph tasks: --task-sources: "plan,todo" must be a list of: issues, plan, prd, beads.',
+    ],
+    [['--task-sources', 'plan,plan'], 'ralph tasks: --task-sources: "plan,plan" names a source twice.'],
+    [
+      ['--task-sources', ''],
+      'ralph tasks: --task-sources: "" is empty: name at least one of issues, plan, prd, beads.',
+    ],
+    [['here'], 'ralph tasks: too many arguments: "here".'],
+    [['--dirs', 'x'], 'ralph tasks: there is no option --dirs. Did you mean --dir?'],
+  ])('%j', async (args, expected) => {
+    const { code, out, error } = await ralph(['tasks', ...args]);
+    expect([code, out]).toEqual([2, '']);
+    expect(error).toContain(expected);
+  });
+});
+
+test('the default of --task-sources is that of action.yml', () => {
+  const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');
+  expect(/^ {2}task-sources:\n(?: {4}.*\n)*? {4}default: (.*)$/m.exec(action)?.[1]).toBe(DEFAULT_SOURCES);
+});

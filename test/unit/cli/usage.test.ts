@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { commands, ralph } from './fixture.ts';
+
+describe('help', () => {
+  test.each([['--help'], ['-h'], ['help']])('ralph %s lists every command, and ends with 0', async (arg) => {
+    const { code, out } = await ralph([arg]);
+    expect(code).toBe(0);
+    for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(7)}  ${summary}`);
+  });
+
+  test('ralph alone says the same as an error', async () => {
+    expect(await ralph([])).toMatchObject({ code: 2, out: '', error: (await ralph(['--help'])).out });
+  });
+
+  test.each(commands.map(({ name }) => [name]))(
+    'ralph %s --help says how it is used, whatever else is given',
+    async (name) => {
+      expect(await ralph([name, '--nonsense', '--help'])).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(new RegExp(`^Usage: ralph ${name} .*--json`)) as string,
+        error: '',
+      });
+    },
+  );
+});
+
+test('ralph --version says which version of the package this is', async () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+    version: string;
+  };
+  expect(await ralph(['--version'])).toEqual({ code: 0, out: `ralph ${version}\n`, error: '' });
+});
+
+describe('arguments that make no sense end with 2, all named at once', () => {
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: add, analyze']],
+    ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
+    ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],
+    ['a flag with a value', ['analyze', '--json=yes'], ['--json takes no value']],
+    ['an option without its value', ['analyze', '--now'], ['--now needs a value']],
+    ['an option in the place of a value', ['analyze', '--now', '--json'], ['--now needs a value']],
+    [
+      'an option given twice',
+      ['analyze', '--now', '2026-01-01T00:00:00Z', '--now', '2026-01-01T00:00:00Z'],
+      ['--now is given twice'],
+    ],
+    ['too many files', ['analyze', 'a', 'b', 'c'], ['too many arguments: "b", "c"']],
+    ['no file', ['replay'], ['JOURNAL is missing']],
+    [
+      'an unknown option, a value that is missing, and a wrong one',
+      ['analyze', '--jsn', '--now'],
+      ['there is no option --jsn', '--now needs a value'],
+    ],
+    [
+      'an unknown option, an unknown lane, nothing to reset, and no checkout',
+      ['reset', '--jsn', '--lane', 'main'],
+      ['there is no option --jsn', 'circuit or session is missing', '"main" is no lane', 'there is no checkout.'],
+    ],
+    [
+      'an unknown option, and an unknown setting',
+      ['replay', '--jsn', '--set', 'x=1'],
+      ['there is no option --jsn', 'JOURNAL is missing', '--set "x"'],
+    ],
+    ['an empty argument', ['reset', ''], ['"" cannot be reset: expected circuit or session.']],
+    [
+      'an instant without a zone, and a missing file',
+      ['analyze', 'no-such-file', '--now', '2026-01-01T00:00:00'],
+      ['--now: "2026-01-01T00:00:00" is no ISO instant', '"no-such-file" cannot be read: there is no such file'],
+    ],
+    [
+      'an unknown lane, and no checkout',
+      ['status', '--lane', 'issue-07'],
+      ['--lane: "issue-07" is no lane. Lanes are queue, and issue-N', 'there is no checkout.'],
+    ],
+    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is no lane']],
+    [
+      'something else to reset',
+      ['reset', 'everything'],
+      ['"everything" cannot be reset: expected circuit or session.'],
+    ],
+    ['nothing to reset', ['reset'], ['circuit or session is missing']],
+    ['an argument for a command that takes none', ['resume', 'queue'], ['too many arguments: "queue"']],
+    ['a folder', ['analyze', 'src'], ['"src" is a folder']],
+    [
+      'several settings, and a missing journal',
+      [
+        'replay',
+        'no-such-file',
+        '--set',
+        'cb-no-progres=2',
+        '--set',
+        'max-iterations=0',
+        '--set',
+        'session',
+        '--set',
+        'verify=npm test',
+        '--set',
+        'session=new',
+        '--set',
+        'session=fresh',
+      ],
+      [
+        'Did you mean cb-no-progress?',
+        '--set max-iterations: "0" is not a whole number from 1 to 1000',
+        '--set "session": expected NAME=VALUE',
+        '--set "verify": is no input that decisions depend on',
+        '--set session: "new" is none of: resume, task, fresh',
+        '--set session: is given twice',
+        '"no-such-file" cannot be read',
+      ],
+    ],
+  ])('%s', async (_, args, expected) => {
+    const { code, out, error } = await ralph(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    for (const part of expected) expect(error).toContain(part);
+  });
+});

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  agentEnvironment,
+  hasProviderKey,
+  secretValues,
+  verifyEnvironment,
+} from '../../../src/config/agent-environment.ts';
+
+const job = {
+  PATH: '/bin',
+  HOME: '/root',
+  LANG: 'C',
+  HTTPS_PROXY: 'http://proxy',
+  RUNNER_TRACKING_ID: 'github_1',
+  ANTHROPIC_API_KEY: 'sk-ant-api-key',
+  CLAUDE_CODE_OAUTH_TOKEN: 'oauth-token-1',
+  ANTHROPIC_BASE_URL: 'http://model',
+  GITHUB_TOKEN: 'ghs_job_token',
+  GH_TOKEN: 'ghs_gh_token',
+  'INPUT_GITHUB-TOKEN': 'ghs_input_token',
+  INPUT_MODEL: 'x',
+  ACTIONS_RUNTIME_TOKEN: 'runtime-token',
+  ACTIONS_CACHE_URL: 'http://cache',
+  'STATE_run-folder': '/temp/run',
+  GITHUB_ENV: '/temp/env',
+  GITHUB_PATH: '/temp/path',
+  GITHUB_OUTPUT: '/temp/out',
+  GITHUB_STEP_SUMMARY: '/temp/summary',
+  NPM_TOKEN: 'npm-secret-1',
+  DATABASE_URL: 'postgres://user:pass@host/db',
+  OTHER: 'x',
+  EMPTY: undefined,
+};
+
+describe("the agent's environment", () => {
+  test('is an allow-list: what programs need, the keys of its provider, and what agent-env names', () => {
+    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'])).toEqual({
+      PATH: '/bin',
+      HOME: '/root',
+      LANG: 'C',
+      HTTPS_PROXY: 'http://proxy',
+      RUNNER_TRACKING_ID: 'github_1',
+      ANTHROPIC_API_KEY: 'sk-ant-api-key',
+      CLAUDE_CODE_OAUTH_TOKEN: 'oauth-token-1',
+      ANTHROPIC_BASE_URL: 'http://model',
+      NPM_TOKEN: 'npm-secret-1',
+    });
+  });
+
+  test("verify commands run what the agent wrote, without the provider's keys", () => {
+    expect(verifyEnvironment(job, ['NPM_TOKEN'])).toEqual({
+      PATH: '/bin',
+      HOME: '/root',
+      LANG: 'C',
+      HTTPS_PROXY: 'http://proxy',
+      RUNNER_TRACKING_ID: 'github_1',
+      NPM_TOKEN: 'npm-secret-1',
+    });
+  });
+
+  test("never holds the job's own tokens or the runner's files, whatever agent-env says", () => {
+    const name = fc.oneof(
+      fc.constantFrom(...Object.keys(job)),
+      fc
+        .tuple(
+          fc.constantFrom('ACTIONS_', 'INPUT_', 'STATE_', 'actions_', 'Input_', 'GITHUB_', ''),
+          fc.stringMatching(/^[A-Z_]{1,12}$/),
+        )
+        .map((parts) => parts.join('')),
+    );
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.string({ minLength: 1 })), fc.array(name), (extra, names) => {
+        const environment = { ...job, ...extra };
+        for (const built of [
+          agentEnvironment(environment, [...names, ...Object.keys(environment)]),
+          verifyEnvironment(environment, [...names, ...Object.keys(environment)]),
+        ]) {
+          const leaked = Object.keys(built).filter((key) =>
+            /^(ACTIONS|INPUT|STATE)_|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$/i.test(
+              key,
+            ),
+          );
+          expect(leaked).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+describe('a key for the agent', () => {
+  test.each([
+    [{ ANTHROPIC_API_KEY: 'k' }, true],
+    [{ CLAUDE_CODE_OAUTH_TOKEN: 'k' }, true],
+    [{ ANTHROPIC_AUTH_TOKEN: 'k' }, true],
+    [{ CLAUDE_CODE_USE_BEDROCK: '1' }, true],
+    [{ CLAUDE_CODE_USE_VERTEX: '0' }, false],
+    // A secret that does not exist is an empty variable.
+    [{ ANTHROPIC_API_KEY: '' }, false],
+    [{ ANTHROPIC_API_KEY: ' \n' }, false],
+    [{ GITHUB_TOKEN: 'k' }, false],
+    [{}, false],
+  ])('%j: %s', (environment, expected) => {
+    expect(hasProviderKey(environment)).toBe(expected);
+  });
+});
+
+describe('secrets', () => {
+  test.each([
+    'ANTHROPIC_API_KEY',
+    'CLAUDE_CODE_OAUTH_TOKEN',
+    'ANTHROPIC_AUTH_TOKEN',
+    'INPUT_GITHUB-TOKEN',
+    'GITHUB_TOKEN',
+    'GH_TOKEN',
+    'ACTIONS_RUNTIME_TOKEN',
+    'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
+    'NPM_TOKEN',
+    'DEPLOY_SECRET',
+    'DB_PASSWORD',
+    'AWS_SECRET_ACCESS_KEY',
+    'OPENAI_APIKEY',
+    'SIGNING_PRIVATE_KEY',
+    'my_credential',
+  ])('the value of %s is one', (name) => {
+    expect(secretValues({ [name]: ' value-of-it\n' }, [])).toEqual(['value-of-it']);
+  });
+
+  test('what agent-env names is one if it is long enough to be', () => {
+    expect(
+      secretValues({ DATABASE_URL: 'postgres://user:pass@host/db', NODE_ENV: 'production' }, [
+        'DATABASE_URL',
+        'NODE_ENV',
+      ]),
+    ).toEqual(['postgres://user:pass@host/db']);
+  });
+
+  test('ordinary variables, short values and absent ones are none; equal ones count once', () => {
+    expect(
+      secretValues(
+        {
+          PATH: '/usr/local/bin:/usr/bin',
+          API_TOKEN: 'short',
+          A_TOKEN: 'the-same-one',
+          B_TOKEN: 'the-same-one',
+          C_TOKEN: undefined,
+          D_TOKEN: '',
+        },
+        [],
+      ),
+    ).toEqual(['the-same-one']);
+  });
+});

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readInputDefaults } from '../../../sandbox/runner.ts';
+import { parseInputs } from '../../../src/config/inputs.ts';
+import { UserError } from '../../../src/errors.ts';
+import { minute, policy } from '../core/core-fixtures.ts';
+import { actionYml, configOf } from '../../loop/stage/river.ts';
+
+describe('what each input accepts', () => {
+  test.each<[string, string, (config: ReturnType<typeof configOf>) => unknown, unknown]>([
+    ['github-token', 'abc', (config) => config.githubToken, 'abc'],
+    ['task-label', 'help wanted', (config) => config.taskLabel, 'help wanted'],
+    ['task-label', 'x'.repeat(50), (config) => config.taskLabel, 'x'.repeat(50)],
+    ['agent-version', '10.0.1', (config) => config.agent.version, '10.0.1'],
+    ['agent-path', '', (config) => config.agent.path, null],
+    ['agent-path', '/usr/bin/claude', (config) => config.agent.path, '/usr/bin/claude'],
+    [
+      'agent-args',
+      '--add-dir\n  ../lib with blanks \r\n\n',
+      (config) => config.agent.args,
+      ['--add-dir', '../lib with blanks'],
+    ],
+    ['agent-env', 'NPM_TOKEN\nDATABASE_URL', (config) => config.agent.envNames, ['NPM_TOKEN', 'DATABASE_URL']],
+    ['model', '', (config) => config.agent.model, null],
+    ['model', 'opus', (config) => config.agent.model, 'opus'],
+    [
+      'allowed-tools',
+      'Read, Bash(git log -1, x) ,,Edit',
+      (config) => config.policy.allowedTools,
+      ['Read', 'Bash(git log -1, x)', 'Edit'],
+    ],
+    ['prompt-file', 'docs/PROMPT.md', (config) => config.promptFile, 'docs/PROMPT.md'],
+    ['session', 'fresh', (config) => config.policy.session, 'fresh'],
+    ['session-expiry-hours', '1', (config) => config.policy.sessionExpiryMs, 60 * minute],
+    ['session-expiry-hours', '720', (config) => config.policy.sessionExpiryMs, 720 * 60 * minute],
+    ['max-iterations', '1', (config) => config.policy.maxIterations, 1],
+    ['max-iterations', '  25  ', (config) => config.policy.maxIterations, 25],
+    ['max-iterations', '1000', (config) => config.policy.maxIterations, 1000],
+    ['max-minutes', '2.5', (config) => config.policy.maxRunMs, 150_000],
+    ['max-iterations-per-task', '0', (config) => config.policy.maxIterationsPerTask, 0],
+    ['agent-timeout-minutes', '0.1', (config) => config.policy.agentTimeoutMs, 6_000],
+    ['max-calls-per-hour', '1', (config) => config.policy.maxCallsPerHour, 1],
+    ['max-tokens-per-hour', '0', (config) => config.policy.maxTokensPerHour, 0],
+    ['max-cost-usd', '0.5', (config) => config.policy.maxCostUsd, 0.5],
+    ['max-cost-usd-per-day', '100000', (config) => config.policy.maxCostUsdPerDay, 100_000],
+    ['on-permission-denied', 'halt', (config) => config.policy.onPermissionDenied, 'halt'],
+    ['cb-no-progress', '1', (config) => config.policy.circuit.noProgress, 1],
+    ['cb-same-error', '100', (config) => config.policy.circuit.sameError, 100],
+    ['cb-permission-denials', '7', (config) => config.policy.circuit.permissionDenials, 7],
+    ['cb-output-decline', '100', (config) => config.policy.circuit.outputDeclinePercent, 100],
+    ['cb-cooldown-minutes', '0', (config) => config.policy.circuit.cooldownMs, 0],
+    ['cb-auto-reset', 'true', (config) => config.policy.circuit.autoReset, true],
+    ['completion-signals', '3', (config) => config.policy.completionSignals, 3],
+    ['test-only-iterations', '4', (config) => config.policy.testOnlyIterations, 4],
+    [
+      'verify',
+      'npm test\nnpm run lint',
+      (config) => [config.verify, config.policy.verifies],
+      [['npm test', 'npm run lint'], true],
+    ],
+    ['verify', '\n  \n', (config) => [config.verify, config.policy.verifies], [[], false]],
+    ['branch-prefix', 'bot.ralph-2_x/', (config) => config.branchPrefix, 'bot.ralph-2_x/'],
+    ['base-branch', '', (config) => config.baseBranch, null],
+    ['base-branch', 'release/2.x', (config) => config.baseBranch, 'release/2.x'],
+    ['draft', 'false', (config) => config.draft, false],
+    ['allow-protected-paths', '.claude/**', (config) => config.allowProtectedPaths, ['.claude/**']],
+    ['max-patch-files', '1', (config) => config.maxPatchFiles, 1],
+    ['max-patch-kib', '1048576', (config) => config.maxPatchKib, 1_048_576],
+    ['state-store', 'none', (config) => config.stateStore, 'none'],
+    ['fail-on', 'halted, blocked ,', (config) => config.failOn, ['halted', 'blocked']],
+    ['fail-on', '', (config) => config.failOn, []],
+  ])('%s: %j', (name, text, read, expected) => {
+    expect(read(configOf({ [name]: text }))).toEqual(expected);
+  });
+});
+
+describe('what each input refuses, with its name, its value and what is expected', () => {
+  test.each<[string, string, RegExp]>([
+    ['github-token', '', /is empty: give a token/],
+    ['task-label', '  ', /is empty: give a label name/],
+    ['task-label', 'x'.repeat(51), /longer than the 50 characters/],
+    ['task-label', 'a,b', /has a comma/],
+    ['task-label', 'Ralph:Done', /is a label by which Ralph shows how an issue stands/],
+    ['agent-version', 'latest', /"latest" is not an exact version/],
+    ['agent-version', '^2.1.0', /is not an exact version/],
+    ['agent-env', 'A-B', /must be names of environment variables/],
+    ['agent-env', 'GITHUB_TOKEN', /the agent must never see those/],
+    ['agent-env', 'ACTIONS_RUNTIME_TOKEN', /the agent must never see those/],
+    ['agent-env', 'INPUT_GITHUB_TOKEN', /the agent must never see those/],
+    ['agent-env', 'gh_token', /the agent must never see those/],
+    ['allowed-tools', ' , ', /is empty: name at least one tool/],
+    ['prompt-file', '', /is empty/],
+    ['prompt-file', '/etc/passwd', /must be a path inside the workspace/],
+    ['prompt-file', 'a/../../b', /must be a path inside the workspace/],
+    ['session', 'continue', /"continue" is none of: resume, task, fresh/],
+    ['session-expiry-hours', '0', /is not a number from 1 to 720/],
+    ['session-expiry-hours', '721', /is not a number from 1 to 720/],
+    ['max-iterations', '0', /"0" is not a whole number from 1 to 1000/],
+    ['max-iterations', '1001', /is not a whole number from 1 to 1000/],
+    ['max-iterations', '2.5', /is not a whole number/],
+    ['max-iterations', '-1', /is not a whole number/],
+    ['max-iterations', '1e3', /is not a whole number/],
+    ['max-iterations', '0x10', /is not a whole number/],
+    ['max-iterations', '', /"" is not a whole number/],
+    ['max-iterations', '٣', /is not a whole number/],
+    ['max-minutes', '1.5', /is not a number from 2 to/],
+    ['max-minutes', '7201', /is not a number from 2 to 7200/],
+    ['max-minutes', '50m', /"50m" is not a number/],
+    ['max-iterations-per-task', '-1', /is not a whole number from 0/],
+    ['agent-timeout-minutes', '0', /is not a number from 0.1/],
+    ['max-calls-per-hour', '0', /is not a whole number from 1/],
+    ['max-tokens-per-hour', '1k', /is not a whole number/],
+    ['max-cost-usd', '$5', /is not a number/],
+    ['max-cost-usd', '1,5', /is not a number/],
+    ['max-cost-usd-per-day', 'Infinity', /is not a number/],
+    ['on-permission-denied', 'Halt', /is none of: count, halt, continue/],
+    ['cb-no-progress', '0', /from 1 to 100/],
+    ['cb-same-error', '101', /from 1 to 100/],
+    ['cb-permission-denials', '', /from 1 to 100/],
+    ['cb-output-decline', '0', /from 1 to 100/],
+    ['cb-cooldown-minutes', 'never', /is not a number/],
+    ['cb-auto-reset', 'yes', /"yes" is none of: true, false/],
+    ['completion-signals', '0', /from 1 to 100/],
+    ['test-only-iterations', '0', /from 1 to 100/],
+    ['branch-prefix', '', /must be one path segment and end in a slash/],
+    ['branch-prefix', 'ralph', /must be one path segment and end in a slash/],
+    ['branch-prefix', 'a/b/', /must be one path segment/],
+    ['branch-prefix', '../', /must be one path segment/],
+    ['branch-prefix', '--force/', /must be one path segment/],
+    ['branch-prefix', 'a b/', /must be one path segment/],
+    ['base-branch', '--upload-pack=x', /is not a branch name/],
+    ['base-branch', 'a b', /is not a branch name/],
+    ['draft', 'True', /is none of: true, false/],
+    ['max-patch-files', '0', /from 1 to 100000/],
+    ['max-patch-kib', '0', /from 1 to 1048576/],
+    ['state-store', 'directory', /is none of: auto, cache, ref, none/],
+    ['fail-on', 'halted,broken', /must be a list of: cancelled, complete/],
+  ])('%s: %j', (name, text, expected) => {
+    const thrown = errorOf(() => configOf({ [name]: text }));
+    expect(thrown.kind).toBe('configuration');
+    expect(thrown.message).toMatch(/^An input is not usable:\n- /);
+    expect(thrown.message).toContain(`- ${name}:`);
+    expect(thrown.message).toMatch(expected);
+  });
+});
+
+describe('problems', () => {
+  test('are reported all at once, one line each', () => {
+    const { message } = errorOf(() =>
+      configOf({ 'max-iterations': 'many', draft: 'yes', 'fail-on': 'x,y,z', 'branch-prefix': '/' }),
+    );
+    expect(message).toMatch(/^4 inputs are not usable:/);
+    expect(
+      message
+        .split('\n')
+        .slice(1)
+        .map((line) => /^- ([\w-]+):/.exec(line)?.[1]),
+    ).toEqual(['max-iterations', 'branch-prefix', 'draft', 'fail-on']);
+  });
+
+  test('outside a runner say which variable to set', () => {
+    const { message } = errorOf(() => parseInputs({}));
+    expect(message).toContain('- max-iterations: is missing.');
+    expect(message).toContain('set INPUT_MAX-ITERATIONS');
+  });
+
+  test('never show the token', () => {
+    const given = { ...readInputDefaults(actionYml, 'x'), 'github-token': 'ghs_secretsecretsecret', draft: 'yes' };
+    expect(errorOf(() => parseInputs(given)).message).not.toContain('secretsecret');
+  });
+
+  test('show of a long value its beginning, on one line', () => {
+    const { message } = errorOf(() => configOf({ session: `a\nb${'x'.repeat(500)}` }));
+    expect(message.split('\n')).toHaveLength(2);
+    expect(message.length).toBeLessThan(300);
+  });
+
+  test('are UserErrors, whatever the texts are', () => {
+    const names = Object.keys(readInputDefaults(actionYml, 'x'));
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.constantFrom(...names),
+          fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('0', '1', '-1', '1e9', 'true', '', 'NaN')),
+        ),
+        (texts) => {
+          try {
+            configOf(texts);
+          } catch (error) {
+            expect(error).toBeInstanceOf(UserError);
+          }
+        },
+      ),
+    );
+  });
+});
+
+test('the defaults of action.yml are the documented policy', () => {
+  expect(configOf().policy).toEqual({
+    ...policy,
+    allowedTools: [
+      'Read',
+      'Edit',
+      'Write',
+      'Glob',
+      'Grep',
+      'Bash(git add:*)',
+      'Bash(git commit:*)',
+      'Bash(git diff:*)',
+      'Bash(git log:*)',
+      'Bash(git status:*)',
+      'Bash(npm:*)',
+      'Bash(pytest:*)',
+    ],
+  });
+});
+
+function errorOf(body: () => unknown): UserError {
+  try {
+    body();
+  } catch (error) {
+    if (error instanceof UserError) return error;
+    throw error;
+  }
+  throw new Error('Nothing was thrown.');
+}

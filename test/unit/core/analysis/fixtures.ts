@@ -1,0 +1,100 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { analysisJsonSchema } from '../../../../src/core/analysis/analysis-schema.ts';
+import { analyze } from '../../../../src/core/analysis/analyze.ts';
+import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+const isPublishedShape = ajv.compile(analysisJsonSchema());
+
+export const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+/** The analysis, which fits the published JSON Schema whatever the output was. */
+export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
+  const analysis = analyze(output, now);
+  if (!isPublishedShape(JSON.parse(JSON.stringify(analysis))))
+    throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
+  return analysis;
+}
+
+export function block(...fields: string[]): string {
+  return ['---RALPH_STATUS---', ...fields, '---END_RALPH_STATUS---'].join('\n');
+}
+
+type Fields = Record<string, unknown>;
+
+/** A result line of the CLI in the shape of its `--output-format json`. */
+export function resultLine(result: string, more: Fields = {}): string {
+  return JSON.stringify({
+    duration_api_ms: 7,
+    session_id: 's-1',
+    is_error: false,
+    num_turns: 3,
+    subtype: 'success',
+    result,
+    type: 'result',
+    ...more,
+  });
+}
+
+export function failedLine(result: string, more: Fields = {}): string {
+  return resultLine(result, { is_error: true, ...more });
+}
+
+export const INIT = JSON.stringify({ type: 'system', subtype: 'init', session_id: 's-1', tools: ['Bash'] });
+
+export function assistantLine(text: string, more: Fields = {}): string {
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: 'claude', content: [{ type: 'text', text }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+    ...more,
+  });
+}
+
+export function toolUseLine(id: string, name: string, input: Fields): string {
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: 'claude', content: [{ type: 'tool_use', id, name, input }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+  });
+}
+
+export function toolResultLine(content: string): string {
+  return JSON.stringify({
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+  });
+}
+
+export function syntheticLine(text: string, error: string): string {
+  return JSON.stringify({
+    type: 'assistant',
+    message: { model: '<synthetic>', content: [{ type: 'text', text }] },
+    parent_tool_use_id: null,
+    session_id: 's-1',
+    error,
+  });
+}
+
+export function rateLimitLine(info: Fields): string {
+  return JSON.stringify({ type: 'rate_limit_event', rate_limit_info: info, session_id: 's-1' });
+}
+
+export function jsonLines(...lines: string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+/** The same message as plain text, as the CLI's JSON object and as the end of a stream. */
+export function inEveryFormat(message: string): readonly (readonly [string, string])[] {
+  return [
+    ['text', message],
+    ['json', resultLine(message)],
+    ['jsonl', jsonLines(INIT, assistantLine(message), resultLine(message))],
+  ];
+}

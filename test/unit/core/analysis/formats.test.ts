@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'vitest';
+import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
+import type { StreamEvent } from '../../../../src/core/analysis/stream-event.ts';
+import {
+  analyzeAt,
+  assistantLine,
+  block,
+  failedLine,
+  INIT,
+  jsonLines,
+  NOW,
+  resultLine,
+  toolResultLine,
+  toolUseLine,
+} from './fixtures.ts';
+
+const yes = block('EXIT_SIGNAL: true');
+const no = block('EXIT_SIGNAL: false');
+const result = resultLine(yes);
+
+describe('format', () => {
+  test.each([
+    ['warnings before the object', `Warning: no stdin data\nnpm warn deprecated x\n${result}\n`],
+    ['notices behind the object', `${result}\nnpm notice\nnpm notice New version of npm available!\n`],
+    ['notices on both sides', `npm warn x\n${result}\nnpm notice y\n`],
+    ['a byte order mark', `\uFEFF${result}`],
+    ['blanks and empty lines', `\n  \t\n  ${result}\r\n\n`],
+    ['the object over several lines', JSON.stringify(JSON.parse(result), null, 2)],
+    ['a first key beside the brace, the rest below', result.replaceAll(',"', ',\n "')],
+    [
+      'the type as the last key',
+      JSON.stringify({ ...(JSON.parse(result) as object), type: undefined, z: 1 }).replace(/\}$/, ',"type":"result"}'),
+    ],
+  ])('json: %s', (_what, output) => {
+    expect(analyzeAt(output)).toMatchObject({
+      format: 'json',
+      sessionId: 's-1',
+      signal: { from: 'block', exitSignal: true },
+    });
+  });
+
+  test.each([
+    ['one line', `[${INIT},${assistantLine('hi')},${result}]`],
+    ['an element a line', `[\n${INIT},\n${assistantLine('hi')},\n${result}\n]\n`],
+    ['pretty-printed', JSON.stringify([JSON.parse(INIT), JSON.parse(result)], null, 2)],
+    ['behind a warning', `npm warn x\n[${INIT},${result}]\nnpm notice y`],
+    ['cut off behind its result', `[${INIT},${result},{"type":"sys`],
+  ])('json-array: %s', (_what, output) => {
+    expect(analyzeAt(output)).toMatchObject({
+      format: 'json-array',
+      sessionId: 's-1',
+      signal: { from: 'block', exitSignal: true },
+    });
+  });
+
+  test.each([
+    ['a run', jsonLines(INIT, assistantLine('hi'), result)],
+    ['with CR LF', jsonLines(INIT, assistantLine('hi'), result).replaceAll('\n', '\r\n')],
+    [
+      'with noise between',
+      jsonLines('Debugger attached.', INIT, '[mcp] {ready}', '{ not JSON', '{"type":"assistant","mess', result, 'bye'),
+    ],
+    ['a last line without line feed', `${INIT}\n${result}`],
+    ['pretty-printed', [INIT, result].map((line) => JSON.stringify(JSON.parse(line), null, 2)).join('\n')],
+    [
+      'result text inside a tool result',
+      jsonLines(INIT, toolResultLine(resultLine(no)), result, toolResultLine(resultLine(no))),
+    ],
+  ])('jsonl: %s', (_what, output) => {
+    expect(analyzeAt(output)).toMatchObject({
+      format: 'jsonl',
+      sessionId: 's-1',
+      signal: { from: 'block', exitSignal: true },
+    });
+  });
+
+  test.each([
+    ['an object amid a line of prose', `The CLI printed ${failedLine('x')} and stopped.`],
+    ['an object amid lines of prose', `This is what it printed:\n\n${failedLine('x')}\n\nI mended that.`],
+    ['an object in a fence', `\`\`\`json\n${failedLine('x')}\n\`\`\``],
+    [
+      'a pretty-printed object in a fence',
+      `\`\`\`\n${JSON.stringify(JSON.parse(failedLine('x')), null, 2)}\n\`\`\`\nSo I see.`,
+    ],
+    [
+      'an object in a fence behind an open brace',
+      `It starts with\n{ and goes on.\n\`\`\`json\n${failedLine('x')}\n\`\`\``,
+    ],
+    ['an array in a fence', `~~~\n[${failedLine('x')}]\n~~~`],
+  ])('text: %s is not the CLI’s', (_what, output) => {
+    expect(analyzeAt(output)).toMatchObject({ format: 'text', agentError: null, sessionId: null, turns: null });
+  });
+
+  test.each([
+    ['', 'text'],
+    ['42', 'text'],
+    ['[]', 'text'],
+    ['null', 'text'],
+    ['[1, 2]', 'text'],
+    ['{ braces } in prose', 'text'],
+    ['[link](x) in prose', 'text'],
+    ['{"status":"COMPLETE","exit_signal":true}', 'json'],
+    ['{"result":"no type","metadata":{"exit_signal":true}}', 'json'],
+    ['[{"status":"COMPLETE"}]', 'json-array'],
+    ['{"a":1}\n{"b":2}\n', 'jsonl'],
+    [result.slice(0, -20), 'json'],
+    [`[${result.slice(0, -20)}`, 'json-array'],
+    [`npm warn x\n${result.slice(0, -20)}`, 'json'],
+    ['\u0000\u0001{"[', 'text'],
+  ])('%j is %s and says nothing', (output, format) => {
+    expect(analyzeAt(output)).toMatchObject({
+      format,
+      signal: { from: 'none', exitSignal: null },
+      completionIndicator: false,
+      agentError: null,
+      usageLimit: null,
+    });
+  });
+});
+
+describe('the final message', () => {
+  test.each<[string, string, boolean | null]>([
+    ['not a tool result', jsonLines(INIT, toolResultLine(yes), resultLine(no)), false],
+    ['not an earlier message', jsonLines(INIT, assistantLine(yes), assistantLine(no), resultLine(no)), false],
+    [
+      'not an earlier message when the last has no block',
+      jsonLines(INIT, assistantLine(yes), assistantLine('bye'), resultLine('bye')),
+      null,
+    ],
+    [
+      'not a subagent’s',
+      jsonLines(INIT, assistantLine(no), assistantLine(yes, { parent_tool_use_id: 'toolu_1' })),
+      false,
+    ],
+    [
+      'not the echoed prompt',
+      jsonLines(
+        INIT,
+        JSON.stringify({ type: 'user', message: { role: 'user', content: yes }, session_id: 's' }),
+        resultLine(no),
+      ),
+      false,
+    ],
+    [
+      'of a stream cut in its result line: the last whole text',
+      jsonLines(INIT, assistantLine(no), toolUseLine('t', 'Bash', { command: 'ls' })) + resultLine(yes).slice(0, -5),
+      false,
+    ],
+    [
+      'of two results: the last',
+      jsonLines(INIT, assistantLine(yes), resultLine(yes), INIT, assistantLine(no), resultLine(no)),
+      false,
+    ],
+    ['of an empty result: empty', jsonLines(INIT, assistantLine(yes), resultLine('')), null],
+    [
+      'of a result without text: the last text',
+      jsonLines(
+        INIT,
+        assistantLine(no),
+        JSON.stringify({ type: 'result', subtype: 'error_max_turns', is_error: true, errors: ['x'], session_id: 's' }),
+      ),
+      false,
+    ],
+    [
+      'not structured output',
+      resultLine('', { structured_output: { EXIT_SIGNAL: true, text: yes }, metadata: yes }),
+      null,
+    ],
+  ])('%s', (_rule, output, exitSignal) => {
+    expect(analyzeAt(output).signal.exitSignal).toBe(exitSignal);
+  });
+
+  test('its length is told', () => {
+    const reader = createOutputReader({ now: NOW });
+    reader.push(new TextEncoder().encode(jsonLines(INIT, resultLine('four'))));
+    reader.end();
+    expect(reader.finalChars()).toBe(4);
+  });
+});
+
+describe('numbers', () => {
+  const usage = {
+    input_tokens: 10,
+    output_tokens: 20,
+    cache_creation_input_tokens: 300,
+    cache_read_input_tokens: 4000,
+  };
+  test('cache tokens are counted', () => {
+    expect(analyzeAt(resultLine('', { usage })).tokens).toBe(4330);
+  });
+  test('turns and tokens of several results are added up', () => {
+    expect(
+      analyzeAt(jsonLines(INIT, resultLine('', { usage, num_turns: 2 }), resultLine('', { usage, num_turns: 3 }))),
+    ).toMatchObject({ tokens: 8660, turns: 5 });
+  });
+  test.each([
+    ['the total', { total_cost_usd: 0.25 }, 0.25],
+    [
+      'what was spent since the last result, of all models',
+      { total_cost_usd: 0.25, model_usage_since_last_result: { a: { costUSD: 0.5 }, b: { costUSD: 0.25 } } },
+      0.75,
+    ],
+    ['nothing that is no amount', { total_cost_usd: '0.25' }, null],
+  ])('cost is %s', (_rule, fields, costUsd) => {
+    expect(analyzeAt(resultLine('', fields)).costUsd).toBe(costUsd);
+  });
+  test('what several results spent is added up, a total is not', () => {
+    const spent = { total_cost_usd: 9, model_usage_since_last_result: { a: { costUSD: 0.5 } } };
+    expect(analyzeAt(jsonLines(resultLine('', spent), resultLine('', spent))).costUsd).toBe(1);
+    expect(
+      analyzeAt(jsonLines(resultLine('', { total_cost_usd: 1 }), resultLine('', { total_cost_usd: 2 }))).costUsd,
+    ).toBe(2);
+  });
+  test('a session id that could be read as an option is none', () => {
+    expect(analyzeAt(resultLine('', { session_id: '--dangerously' })).sessionId).toBeNull();
+  });
+});
+
+describe('denials', () => {
+  const docker = { tool_name: 'Bash', tool_use_id: 't1', tool_input: { command: 'docker ps' } };
+  const write = { tool_name: 'Write', tool_use_id: 't2', tool_input: { file_path: '/x' } };
+  const question = { tool_name: 'AskUserQuestion', tool_use_id: 't3', tool_input: { questions: [] } };
+
+  test('come from the CLI’s field, in order', () => {
+    expect(analyzeAt(resultLine('fine', { permission_denials: [docker, write, 7, {}] }))).toMatchObject({
+      denials: [
+        { tool: 'Bash', command: 'docker ps' },
+        { tool: 'Write', command: null },
+      ],
+      question: false,
+    });
+  });
+  test('of all results are listed', () => {
+    expect(
+      analyzeAt(
+        jsonLines(resultLine('', { permission_denials: [docker] }), resultLine('', { permission_denials: [write] })),
+      ).denials,
+    ).toHaveLength(2);
+  });
+  test('of a stream without a result line come from its events', () => {
+    const denied = JSON.stringify({
+      type: 'system',
+      subtype: 'permission_denied',
+      tool_name: 'Bash',
+      tool_use_id: 't1',
+      session_id: 's',
+    });
+    const cut = jsonLines(INIT, toolUseLine('t1', 'Bash', { command: 'docker ps' }), denied);
+    expect(analyzeAt(cut).denials).toEqual([{ tool: 'Bash', command: 'docker ps' }]);
+    expect(analyzeAt(cut + jsonLines(resultLine('', { permission_denials: [docker] }))).denials).toHaveLength(1);
+  });
+  test('of the question tool is a question', () => {
+    expect(analyzeAt(resultLine('fine', { permission_denials: [question] }))).toMatchObject({
+      denials: [{ tool: 'AskUserQuestion', command: null }],
+      question: true,
+    });
+  });
+  test('are not read from prose', () => {
+    expect(analyzeAt('permission denied (publickey)').denials).toEqual([]);
+  });
+});
+
+test('the observer sees the stream as it comes, each part capped', () => {
+  const seen: StreamEvent[] = [];
+  const reader = createOutputReader({ now: NOW, onEvent: (event) => seen.push(event) });
+  const retry = JSON.stringify({
+    type: 'system',
+    subtype: 'api_retry',
+    attempt: 1,
+    max_retries: 10,
+    error_status: 429,
+    session_id: 's',
+  });
+  const failure = JSON.stringify({
+    type: 'user',
+    message: { content: [{ type: 'tool_result', is_error: true, content: 'no' }] },
+    session_id: 's',
+  });
+  reader.push(
+    new TextEncoder().encode(
+      jsonLines(
+        'Warning: x',
+        INIT,
+        assistantLine('a'.repeat(9_000)),
+        toolUseLine('t', 'Bash', { command: 'ls '.repeat(900) }),
+        failure,
+        retry,
+        resultLine('done'),
+      ),
+    ),
+  );
+  expect(seen.map((event) => event.kind)).toEqual(['text', 'text', 'tool-use', 'tool-result', 'retry', 'result']);
+  expect(JSON.stringify(seen).length).toBeLessThan(3_500);
+  expect(seen.at(3)).toEqual({ kind: 'tool-result', failed: true });
+});

@@ -1,0 +1,202 @@
+import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
+import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../../src/core/lane/decide.ts';
+import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
+import type { Verdict } from '../../../src/core/journal/journal.ts';
+import type { Policy } from '../../../src/core/policy.ts';
+import { beginIteration, endRun, settle } from '../../../src/core/lane/settle.ts';
+import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { Task } from '../../../src/core/tasks/task.ts';
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+
+export const noon = Date.parse('2026-11-21T12:00:00Z');
+
+/** The documented defaults. */
+export const policy: Policy = {
+  maxIterations: 10,
+  maxRunMs: 50 * minute,
+  maxIterationsPerTask: 8,
+  agentTimeoutMs: 15 * minute,
+  maxCallsPerHour: 100,
+  maxTokensPerHour: 0,
+  maxCostUsd: 0,
+  maxCostUsdPerDay: 0,
+  onPermissionDenied: 'count',
+  circuit: {
+    noProgress: 3,
+    sameError: 5,
+    permissionDenials: 2,
+    outputDeclinePercent: 70,
+    cooldownMs: 30 * minute,
+    autoReset: false,
+  },
+  completionSignals: 2,
+  testOnlyIterations: 3,
+  session: 'resume',
+  sessionExpiryMs: 24 * hour,
+  verifies: false,
+  allowedTools: ['Read', 'Edit', 'Write', 'Bash(npm:*)', 'Bash(git *)'],
+};
+
+export function task(number: number, change: Partial<Task> = {}): Task {
+  return {
+    id: `issue-${String(number)}`,
+    title: `Title ${String(number)}`,
+    body: `Body ${String(number)}`,
+    source: { kind: 'issue', number, url: `https://example.test/${String(number)}`, labels: [] },
+    comments: [],
+    hold: null,
+    priority: 3,
+    dependsOn: [],
+    optional: false,
+    ...change,
+  };
+}
+
+const silence: Signal = {
+  from: 'none',
+  status: null,
+  exitSignal: null,
+  testsStatus: null,
+  workType: null,
+  tasksCompleted: null,
+  filesModified: null,
+  recommendation: null,
+  unreadable: [],
+};
+
+export function analysis(
+  change: Omit<Partial<Analysis>, 'signal'> & { readonly signal?: Partial<Signal> } = {},
+): Analysis {
+  const { signal, ...rest } = change;
+  return {
+    format: 'jsonl',
+    completionIndicator: signal?.exitSignal === true,
+    confidence: 0,
+    testOnly: false,
+    noWork: false,
+    question: false,
+    agentError: null,
+    errors: [],
+    denials: [],
+    usageLimit: null,
+    sessionId: 'session-1',
+    turns: 3,
+    tokens: 100,
+    costUsd: 0.01,
+    ...rest,
+    signal: { ...silence, ...(signal === undefined ? {} : { from: 'block' }), ...signal },
+  };
+}
+
+/** One scripted iteration: `to` is the content of the tree after it (absent: unchanged). */
+export interface Play {
+  readonly to?: string;
+  readonly files?: readonly string[];
+  readonly says?: Parameters<typeof analysis>[0];
+  readonly end?: Evidence['end'];
+  readonly chars?: number;
+  readonly fencedBlock?: boolean;
+  readonly withheld?: readonly string[];
+  readonly checklist?: Partial<Checklist>;
+  readonly verification?: 'passed' | 'failed';
+  readonly minutes?: number;
+}
+
+export function evidence(from: string, play: Play): Evidence {
+  const to = play.to ?? from;
+  const files = to === from ? [] : (play.files ?? ['src/a.ts']);
+  return {
+    before: { head: `head-${from}`, tree: from },
+    after: { head: `head-${to}`, tree: to },
+    files,
+    fileCount: files.length,
+    agentCommits: 0,
+    insertions: files.length,
+    deletions: 0,
+    end: play.end ?? { kind: 'exited', code: 0 },
+    outputChars: play.chars ?? 500,
+    fencedBlock: play.fencedBlock ?? false,
+    withheld: play.withheld ?? [],
+    checklist:
+      play.checklist === undefined
+        ? null
+        : { current: null, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
+    verification:
+      play.verification === undefined
+        ? { kind: 'not-run' }
+        : play.verification === 'passed'
+          ? { kind: 'passed', durationMs: 5 }
+          : { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 5 },
+  };
+}
+
+export interface Played {
+  readonly state: LaneState;
+  readonly run: RunSoFar;
+  /** What `nextStep` said when the script or the run ended. */
+  readonly step: NextStep;
+  readonly verdicts: readonly Verdict[];
+  readonly now: number;
+  readonly tree: string;
+}
+
+export interface Start {
+  readonly state?: LaneState;
+  readonly tasks?: readonly Task[];
+  readonly policy?: Policy;
+  readonly now?: number;
+  readonly tree?: string;
+}
+
+/** A run, played on the pure core exactly as the loop drives it: decide, begin, settle, decide. Ends with the script or with the run. */
+export function play(script: readonly Play[], start: Start = {}): Played {
+  const tasks = start.tasks ?? [task(1)];
+  const bounds = start.policy ?? policy;
+  let now = start.now ?? noon;
+  let tree = start.tree ?? 'start';
+  let state = start.state ?? initialState('queue', now);
+  let run = startRun(state, now);
+  const verdicts: Verdict[] = [];
+  let step = nextStep({ state, tasks, run, policy: bounds, now });
+  for (const scripted of script) {
+    if (step.kind === 'stop') break;
+    const startedAt = now;
+    state = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+    now += (scripted.minutes ?? 1) * minute;
+    const facts = {
+      task: step.task,
+      tasks,
+      analysis: analysis(scripted.says),
+      evidence: evidence(tree, scripted),
+      startedAt,
+    };
+    const settled = settle(state, facts, bounds, now);
+    state = settled.state;
+    verdicts.push(settled.verdict);
+    tree = facts.evidence.after.tree;
+    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+    step = nextStep({ state, tasks, run, policy: bounds, now });
+  }
+  return { state, run, step, verdicts, now, tree };
+}
+
+/** A run and the one after it, `gapMs` later, with the state as the end of the first leaves it. */
+export function playAgain(first: Played, script: readonly Play[], next: Start & { readonly gapMs: number }): Played {
+  const state = first.step.kind === 'stop' ? endRun(first.state, first.step.outcome, 'head', first.now) : first.state;
+  return play(script, { state, now: first.now + next.gapMs, tree: first.tree, ...next });
+}
+
+/** `complete (plan_complete)`, or `iterate`. */
+export function said(step: NextStep): string {
+  return step.kind === 'iterate' ? 'iterate' : `${step.outcome.kind} (${step.outcome.reason})`;
+}
+
+export const idle: Play = {};
+let content = 0;
+/** An iteration that changes content. */
+export function progress(more: Play = {}): Play {
+  content += 1;
+  return { to: `tree-${String(content)}`, ...more };
+}

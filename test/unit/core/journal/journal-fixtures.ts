@@ -1,0 +1,67 @@
+import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/core/journal/journal.ts';
+import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { Task } from '../../../../src/core/tasks/task.ts';
+import { analysis, evidence, minute, noon, policy, task, type Play, type Start } from '../core-fixtures.ts';
+
+export interface Recorded {
+  /** The journal, as on disk. */
+  readonly text: string;
+  readonly iterations: number;
+  readonly state: LaneState;
+  readonly now: number;
+  readonly tree: string;
+}
+
+/** A run, played on the pure core as the loop drives it, with the journal that it leaves. A clock that moves by `clockMs` may jump; `found`: tasks that an iteration added. */
+export function record(
+  script: readonly (Play & { readonly clockMs?: number; readonly found?: readonly Task[] })[],
+  start: Start = {},
+): Recorded {
+  let tasks = start.tasks ?? [task(1)];
+  const bounds = start.policy ?? policy;
+  let now = start.now ?? noon;
+  let tree = start.tree ?? 'start';
+  let state = start.state ?? initialState('queue', now);
+  let run = startRun(state, now);
+  const lines = [serializeStart({ version: 1, lane: 'queue', startedAt: now, policy: bounds, tasks, state })];
+  for (let iteration = 1; ; iteration += 1) {
+    const step = nextStep({ state, tasks, run, policy: bounds, now });
+    const play = script[iteration - 1];
+    if (step.kind === 'stop')
+      lines.push(serializeEnd({ version: 1, lane: 'queue', decidedAt: now, cancelled: false, outcome: step.outcome }));
+    // A script that ends before the run does is a kill.
+    if (step.kind === 'stop' || play === undefined)
+      return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
+    const startedAt = now;
+    const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+    now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * minute));
+    const known = tasks;
+    const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
+    tasks = [...tasks, ...found];
+    const facts = { task: step.task, tasks, analysis: analysis(play.says), evidence: evidence(tree, play), startedAt };
+    const settled = settle(begun, facts, bounds, now);
+    lines.push(
+      serializeEntry({
+        version: 1,
+        lane: 'queue',
+        iteration,
+        taskId: step.task.id,
+        taskTitle: step.task.title,
+        startedAt,
+        taskTree: tree,
+        sessionDroppedAt: null,
+        endedAt: now,
+        analysis: facts.analysis,
+        evidence: facts.evidence,
+        found,
+        commit: null,
+        verdict: settled.verdict,
+      }),
+    );
+    state = settled.state;
+    tree = facts.evidence.after.tree;
+    run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+  }
+}

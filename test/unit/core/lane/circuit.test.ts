@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest';
+import { record, reset, view, type CircuitFacts } from '../../../../src/core/lane/circuit.ts';
+import { closedCircuit, type Circuit } from '../../../../src/core/lane/state.ts';
+import { minute, noon, policy } from '../core-fixtures.ts';
+
+const bounds = policy.circuit;
+const idle: CircuitFacts = {
+  progress: false,
+  neutral: false,
+  questionOnly: false,
+  fingerprints: [],
+  countedDenials: 0,
+  output: 'normal',
+};
+const progress: CircuitFacts = { ...idle, progress: true };
+const question: CircuitFacts = { ...idle, questionOnly: true };
+const neutral: CircuitFacts = { ...idle, neutral: true };
+const denied: CircuitFacts = { ...idle, countedDenials: 1 };
+const declined: CircuitFacts = { ...idle, output: 'declined' };
+const error = (fingerprint: string, more: Partial<CircuitFacts> = { progress: true }): CircuitFacts => ({
+  ...idle,
+  fingerprints: [fingerprint],
+  ...more,
+});
+
+const word = (circuit: Circuit, now = noon): string => {
+  const seen = view(circuit, bounds, now);
+  const detail = seen.kind === 'half-open' ? seen.of : circuit.kind === 'open' ? circuit.reason : '';
+  return `${seen.kind} ${detail}`.trim();
+};
+const after = (facts: readonly CircuitFacts[], circuit: Circuit = closedCircuit(0), now = noon): Circuit =>
+  facts.reduce((next, fact) => record(next, fact, bounds, now), circuit);
+const opened = (ago: number, more: Partial<Circuit & { kind: 'open' }> = {}): Circuit => ({
+  kind: 'open',
+  totalOpens: 1,
+  reason: 'no_progress',
+  openedAt: noon - ago,
+  ...more,
+});
+
+const timelines: readonly (readonly [string, readonly CircuitFacts[], string])[] = [
+  ['one idle iteration', [idle], 'closed'],
+  ['threshold − 1 idle iterations', [idle, idle], 'half-open diagnosis'],
+  ['two idle ones, then progress', [idle, idle, progress], 'closed'],
+  ['idle ones with progress between', [idle, progress, idle], 'closed'],
+  ['threshold idle iterations', [idle, idle, idle], 'open no_progress'],
+  [
+    'the same error five times, in spite of progress',
+    [error('a'), error('a'), error('a'), error('a'), error('a')],
+    'open same_error',
+  ],
+  ['five times another error', [error('a'), error('b'), error('c'), error('d'), error('e')], 'closed'],
+  [
+    'the same error, with one iteration free of it',
+    [error('a'), error('a'), error('b'), error('a'), error('a'), error('a')],
+    'closed',
+  ],
+  [
+    'an error that stands beside changing ones',
+    ['b', 'c', 'd', 'e', 'f'].map((other) => ({ ...progress, fingerprints: [other, 'a'] })),
+    'open same_error',
+  ],
+  ['one denial', [denied], 'closed'],
+  ['two denials in a row', [denied, denied], 'open permission_denied'],
+  ['two denials, not in a row', [denied, progress, denied], 'closed'],
+  ['output that declined once', [declined], 'closed'],
+  ['output that declined twice in a row without progress', [declined, declined], 'open output_decline'],
+  [
+    'output that declined twice with progress',
+    [
+      { ...declined, progress: true },
+      { ...declined, progress: true },
+    ],
+    'closed',
+  ],
+  ['a question only', [idle, question], 'closed'],
+  ['a second question counts', [idle, question, question], 'half-open diagnosis'],
+  ['questions between idle iterations are forgiven once', [question, idle, question, idle], 'open no_progress'],
+  ['progress forgives the next question again', [question, progress, idle, question], 'closed'],
+  ['neutral iterations neither raise', [idle, neutral, neutral, neutral], 'closed'],
+  ['nor clear a counter', [idle, neutral, idle, neutral], 'half-open diagnosis'],
+  ['nor an error streak', [error('a'), error('a'), neutral, error('a'), error('a'), error('a')], 'open same_error'],
+];
+test.each(timelines.map(([name, facts, expected]) => ({ name, facts, expected })))(
+  '$name → $expected',
+  ({ facts, expected }) => {
+    expect(word(after(facts))).toBe(expected);
+  },
+);
+
+test.each<[string, CircuitFacts, Circuit['kind']]>([
+  ['normal output', idle, 'closed'],
+  ['output that was cut off', { ...idle, output: 'unmeasured' }, 'open'],
+])('output that declined twice with %s between', (_, between, expected) => {
+  const patient = { ...bounds, noProgress: 9 };
+  expect(
+    [declined, between, declined].reduce<Circuit>((next, fact) => record(next, fact, patient, noon), closedCircuit(0))
+      .kind,
+  ).toBe(expected);
+});
+
+test('of many errors the ten longest streaks are kept', () => {
+  const many = Array.from({ length: 15 }, (_, index) => `other-${String(index)}`);
+  const circuit = after([error('old'), { ...progress, fingerprints: [...many, 'old'] }]);
+  expect(circuit).toMatchObject({
+    errorStreaks: [
+      { fingerprint: 'old', count: 2 },
+      ...many.slice(0, 9).map((fingerprint) => ({ fingerprint, count: 1 })),
+    ],
+  });
+});
+
+test('progress in a diagnosis clears every counter', () => {
+  expect(after([idle, idle, error('a')])).toEqual(closedCircuit(0));
+  expect(after([error('a', {}), error('a', {}), progress])).toEqual(closedCircuit(0));
+});
+
+describe('an open circuit', () => {
+  const ages: readonly (readonly [string, Circuit, string])[] = [
+    ['29 minutes ago', opened(29 * minute), 'open no_progress'],
+    ['30 minutes ago', opened(30 * minute), 'half-open probe'],
+    ['31 minutes ago', opened(31 * minute), 'half-open probe'],
+    ['opened in the future', opened(-1), 'open no_progress'],
+    ['opened far in the future', opened(-40 * minute), 'open no_progress'],
+    ['unreadable, so long ago', opened(noon, { reason: 'state_unreadable' }), 'half-open probe'],
+  ];
+  test.each(ages.map(([name, circuit, expected]) => ({ name, circuit, expected })))(
+    '$name → $expected',
+    ({ circuit, expected }) => {
+      expect(word(circuit)).toBe(expected);
+    },
+  );
+
+  test('an idle probe opens it again and counts the trip', () => {
+    expect(record(opened(31 * minute), idle, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+  });
+
+  test('a probe that asks a question is idle: exactly one probe', () => {
+    expect(record(opened(31 * minute), question, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+  });
+
+  test('a probe that was denied says so', () => {
+    expect(record(opened(31 * minute), denied, bounds, noon)).toEqual(
+      opened(0, { totalOpens: 2, reason: 'permission_denied' }),
+    );
+  });
+
+  test('a probe with progress closes it, and the trips stay counted', () => {
+    expect(record(opened(31 * minute), progress, bounds, noon)).toEqual(closedCircuit(1));
+  });
+
+  test('a neutral probe decides nothing', () => {
+    const circuit = opened(31 * minute);
+    expect(record(circuit, neutral, bounds, noon)).toBe(circuit);
+  });
+
+  test('a probe ran, whatever the clock says when it ends', () => {
+    expect(record(opened(31 * minute), progress, bounds, noon - 5 * 60 * minute)).toEqual(closedCircuit(1));
+  });
+
+  test('cb-auto-reset closes it at once, but not one that could not be read', () => {
+    expect(view(opened(0), { ...bounds, autoReset: true }, noon)).toEqual({ kind: 'closed' });
+    expect(view(opened(noon, { reason: 'state_unreadable' }), { ...bounds, autoReset: true }, noon)).toEqual({
+      kind: 'half-open',
+      of: 'probe',
+    });
+  });
+
+  test('a reset closes it', () => {
+    expect(reset(opened(0))).toEqual(closedCircuit(1));
+  });
+});
+
+test.each([
+  [1, ['open']],
+  [2, ['half-open', 'open']],
+  [4, ['closed', 'closed', 'half-open', 'open']],
+])('with cb-no-progress %i idle iterations show %j', (noProgress, expected) => {
+  const own = { ...bounds, noProgress };
+  let circuit: Circuit = closedCircuit(0);
+  const shown = expected.map(() => {
+    circuit = record(circuit, idle, own, noon);
+    return view(circuit, own, noon).kind;
+  });
+  expect(shown).toEqual(expected);
+});

@@ -1,0 +1,680 @@
+import { describe, expect, test } from 'vitest';
+import { nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import { endRun, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
+import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import {
+  hour,
+  idle,
+  minute,
+  noon,
+  play,
+  playAgain,
+  policy,
+  progress,
+  said,
+  task,
+  type Play,
+} from '../core-fixtures.ts';
+
+const done: TaskProgress = { state: 'done', attempts: 1, startedTree: 'a', doneCommit: 'c' };
+const fresh = initialState('queue', noon);
+const exit: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: true } };
+const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
+const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+const denial: Play['says'] = { ...working, denials: [{ tool: 'Bash', command: 'docker ps' }] };
+const limit = (resumeAt: string | null): Play['says'] => ({ usageLimit: { window: 'five-hour', resumeAt } });
+const failing = { ...policy, verifies: true };
+
+type Start = Parameters<typeof play>[1];
+/** Rows of a table: name, what is given, how the run starts, how it ends. */
+function named<Given>(rows: readonly (readonly [string, Given, Start, string])[]) {
+  return rows.map(([name, given, start, expected]) => ({ name, given, start, expected }));
+}
+
+describe('each end, by what led to it', () => {
+  test.each(
+    named<readonly Play[]>([
+      [
+        'a denial with on-permission-denied: halt',
+        [{ says: denial }],
+        { policy: { ...policy, onPermissionDenied: 'halt' } },
+        'halted (permission_denied)',
+      ],
+      ['a denial, counted', [{ says: denial }], {}, 'iterate'],
+      ['two denials in a row', [{ says: denial }, { says: denial }], {}, 'halted (circuit_open)'],
+      [
+        'a denial that the agent recovered from',
+        [progress({ says: denial }), progress({ says: denial })],
+        { policy: { ...policy, onPermissionDenied: 'halt' } },
+        'iterate',
+      ],
+      ['EXIT_SIGNAL true that finishes the only task', [progress({ says: exit })], {}, 'complete (plan_complete)'],
+      [
+        'the last task and a passing verification, without EXIT_SIGNAL',
+        [progress({ says: finishes, verification: 'passed' })],
+        { policy: failing },
+        'complete (plan_complete)',
+      ],
+      [
+        'the last task with a failing verification',
+        [progress({ says: finishes, verification: 'failed' })],
+        { policy: failing },
+        'iterate',
+      ],
+      ['one task of two', [progress({ says: finishes })], { tasks: [task(1), task(2)] }, 'iterate'],
+      [
+        'both tasks',
+        [progress({ says: finishes }), progress({ says: exit })],
+        { tasks: [task(1), task(2)] },
+        'complete (plan_complete)',
+      ],
+      [
+        'EXIT_SIGNAL true with another task open',
+        [progress({ says: exit }), progress({ says: working })],
+        { tasks: [task(1), task(2)] },
+        'iterate',
+      ],
+      [
+        'EXIT_SIGNAL true five times against a failing verification',
+        Array.from({ length: 5 }, () => progress({ says: exit, verification: 'failed' })),
+        { policy: failing },
+        'halted (safety)',
+      ],
+      [
+        'four times',
+        Array.from({ length: 4 }, () => progress({ says: exit, verification: 'failed' })),
+        { policy: failing },
+        'iterate',
+      ],
+      [
+        'EXIT_SIGNAL true with each of six finished tasks',
+        Array.from({ length: 5 }, () => progress({ says: exit })),
+        { tasks: [1, 2, 3, 4, 5, 6].map((number) => task(number)) },
+        'iterate',
+      ],
+      [
+        'STATUS BLOCKED twice in a row',
+        [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        {},
+        'blocked (needs_human)',
+      ],
+      [
+        'STATUS BLOCKED twice in a row, with another task open',
+        [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        { tasks: [task(1), task(2)] },
+        'blocked (needs_human)',
+      ],
+      [
+        'STATUS BLOCKED twice, not in a row',
+        [
+          { says: { signal: { status: 'BLOCKED' } } },
+          progress({ says: working }),
+          { says: { signal: { status: 'BLOCKED' } } },
+        ],
+        {},
+        'iterate',
+      ],
+      [
+        'three test-only iterations in a row',
+        Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
+        {},
+        'halted (test_saturation)',
+      ],
+      [
+        'three that also changed the code',
+        Array.from({ length: 3 }, () =>
+          progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts', 'src/a.ts'] }),
+        ),
+        {},
+        'iterate',
+      ],
+      [
+        'three tasks of testing, each finished',
+        Array.from({ length: 3 }, () => progress({ says: { ...finishes, testOnly: true }, files: ['test/a.test.ts'] })),
+        { tasks: [1, 2, 3, 4].map((number) => task(number)) },
+        'iterate',
+      ],
+      ['three idle iterations', [idle, idle, idle], {}, 'halted (circuit_open)'],
+      [
+        'an agent that fails three times',
+        [
+          { end: { kind: 'exited', code: 1 }, chars: 0 },
+          { end: { kind: 'exited', code: 1 }, chars: 0 },
+          { end: { kind: 'exited', code: 1 }, chars: 0 },
+        ],
+        {},
+        'halted (circuit_open)',
+      ],
+      [
+        'an agent that times out three times',
+        Array.from({ length: 3 }, () => ({ end: { kind: 'timeout', of: 'call' } as const })),
+        {},
+        'halted (circuit_open)',
+      ],
+      [
+        'an agent that fails twice after good iterations',
+        [
+          progress(),
+          progress(),
+          { end: { kind: 'exited', code: 1 }, chars: 0 },
+          { end: { kind: 'exited', code: 1 }, chars: 0 },
+        ],
+        {},
+        'iterate',
+      ],
+      [
+        'output that shrinks twice without progress',
+        [progress({ chars: 1_000 }), progress({ chars: 1_000 }), { chars: 200 }, { chars: 200 }],
+        {},
+        'halted (circuit_open)',
+      ],
+      [
+        'output that shrinks twice with progress',
+        [progress({ chars: 1_000 }), progress({ chars: 1_000 }), progress({ chars: 200 }), progress({ chars: 200 })],
+        {},
+        'iterate',
+      ],
+      ["the provider's usage limit", [{ says: limit('2026-11-21T17:00:00.000Z') }], {}, 'parked (usage_limit)'],
+      [
+        'the last call of the hour',
+        [progress()],
+        { policy: { ...policy, maxCallsPerHour: 1 } },
+        'parked (calls_per_hour)',
+      ],
+      [
+        'the tokens of the hour',
+        [progress({ says: { tokens: 10 } })],
+        { policy: { ...policy, maxTokensPerHour: 10 } },
+        'parked (tokens_per_hour)',
+      ],
+      [
+        'the money of the day',
+        [progress({ says: { costUsd: 1 } })],
+        { policy: { ...policy, maxCostUsdPerDay: 1 } },
+        'parked (cost_per_day)',
+      ],
+      [
+        'the iterations of the run',
+        [progress(), progress()],
+        { policy: { ...policy, maxIterations: 2 } },
+        'limit (iterations)',
+      ],
+      ['49 of 50 minutes', [progress({ minutes: 49 })], {}, 'iterate'],
+      ['less than a minute left', [progress({ minutes: 49.01 })], {}, 'limit (minutes)'],
+      [
+        "a call cut off by the run's deadline, whatever the clock says",
+        [progress({ minutes: -5, end: { kind: 'timeout', of: 'run' } })],
+        {},
+        'limit (minutes)',
+      ],
+      [
+        'the money of the run',
+        [progress({ says: { costUsd: 1 } })],
+        { policy: { ...policy, maxCostUsd: 1 } },
+        'limit (cost)',
+      ],
+      ['a cancelled call', [{ end: { kind: 'cancelled' } }], {}, 'cancelled (signal)'],
+      [
+        'a wrong key',
+        [{ says: { agentError: { kind: 'auth', text: 'Invalid API key' } } }],
+        {},
+        'failed (configuration)',
+      ],
+      [
+        'no credit',
+        [{ says: { agentError: { kind: 'billing', text: 'Credit balance is too low' } } }],
+        {},
+        'failed (configuration)',
+      ],
+      [
+        'an unknown model',
+        [{ says: { agentError: { kind: 'model', text: 'There is an issue with the selected model' } } }],
+        {},
+        'failed (configuration)',
+      ],
+      [
+        'a wrong key while a usage limit holds',
+        [{ says: { agentError: { kind: 'auth', text: 'x' }, usageLimit: { window: 'weekly', resumeAt: null } } }],
+        {},
+        'parked (usage_limit)',
+      ],
+      ['a server error', [{ says: { agentError: { kind: 'server', text: 'API Error: 500' } } }], {}, 'iterate'],
+      [
+        'eight iterations on the only task',
+        Array.from({ length: 8 }, () => progress({ says: working })),
+        {},
+        'blocked (needs_human)',
+      ],
+      [
+        'eight iterations on one of two',
+        Array.from({ length: 8 }, () => progress({ says: working })),
+        { tasks: [task(1), task(2)] },
+        'iterate',
+      ],
+      [
+        'a task that waits for one that failed',
+        Array.from({ length: 8 }, () => progress({ says: working })),
+        { tasks: [task(1), task(2, { dependsOn: ['issue-1'] })] },
+        'blocked (needs_human)',
+      ],
+      [
+        'many iterations with max-iterations-per-task 0',
+        Array.from({ length: 9 }, () => progress({ says: working })),
+        { policy: { ...policy, maxIterationsPerTask: 0 } },
+        'iterate',
+      ],
+    ]),
+  )('$name → $expected', ({ given: script, start, expected }) => {
+    const { step } = play(script, start);
+    expect(said(step)).toBe(expected);
+  });
+});
+
+test('an agent without access is told in its own words, cut short, with what to check', () => {
+  const { step } = play([{ says: { agentError: { kind: 'auth', text: `Invalid API key ${'x'.repeat(5_000)}` } } }]);
+  const message = step.kind === 'stop' && step.outcome.kind === 'failed' ? step.outcome.message : '';
+  expect(message).toMatch(/Invalid API key .*Check its key/);
+  expect(message.length).toBeLessThan(700);
+});
+
+describe('project_complete and completion_signals, where no list of tasks decides', () => {
+  // Only an optional task: nothing required is open, and nothing is done either.
+  const open = { tasks: [task(1, { optional: true })] };
+  const claim: Play = { says: exit };
+  const phrase: Play = progress({ says: { completionIndicator: true } });
+  const busy = (): Play => progress({ says: working });
+
+  test.each(
+    named<readonly Play[]>([
+      ['EXIT_SIGNAL true twice in a row', [claim, claim], open, 'complete (project_complete)'],
+      ['EXIT_SIGNAL true twice in the window', [claim, busy(), claim], open, 'complete (project_complete)'],
+      [
+        'EXIT_SIGNAL true in iterations 1 and 6',
+        [claim, busy(), busy(), busy(), busy(), claim],
+        { tasks: [...open.tasks, task(2, { optional: true })], policy: { ...policy, maxIterationsPerTask: 0 } },
+        'iterate',
+      ],
+      ['EXIT_SIGNAL true once', [claim], open, 'iterate'],
+      [
+        'two phrases in a row',
+        [phrase, progress({ says: { completionIndicator: true } })],
+        open,
+        'complete (completion_signals)',
+      ],
+      [
+        'two phrases, one with an explicit false',
+        [phrase, progress({ says: { completionIndicator: true, signal: { exitSignal: false } } })],
+        open,
+        'iterate',
+      ],
+      ['completion-signals 3', [phrase, phrase], { ...open, policy: { ...policy, completionSignals: 3 } }, 'iterate'],
+      [
+        'the same with a required task open',
+        [phrase, progress({ says: { completionIndicator: true } })],
+        { tasks: [task(1)] },
+        'iterate',
+      ],
+      [
+        'EXIT_SIGNAL true against a failing verification',
+        [progress({ says: exit, verification: 'failed' }), progress({ says: exit, verification: 'failed' })],
+        { ...open, policy: failing },
+        'iterate',
+      ],
+      [
+        'two phrases, then EXIT_SIGNAL true against the evidence',
+        [phrase, phrase, { says: { signal: { exitSignal: true, filesModified: 2 } } }],
+        { ...open, policy: { ...policy, completionSignals: 3 } },
+        'iterate',
+      ],
+      [
+        'two phrases, then EXIT_SIGNAL true against a failing verification',
+        [phrase, phrase, progress({ says: exit, verification: 'failed' })],
+        { ...open, policy: { ...failing, completionSignals: 3 } },
+        'iterate',
+      ],
+      [
+        'two phrases, then EXIT_SIGNAL true unopposed',
+        [phrase, phrase, claim],
+        { ...open, policy: { ...policy, completionSignals: 4 } },
+        'complete (project_complete)',
+      ],
+      [
+        'a claim that the evidence contradicts',
+        [
+          { says: { signal: { exitSignal: true, filesModified: 2 } } },
+          { says: { signal: { exitSignal: true, filesModified: 2 } } },
+        ],
+        open,
+        'iterate',
+      ],
+    ]),
+  )('$name → $expected', ({ given: script, start, expected }) => {
+    expect(said(play(script, start).step)).toBe(expected);
+  });
+});
+
+describe('the order of the rules', () => {
+  const last = { maxIterations: 1 };
+  test.each(
+    named<readonly Play[]>([
+      [
+        'completion on the last allowed iteration is a completion',
+        [progress({ says: finishes })],
+        { policy: { ...policy, ...last } },
+        'complete (plan_complete)',
+      ],
+      [
+        'on the last call of the hour as well',
+        [progress({ says: finishes })],
+        { policy: { ...policy, maxCallsPerHour: 1 } },
+        'complete (plan_complete)',
+      ],
+      ['and when the time is up', [progress({ says: finishes, minutes: 60 })], {}, 'complete (plan_complete)'],
+      [
+        'a completion does not hide a cancel',
+        [progress({ says: finishes, end: { kind: 'cancelled' } })],
+        {},
+        'cancelled (signal)',
+      ],
+      [
+        'a wrong key is told before limits',
+        [{ says: { agentError: { kind: 'auth', text: 'x' } } }],
+        { policy: { ...policy, ...last } },
+        'failed (configuration)',
+      ],
+      [
+        'a circuit that opens on the last iteration is told',
+        [idle, idle, idle],
+        { policy: { ...policy, maxIterations: 3 } },
+        'halted (circuit_open)',
+      ],
+      [
+        'a used up hour is told before the iterations',
+        [progress()],
+        { policy: { ...policy, ...last, maxCallsPerHour: 1 } },
+        'parked (calls_per_hour)',
+      ],
+      [
+        'BLOCKED twice is told before an open circuit',
+        [{}, { says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        {},
+        'blocked (needs_human)',
+      ],
+    ]),
+  )('$name: $expected', ({ given: script, start, expected }) => {
+    expect(said(play(script, start).step)).toBe(expected);
+  });
+});
+
+describe('before the first call', () => {
+  const ask = (state: LaneState, change: Parameters<typeof play>[1] = {}): string =>
+    said(play([], { state, ...change }).step);
+  const open = (openedAt: number): LaneState => ({
+    ...fresh,
+    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt },
+  });
+
+  test.each(
+    named<LaneState>([
+      ['every task done', { ...fresh, tasks: { 'issue-1': done } }, {}, 'complete (plan_complete)'],
+      ['no task', fresh, { tasks: [] }, 'idle (no_tasks)'],
+      [
+        'the only task failed',
+        { ...fresh, tasks: { 'issue-1': { ...done, state: 'failed' } } },
+        {},
+        'blocked (needs_human)',
+      ],
+      ['the circuit cooling down', open(noon - minute), {}, 'halted (circuit_open)'],
+      ['the circuit opened in the future', open(noon + minute), {}, 'halted (circuit_open)'],
+      ['the circuit cooled down', open(noon - 31 * minute), {}, 'iterate'],
+      [
+        'the circuit open, cb-auto-reset',
+        open(noon - minute),
+        { policy: { ...policy, circuit: { ...policy.circuit, autoReset: true } } },
+        'iterate',
+      ],
+      ['the state unreadable', probeState('queue', noon), {}, 'iterate'],
+      [
+        'parked by the provider',
+        { ...fresh, park: { reason: 'usage_limit', resumeAt: noon + 1, taskId: null, branchHead: null } },
+        {},
+        'parked (usage_limit)',
+      ],
+      [
+        'parked until now',
+        { ...fresh, park: { reason: 'usage_limit', resumeAt: noon, taskId: null, branchHead: null } },
+        {},
+        'iterate',
+      ],
+      [
+        'calls used up',
+        { ...fresh, windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null } },
+        {},
+        'parked (calls_per_hour)',
+      ],
+      ['no minute for a call', fresh, { policy: { ...policy, maxRunMs: 59_999 } }, 'limit (minutes)'],
+      [
+        'streaks that a killed run left',
+        {
+          ...fresh,
+          signals: {
+            ...fresh.signals,
+            testOnlyInARow: 9,
+            blockedInARow: 9,
+            doneInARow: 9,
+            vetoed: [true, true, true, true, true],
+          },
+        },
+        {},
+        'iterate',
+      ],
+    ]),
+  )('$name → $expected', ({ given: state, start, expected }) => {
+    expect(ask(state, start)).toBe(expected);
+  });
+
+  test('no task: the run stops, idle', () => {
+    expect(play([], { tasks: [] }).step).toEqual({ kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } });
+  });
+
+  test('a first prompt has nothing to say of an iteration before it', () => {
+    expect(play([]).step).toMatchObject({ kind: 'iterate', hints: [] });
+  });
+
+  test.each([
+    ['the window', 10 * minute, 'calls_per_hour', 59 * minute],
+    ["the provider's limit", 2 * hour, 'usage_limit', 2 * hour],
+    ["the provider's limit, when both end at once", 59 * minute, 'usage_limit', 59 * minute],
+  ])(
+    'of a used up window and a limit of the provider the one that ends last is told: %s',
+    (_, parkedFor, reason, expected) => {
+      const both: LaneState = {
+        ...fresh,
+        park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
+        windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null },
+      };
+      expect(play([], { state: both }).step).toMatchObject({
+        outcome: { kind: 'parked', reason, resumeAt: noon + expected },
+      });
+    },
+  );
+
+  test('a cancelled run calls nothing', () => {
+    expect(
+      said(
+        nextStep({
+          state: fresh,
+          tasks: [task(1)],
+          run: { ...startRun(fresh, noon), cancelled: true },
+          policy,
+          now: noon,
+        }),
+      ),
+    ).toBe('cancelled (signal)');
+  });
+});
+
+describe('probes', () => {
+  const tripped = play([idle, idle, idle]);
+
+  test('a circuit that trips ends the run as its own, however short the cooldown', () => {
+    const quick = { ...policy, circuit: { ...policy.circuit, cooldownMs: 0 } };
+    expect(play([idle, idle, idle, progress()], { policy: quick }).step).toMatchObject({
+      outcome: { reason: 'circuit_open', tripped: 'this-run' },
+    });
+    const reset = { ...policy, circuit: { ...policy.circuit, autoReset: true } };
+    expect(play([idle, idle, idle, progress()], { policy: reset }).step).toMatchObject({
+      outcome: { reason: 'circuit_open', tripped: 'this-run' },
+    });
+  });
+
+  test('the next run before the cooldown makes no call and says until when', () => {
+    const next = playAgain(tripped, [progress()], { gapMs: minute });
+    expect(next.verdicts).toHaveLength(0);
+    expect(next.step).toMatchObject({
+      outcome: {
+        reason: 'circuit_open',
+        circuitReason: 'no_progress',
+        tripped: 'earlier',
+        probeAt: tripped.now + 30 * minute,
+      },
+    });
+  });
+
+  test('after it: exactly one idle probe, then open again', () => {
+    const next = playAgain(tripped, [idle, progress()], { gapMs: 31 * minute });
+    expect(next.verdicts).toHaveLength(1);
+    expect(next.step).toMatchObject({ outcome: { reason: 'circuit_open', tripped: 'this-run' } });
+    expect(next.state.circuit).toMatchObject({ kind: 'open', totalOpens: 2 });
+  });
+
+  test('after it: a probe with progress, and the run goes on closed', () => {
+    const next = playAgain(tripped, [progress(), idle], { gapMs: 31 * minute });
+    expect(next.step).toMatchObject({ kind: 'iterate', circuit: { kind: 'closed' } });
+    expect(
+      next.state.transitions.filter(({ subject }) => subject === 'circuit').map(({ from, to }) => `${from} → ${to}`),
+    ).toEqual(['closed → half-open', 'half-open → open', 'open → half-open', 'half-open → closed']);
+  });
+
+  test('a probe that met a usage limit is due again later', () => {
+    const parked = playAgain(tripped, [{ says: limit(null) }], { gapMs: 31 * minute });
+    expect(said(parked.step)).toBe('parked (usage_limit)');
+    expect(said(playAgain(parked, [], { gapMs: 2 * hour }).step)).toBe('iterate');
+  });
+
+  test('the prompt of a probe and of a diagnosis says so', () => {
+    expect(playAgain(tripped, [], { gapMs: 31 * minute }).step).toMatchObject({
+      kind: 'iterate',
+      circuit: { of: 'probe' },
+      hints: ['probe', 'no_change', 'no_block'],
+    });
+    expect(play([idle, idle]).step).toMatchObject({
+      kind: 'iterate',
+      circuit: { of: 'diagnosis' },
+      hints: ['diagnosis', 'no_change', 'no_block'],
+    });
+  });
+
+  test('a person may reset it', () => {
+    expect(
+      said(
+        playAgain(
+          {
+            ...tripped,
+            state: resetCircuit(tripped.state, 'by ann (comment)', tripped.now),
+            step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] },
+          },
+          [],
+          { gapMs: minute },
+        ).step,
+      ),
+    ).toBe('iterate');
+  });
+});
+
+describe('from run to run', () => {
+  test('a halted streak does not end the next run before its first call', () => {
+    const first = play(
+      Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
+    );
+    expect(said(playAgain(first, [progress({ says: working })], { gapMs: hour }).step)).toBe('iterate');
+  });
+
+  test('work that comes after a completed lane starts without old signals', () => {
+    const first = play([progress({ says: exit })]);
+    const next = playAgain(first, [progress({ says: working })], { gapMs: hour, tasks: [task(1), task(2)] });
+    expect(next.step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' } });
+  });
+
+  test('a blocked task costs no more calls until a person asks for it again', () => {
+    const blocked = { says: { signal: { status: 'BLOCKED' as const } } };
+    const first = play([blocked, blocked], { tasks: [task(1), task(2)] });
+    expect(playAgain(first, [], { gapMs: hour, tasks: [task(1), task(2)] }).step).toMatchObject({
+      kind: 'iterate',
+      task: { id: 'issue-2' },
+    });
+    expect(said(playAgain(first, [], { gapMs: hour }).step)).toBe('blocked (needs_human)');
+    const retried = { ...first, state: retryTask(first.state, 'issue-1', 'retry', noon) };
+    expect(playAgain(retried, [], { gapMs: hour }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-1' } });
+  });
+
+  test('the iterations of a task are counted across runs', () => {
+    const first = play(
+      Array.from({ length: 5 }, () => progress({ says: working })),
+      { policy: { ...policy, maxIterations: 5 } },
+    );
+    const second = playAgain(
+      first,
+      Array.from({ length: 5 }, () => progress({ says: working })),
+      { gapMs: hour },
+    );
+    expect(second.verdicts).toHaveLength(3);
+    expect(second.state.tasks['issue-1']?.state).toBe('failed');
+  });
+
+  test('a parked run keeps task, branch head and time', () => {
+    const { state, step, now } = play([{ says: limit('2026-11-21T17:00:00.000Z') }]);
+    expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: Date.parse('2026-11-21T17:00:00Z') } });
+    const ended = endRun(state, { kind: 'parked', reason: 'usage_limit', resumeAt: noon + 5 * hour }, 'abc', now);
+    expect(ended.park).toEqual({
+      reason: 'usage_limit',
+      resumeAt: noon + 5 * hour,
+      taskId: 'issue-1',
+      branchHead: 'abc',
+    });
+    expect(recordPublished(ended, { head: 'abc', pullRequest: null }).lastRun).toMatchObject({
+      outcome: 'parked',
+      reason: 'usage_limit',
+      published: { head: 'abc' },
+    });
+  });
+
+  test.each([
+    ['unknown: an hour later', null, hour],
+    ['unreadable: an hour later', 'soon', hour],
+    ['past: a minute later', '2026-11-21T09:00:00.000Z', minute],
+    ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * hour],
+  ])('a reset time that is %s', (_, told, expected) => {
+    const { step, now } = play([{ says: limit(told) }]);
+    expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: now + expected } });
+  });
+});
+
+describe('a person orders the run to stop', () => {
+  test.each<[string, readonly Play[], Partial<typeof policy>, string]>([
+    ['and it would have gone on', [progress()], {}, 'paused (by_person)'],
+    ['and its iterations are used up anyhow', [progress()], { maxIterations: 1 }, 'limit (iterations)'],
+    [
+      'and everything is done',
+      [progress({ says: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } })],
+      {},
+      'complete (plan_complete)',
+    ],
+  ])('%s', (_, script, change, end) => {
+    const bounds = { ...policy, ...change };
+    const { state, run, now } = play(script, { policy: bounds });
+    const step = nextStep({ state, tasks: [task(1)], run: { ...run, stoppedBy: 'ann' }, policy: bounds, now });
+    expect(step.kind === 'stop' ? `${step.outcome.kind} (${step.outcome.reason})` : step.kind).toBe(end);
+  });
+});

@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { view } from '../../../../src/core/lane/circuit.ts';
+import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
+import type { Policy } from '../../../../src/core/policy.ts';
+import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
+import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
+import { analysis, evidence, hour, minute, noon, policy, task, type Play } from '../core-fixtures.ts';
+
+const says = fc.record({
+  completionIndicator: fc.boolean(),
+  testOnly: fc.boolean(),
+  question: fc.boolean(),
+  agentError: fc.option(
+    fc.record({
+      kind: fc.constantFrom('auth' as const, 'server' as const, 'unknown-session' as const, 'max-turns' as const),
+      text: fc.constant('x'),
+    }),
+    { freq: 10 },
+  ),
+  errors: fc.array(
+    fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })),
+    { maxLength: 2 },
+  ),
+  denials: fc.oneof(
+    fc.constant([]),
+    fc.constant([{ tool: 'Bash', command: 'docker ps' }]),
+    fc.constant([{ tool: 'AskUserQuestion', command: null }]),
+  ),
+  usageLimit: fc.option(
+    fc.record({
+      window: fc.constant('weekly' as const),
+      resumeAt: fc.constantFrom(null, '2000-01-01T00:00:00.000Z', '2999-01-01T00:00:00.000Z'),
+    }),
+    { freq: 10 },
+  ),
+  sessionId: fc.constantFrom(null, 'one', 'two'),
+  tokens: fc.option(fc.integer()),
+  costUsd: fc.option(fc.double()),
+  signal: fc.record({
+    status: fc.constantFrom(null, 'IN_PROGRESS' as const, 'COMPLETE' as const, 'BLOCKED' as const),
+    exitSignal: fc.constantFrom(null, true, false),
+    tasksCompleted: fc.constantFrom(null, 0, 1),
+    filesModified: fc.constantFrom(null, 0, 2),
+  }),
+});
+
+const anyEnd = fc.oneof(
+  { arbitrary: fc.constant({ kind: 'exited', code: 0 } as const), weight: 6 },
+  {
+    arbitrary: fc.constantFrom(
+      { kind: 'exited', code: 1 } as const,
+      { kind: 'timeout', of: 'call' } as const,
+      { kind: 'timeout', of: 'run' } as const,
+      { kind: 'signalled', signal: 'SIGKILL' } as const,
+      { kind: 'cancelled' } as const,
+    ),
+    weight: 1,
+  },
+);
+
+/** An iteration, and how far the clock moves with it: it may jump either way. */
+const anyPlay: fc.Arbitrary<{ readonly play: Play; readonly clockMs: number }> = fc.record({
+  play: fc.record({
+    to: fc.constantFrom('a', 'b', 'c', 'd'),
+    says,
+    end: anyEnd,
+    chars: fc.nat(2_000),
+    verification: fc.constantFrom('passed' as const, 'failed' as const),
+  }),
+  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -3 * hour, max: 3 * hour })),
+});
+
+const anyPolicy: fc.Arbitrary<Policy> = fc
+  .record({
+    maxIterations: fc.integer({ min: 1, max: 12 }),
+    maxIterationsPerTask: fc.constantFrom(0, 2, 8),
+    maxCallsPerHour: fc.constantFrom(3, 100),
+    onPermissionDenied: fc.constantFrom('count' as const, 'continue' as const),
+    verifies: fc.boolean(),
+    session: fc.constantFrom('resume' as const, 'fresh' as const, 'task' as const),
+    autoReset: fc.boolean(),
+    noProgress: fc.integer({ min: 1, max: 4 }),
+  })
+  .map(({ autoReset, noProgress, ...rest }) => ({
+    ...policy,
+    ...rest,
+    maxRunMs: 1_000 * hour,
+    circuit: { ...policy.circuit, autoReset, noProgress },
+  }));
+
+interface Call {
+  readonly before: LaneState;
+  readonly after: LaneState;
+  readonly progress: boolean;
+}
+
+/** Runs of one lane, one after another, each ended and stored as a real one; returns the calls of each run. */
+function history(
+  runs: readonly (readonly { readonly play: Play; readonly clockMs: number }[])[],
+  bounds: Policy,
+): readonly (readonly Call[])[] {
+  const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3), task(4, { optional: true })];
+  let now = noon;
+  let tree = 'a';
+  let stored = serializeState(initialState('queue', now));
+  return runs.map((script) => {
+    const calls: Call[] = [];
+    const restored = parseState(stored, 'queue');
+    if (restored.kind !== 'state' || restored.problems.length > 0)
+      throw new Error(`a stored state cannot be read: ${stored}`);
+    let state = restored.state;
+    let run = startRun(state, now);
+    for (let at = 0; ; at += 1) {
+      const step = nextStep({ state, tasks, run, policy: bounds, now });
+      if (step.kind === 'stop') {
+        state = endRun(state, step.outcome, 'head', now);
+        break;
+      }
+      // A script that ends is played again: only the decisions may end a run.
+      const { play, clockMs } = script[at % script.length] ?? { play: {}, clockMs: 0 };
+      const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
+      const facts = {
+        task: step.task,
+        tasks,
+        analysis: analysis(play.says),
+        evidence: evidence(tree, play),
+        startedAt: now,
+      };
+      now = Math.max(0, now + clockMs);
+      const settled = settle(begun, facts, bounds, now);
+      calls.push({ before: state, after: settled.state, progress: settled.verdict.progress });
+      state = settled.state;
+      tree = facts.evidence.after.tree;
+      run = afterIteration(run, { analysis: facts.analysis, verdict: settled.verdict, end: facts.evidence.end });
+      if (calls.length > 1_000) throw new Error('it never stops');
+    }
+    stored = serializeState(state);
+    now += 31 * minute;
+    return calls;
+  });
+}
+
+const histories = fc.array(fc.array(anyPlay, { minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
+
+test('no run makes more calls than max-iterations, whatever agent and clock do', () => {
+  fc.assert(
+    fc.property(histories, anyPolicy, (runs, bounds) => {
+      for (const calls of history(runs, bounds)) expect(calls.length).toBeLessThanOrEqual(bounds.maxIterations);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('OPEN becomes CLOSED by a probe with progress only, and one idle probe is all that a run gets', () => {
+  fc.assert(
+    fc.property(histories, anyPolicy, (runs, bounds) => {
+      const manual = { ...bounds, circuit: { ...bounds.circuit, autoReset: false } };
+      for (const calls of history(runs, manual)) {
+        for (const { before, after, progress } of calls) {
+          if (before.circuit.kind === 'open' && after.circuit.kind === 'closed') expect(progress).toBe(true);
+        }
+        const trips = calls.filter(({ before, after }) => after.circuit.totalOpens > before.circuit.totalOpens);
+        expect(trips.length).toBeLessThanOrEqual(1);
+        // Nothing is called once the circuit has tripped in this run.
+        if (trips[0] !== undefined) expect(calls.at(-1)).toBe(trips[0]);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a task gets no more counted attempts than max-iterations-per-task', () => {
+  fc.assert(
+    fc.property(histories, anyPolicy, (runs, bounds) => {
+      const capped = { ...bounds, maxIterationsPerTask: 2 };
+      const last = history(runs, capped).flat().at(-1);
+      for (const { attempts } of Object.values(last?.after.tasks ?? {})) expect(attempts).toBeLessThanOrEqual(2);
+    }),
+  );
+});
+
+test('a circuit opened in the future is open at every earlier instant', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10 * hour }), fc.integer({ min: 0, max: hour }), (ahead, cooldownMs) => {
+      const circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + ahead } as const;
+      expect(view(circuit, { ...policy.circuit, cooldownMs }, noon).kind).toBe('open');
+    }),
+  );
+});
+
+test('a clock that jumps never grants calls: one quota per hour that it ever moved on', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: -5 * hour, max: 2 * hour }), { minLength: 1, maxLength: 60 }),
+      fc.integer({ min: 1, max: 4 }),
+      (jumps, maxCallsPerHour) => {
+        let windows = initialState('queue', noon).windows;
+        let now = noon;
+        let granted = 0;
+        let latest = noon;
+        let first: number | null = null;
+        for (const jump of jumps) {
+          now += jump;
+          while (usedUp(windows, { ...policy, maxCallsPerHour }, now) === null) {
+            first ??= now;
+            windows = chargeCall(windows, now);
+            granted += 1;
+          }
+          latest = Math.max(latest, now);
+        }
+        expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / hour) + 1));
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

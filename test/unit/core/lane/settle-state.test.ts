@@ -1,0 +1,328 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../../../src/core/outcome.ts';
+import { endRun, loseProgress, recordPublished, resetCircuit, retryTask } from '../../../../src/core/lane/settle.ts';
+import { closedCircuit, initialState, noSignals, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { hour, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
+
+const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
+const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+
+describe('every change of circuit, task, session and park is noted, with its reason', () => {
+  const told = (state: LaneState): readonly string[] =>
+    state.transitions.map(({ subject, from, to, reason }) => `${subject}: ${from} → ${to} (${reason})`);
+  const blocked: Play = { says: { signal: { status: 'BLOCKED' } } };
+  const started = 'task: issue-1 todo → in-progress (started)';
+  const quick = { ...policy, maxIterationsPerTask: 2 };
+
+  test.each<[string, readonly Play[], typeof policy, readonly string[]]>([
+    ['a task that goes on', [progress({ says: working }), progress({ says: working })], policy, [started]],
+    [
+      'a task that is done',
+      [progress({ says: finishes })],
+      policy,
+      [started, 'task: issue-1 in-progress → done (done)'],
+    ],
+    [
+      'a task that the agent calls blocked',
+      [progress(blocked), progress(blocked)],
+      policy,
+      [started, 'task: issue-1 in-progress → blocked (status_blocked)'],
+    ],
+    [
+      'a task out of iterations',
+      [progress({ says: working }), progress({ says: working })],
+      quick,
+      [started, 'task: issue-1 in-progress → failed (max_iterations_per_task)'],
+    ],
+    [
+      'a diagnosis that ends in progress',
+      [idle, idle, progress({ says: working })],
+      policy,
+      [started, 'circuit: closed → half-open (no_progress)', 'circuit: half-open → closed (progress)'],
+    ],
+    [
+      'a circuit that trips',
+      [idle, idle, idle],
+      policy,
+      [
+        started,
+        'circuit: closed → half-open (no_progress)',
+        'circuit: half-open → open (no_progress)',
+        'session: active → none (circuit_opened)',
+      ],
+    ],
+    [
+      'a circuit that trips by errors',
+      Array.from({ length: 5 }, () => progress({ says: { errors: [{ text: 'Error: x', fingerprint: 'x' }] } })),
+      policy,
+      [started, 'circuit: closed → open (same_error)', 'session: active → none (circuit_opened)'],
+    ],
+  ])('%s', (_, script, bounds, expected) => {
+    expect(told(play(script, { policy: bounds }).state)).toEqual(expected);
+  });
+
+  const open: LaneState = {
+    ...initialState('queue', noon),
+    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - hour },
+  };
+  test.each<[string, LaneState, typeof policy, Play, readonly string[]]>([
+    [
+      'a probe with progress',
+      open,
+      policy,
+      progress(),
+      ['circuit: open → half-open (cooled_down)', started, 'circuit: half-open → closed (progress)'],
+    ],
+    [
+      'an idle probe',
+      open,
+      policy,
+      idle,
+      [
+        'circuit: open → half-open (cooled_down)',
+        started,
+        'circuit: half-open → open (no_progress)',
+        'session: active → none (circuit_opened)',
+      ],
+    ],
+    [
+      'cb-auto-reset',
+      open,
+      { ...policy, circuit: { ...policy.circuit, autoReset: true } },
+      progress(),
+      ['circuit: open → closed (auto_reset)', started],
+    ],
+    [
+      'a state that could not be read',
+      { ...open, circuit: { ...open.circuit, reason: 'state_unreadable' } as LaneState['circuit'] },
+      policy,
+      progress(),
+      ['circuit: open → half-open (state_unreadable)', started, 'circuit: half-open → closed (progress)'],
+    ],
+  ])('%s', (_, state, bounds, iteration, expected) => {
+    expect(told(play([iteration], { state, policy: bounds }).state)).toEqual(expected);
+  });
+
+  const worked = (): LaneState => play([progress({ says: working })]).state;
+  const failed: TaskProgress = { state: 'failed', attempts: 8, startedTree: 'a', doneCommit: null };
+  test.each<[string, () => LaneState, readonly string[]]>([
+    [
+      'a run that completes',
+      () => endRun(worked(), { kind: 'complete', reason: 'plan_complete' }, null, noon),
+      ['session: active → none (completed)'],
+    ],
+    [
+      'a run that is cancelled',
+      () => endRun(worked(), { kind: 'cancelled', reason: 'signal' }, null, noon),
+      ['session: active → none (cancelled)'],
+    ],
+    [
+      'a run that is parked',
+      () => endRun(worked(), { kind: 'parked', reason: 'calls_per_hour', resumeAt: noon + hour }, null, noon),
+      ['park: running → parked (calls_per_hour)'],
+    ],
+    ['a run that reaches its limit', () => endRun(worked(), { kind: 'limit', reason: 'iterations' }, null, noon), []],
+    [
+      'a person resets the circuit',
+      () => resetCircuit({ ...worked(), circuit: open.circuit }, 'by ann (comment)', noon),
+      ['circuit: open → closed (by ann (comment))'],
+    ],
+    [
+      'a person resets a circuit that is closed',
+      () => resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon),
+      ['circuit: closed → half-open (no_progress)', 'circuit: closed → closed (by ann (comment))'],
+    ],
+    [
+      'a person asks for a failed task again',
+      () => retryTask({ ...worked(), tasks: { 'issue-1': failed } }, 'issue-1', 'retry', noon),
+      ['task: issue-1 failed → todo (retry)'],
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(told(change())).toEqual([started, ...expected]);
+  });
+
+  test('a person resets what a closed circuit has counted, too', () => {
+    expect(resetCircuit(play([idle, idle]).state, 'by ann (comment)', noon).circuit).toEqual(closedCircuit(0));
+  });
+});
+
+describe('the end of a run', () => {
+  const streaks = (): LaneState =>
+    play([progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })]).state;
+
+  test.each<[Outcome, boolean]>([
+    [{ kind: 'blocked', reason: 'needs_human' }, true],
+    [{ kind: 'halted', reason: 'test_saturation' }, true],
+    [
+      { kind: 'halted', reason: 'circuit_open', circuitReason: 'no_progress', tripped: 'this-run', probeAt: noon },
+      false,
+    ],
+    [{ kind: 'complete', reason: 'plan_complete' }, true],
+    [{ kind: 'limit', reason: 'iterations' }, false],
+    [{ kind: 'cancelled', reason: 'signal' }, false],
+  ])('%j: the signals start anew: %s', (outcome, anew) => {
+    const before = streaks();
+    expect(endRun(before, outcome, null, noon).signals).toEqual(anew ? noSignals : before.signals);
+  });
+
+  test('is noted, and what was published stays known', () => {
+    const published = { head: 'abc', pullRequest: null };
+    const first = recordPublished(endRun(streaks(), { kind: 'limit', reason: 'iterations' }, null, noon), published);
+    expect(endRun(first, { kind: 'limit', reason: 'minutes' }, null, noon + hour).lastRun).toEqual({
+      outcome: 'limit',
+      reason: 'minutes',
+      at: noon + hour,
+      published,
+    });
+    const never = streaks();
+    expect(recordPublished(never, published)).toBe(never);
+  });
+});
+
+describe('what of an iteration counts', () => {
+  const signalsOf = (...script: readonly Play[]): LaneState['signals'] =>
+    play(script, { tasks: [task(1, { optional: true })] }).state.signals;
+
+  test.each<[string, Play, Partial<LaneState['signals']>]>([
+    [
+      'a claim to be done',
+      { says: { signal: { exitSignal: true } } },
+      { indicators: [true], vetoed: [false], doneInARow: 1 },
+    ],
+    [
+      'a claim that the evidence contradicts',
+      { says: { signal: { exitSignal: true, filesModified: 2 } } },
+      { indicators: [false], vetoed: [true], doneInARow: 0 },
+    ],
+    ['a contradicted claim about files alone', { says: { signal: { filesModified: 2 } } }, { vetoed: [false] }],
+    ['a final message', { chars: 70 }, { outputChars: [70] }],
+    ['an agent that ended with an error', { chars: 70, end: { kind: 'exited', code: 1 } }, { outputChars: [] }],
+    ['a call that was cut off', { chars: 70, end: { kind: 'timeout', of: 'call' } }, { outputChars: [] }],
+    ['a CLI that failed', { chars: 70, says: { agentError: { kind: 'server', text: 'x' } } }, { outputChars: [] }],
+  ])('%s', (_, iteration, expected) => {
+    expect(signalsOf(iteration)).toMatchObject(expected);
+  });
+
+  test('errors are told apart by their fingerprints, of which 400 characters are kept', () => {
+    const failing = (fingerprint: string): Play => progress({ says: { errors: [{ text: 'Error', fingerprint }] } });
+    expect(play([failing('a'), failing('b')]).state.circuit).toMatchObject({
+      errorStreaks: [{ fingerprint: 'b', count: 1 }],
+    });
+    expect(play([failing('x'.repeat(500))]).state.circuit).toMatchObject({
+      errorStreaks: [{ fingerprint: 'x'.repeat(400), count: 1 }],
+    });
+  });
+
+  test('progress on a call that was cut off is an attempt', () => {
+    expect(play([progress({ end: { kind: 'timeout', of: 'run' } })]).state.tasks['issue-1']?.attempts).toBe(1);
+  });
+
+  test('a task that is over is no longer the current one', () => {
+    expect(play([progress({ says: working })]).state.currentTask).toBe('issue-1');
+    expect(play([progress({ says: finishes })]).state.currentTask).toBeNull();
+  });
+});
+
+describe('a run whose commits did not reach the remote', () => {
+  const lose = (before: LaneState, script: readonly Play[], bounds = policy): LaneState => {
+    const { state: after, verdicts } = play(script, { state: before, policy: bounds });
+    return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + hour);
+  };
+  const fresh = initialState('queue', noon);
+  const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ says: working }));
+  const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + hour } as const;
+  const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - hour } as const;
+
+  test.each<[string, LaneState['circuit'], readonly Play[], Partial<LaneState['circuit']>]>([
+    ['two iterations are two without progress', closedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],
+    ['three trip the circuit', closedCircuit(0), made(3), tripped],
+    ['five trip it once', closedCircuit(0), made(5), tripped],
+    ['what was counted before goes on', { ...closedCircuit(0), noProgress: 2 }, made(1), tripped],
+    ['no iteration changes nothing', closedCircuit(4), [], closedCircuit(4)],
+    [
+      'output that declined before is not judged anew',
+      { ...closedCircuit(0), decline: 1 },
+      made(1),
+      { decline: 1, denials: 0, errorStreaks: [], questionHeld: false },
+    ],
+    ['a probe has failed', opened, made(1), { ...tripped, totalOpens: 2 }],
+    ['a probe that was not made is still due', opened, [], opened],
+  ])('%s', (_, circuit, script, expected) => {
+    expect(lose({ ...fresh, circuit }, script).circuit).toMatchObject(expected);
+  });
+
+  const own = (attempts: number, state: TaskProgress['state']): TaskProgress => ({
+    state,
+    attempts,
+    startedTree: 'a',
+    doneCommit: null,
+  });
+  test.each<[string, TaskProgress, readonly Play[], number, Partial<TaskProgress>]>([
+    [
+      'keeps its attempts, and is where it was',
+      own(1, 'in-progress'),
+      made(2),
+      8,
+      { state: 'in-progress', attempts: 3, startedTree: 'a' },
+    ],
+    ['that it finished is open', own(0, 'todo'), [progress({ says: finishes })], 8, { state: 'todo', attempts: 1 }],
+    ['fails when its attempts are used up', own(7, 'in-progress'), made(1), 8, { state: 'failed', attempts: 8 }],
+    [
+      'does not fail with max-iterations-per-task 0',
+      own(7, 'in-progress'),
+      made(1),
+      0,
+      { state: 'in-progress', attempts: 8 },
+    ],
+    ['that was done before stays done', own(8, 'done'), [], 8, { state: 'done', attempts: 8 }],
+  ])('a task %s', (_, known, script, maxIterationsPerTask, expected) => {
+    expect(
+      lose({ ...fresh, tasks: { 'issue-1': known } }, script, { ...policy, maxIterationsPerTask }).tasks['issue-1'],
+    ).toMatchObject(expected);
+  });
+
+  test('has made its calls; task, signals and last iteration are those of before, and no session is resumed', () => {
+    const before = play([idle]).state;
+    const after = lose(before, made(1));
+    expect(after.windows.hour?.calls).toBe(2);
+    expect(after).toMatchObject({
+      currentTask: before.currentTask,
+      signals: before.signals,
+      lastIteration: before.lastIteration,
+      session: null,
+    });
+  });
+});
+
+describe('a task of a file that is done is remembered as unmarked', () => {
+  const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
+  test.each<[string, Play, readonly string[]]>([
+    ['when its file does not list it', progress({ says: finishes, checklist: { current: null } }), ['plan-a']],
+    ['when there is no file any more', progress({ says: finishes }), ['plan-a']],
+    [
+      'but not when it is marked',
+      progress({ says: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }),
+      [],
+    ],
+    ['nor before it is done', progress({ says: working, checklist: { current: null } }), []],
+  ])('%s', (_, iteration, expected) => {
+    expect(play([iteration], { tasks: [item] }).state.unmarked).toEqual(expected);
+  });
+
+  test('and an issue never', () => {
+    expect(play([progress({ says: finishes, checklist: { current: null } })]).state.unmarked).toEqual([]);
+  });
+
+  test('at most a hundred, once each; forgotten when it is begun again, or when its work is lost', () => {
+    const many = Array.from({ length: 100 }, (_, at) => `plan-${String(at)}`);
+    const before: LaneState = { ...initialState('queue', noon), unmarked: ['plan-a', ...many.slice(1)] };
+    const after = play([progress({ says: finishes, checklist: { current: null } })], {
+      state: before,
+      tasks: [item],
+    }).state;
+    expect(after.unmarked).toEqual([...many.slice(1), 'plan-a']);
+    expect(play([progress({ says: working })], { state: before, tasks: [item] }).state.unmarked).toEqual(many.slice(1));
+    expect(loseProgress({ before, after, iterations: 1 }, policy, noon).unmarked).toEqual(before.unmarked);
+  });
+});

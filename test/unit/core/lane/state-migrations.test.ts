@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { migrateState } from '../../../../src/core/lane/state-migrations.ts';
+import { parseState, serializeState, stateVersion } from '../../../../src/core/lane/state.ts';
+
+/** A document as version 1 of the state wrote it, with something in every field. */
+const version1 = JSON.parse(readFileSync(new URL('../../../samples/state-v1.json', import.meta.url), 'utf8')) as Record<
+  string,
+  unknown
+>;
+/** And as version 2 did. */
+const version2 = JSON.parse(readFileSync(new URL('../../../samples/state-v2.json', import.meta.url), 'utf8')) as Record<
+  string,
+  unknown
+>;
+const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
+  [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [] }],
+  [2, version2, { approvals: {}, unmarked: [] }],
+];
+
+describe.each(samples)('a stored document of version %i', (version, sample, added) => {
+  test('is what that version wrote', () => {
+    expect(sample).toMatchObject({ version, lane: 'queue' });
+    for (const [field, value] of Object.entries(sample)) expect(value, field).not.toBeNull();
+  });
+
+  test('is read without loss', () => {
+    expect(parseState(JSON.stringify(sample), 'queue')).toEqual({
+      kind: 'state',
+      state: { ...sample, ...added, version: stateVersion },
+      problems: [],
+    });
+  });
+
+  test('is written in the version of today, and read again', () => {
+    const parsed = parseState(JSON.stringify(sample), 'queue');
+    if (parsed.kind !== 'state') throw new Error(JSON.stringify(parsed));
+    expect(parseState(serializeState(parsed.state), 'queue')).toEqual(parsed);
+  });
+
+  test.each<[string, object, object]>([
+    [
+      'a circuit that cannot be read gets one probe',
+      { circuit: 'x' },
+      {
+        kind: 'state',
+        state: { circuit: { kind: 'open', reason: 'state_unreadable' } },
+        problems: [expect.stringContaining('circuit')],
+      },
+    ],
+    [
+      'a counter that cannot be read counts as used up',
+      { windows: { hour: { calls: -1 }, day: null } },
+      { kind: 'state', state: { windows: { hour: { calls: 1e15 } } }, problems: [expect.stringContaining('hour')] },
+    ],
+    [
+      'any other part that cannot be read makes it unreadable',
+      { signals: null },
+      { kind: 'unreadable', why: expect.stringContaining('signals') },
+    ],
+    [
+      'another lane stays another lane',
+      { lane: 'issue-9' },
+      { kind: 'unreadable', why: expect.stringContaining('another lane') },
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(parseState(JSON.stringify({ ...sample, ...change }), 'queue')).toMatchObject(expected);
+  });
+
+  test('is not changed by the migration itself', () => {
+    const before = JSON.stringify(sample);
+    migrateState(sample, version);
+    expect(JSON.stringify(sample)).toBe(before);
+  });
+});
+
+test('every version before the one of today has a sample here', () => {
+  expect(samples.map(([version]) => version)).toEqual(
+    Array.from({ length: stateVersion - 1 }, (_, index) => index + 1),
+  );
+});
+
+test.each([stateVersion + 1, 99])(
+  'a document of version %i was written by a newer action, whatever else it says',
+  (version) => {
+    expect(parseState(JSON.stringify({ ...version1, version }), 'queue')).toEqual({ kind: 'newer', version });
+    expect(parseState(JSON.stringify({ version, lane: 'queue' }), 'queue')).toEqual({ kind: 'newer', version });
+  },
+);
+
+test.each([0, -1, 1.5, '1', null])('version %j is none', (version) => {
+  expect(parseState(JSON.stringify({ ...version1, version }), 'queue').kind).toBe('unreadable');
+});
+
+test.each([[null], [[]], ['text'], [7], [undefined]])('%j comes back from the migration as it is', (document) => {
+  expect(migrateState(document, 1)).toEqual(document);
+});

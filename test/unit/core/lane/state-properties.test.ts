@@ -1,0 +1,147 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { hintCodes } from '../../../../src/core/prompt/hints.ts';
+import {
+  initialState,
+  parseState,
+  serializeState,
+  stateVersion,
+  type LaneState,
+} from '../../../../src/core/lane/state.ts';
+import { noon, play, progress } from '../core-fixtures.ts';
+
+const lane = 'queue';
+const instant = fc.integer({ min: 0, max: 8e15 });
+const count = fc.nat();
+const amount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
+const text = fc.string({ maxLength: 30 });
+const id = fc.integer({ min: 1, max: 99 }).map((number) => `issue-${String(number)}`);
+const head = fc.string({ maxLength: 40 });
+const objectId = fc.option(head);
+// Not fc.webUrl(): building it takes most of a second.
+const url = count.map((number) => `https://github.com/owner/name/pull/${String(number)}`);
+const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
+
+const anyState: fc.Arbitrary<LaneState> = fc.record({
+  version: fc.constant(stateVersion),
+  lane: fc.constant(lane),
+  sequence: count,
+  savedAt: instant,
+  circuit: fc.oneof(
+    fc.record({
+      kind: fc.constant('closed' as const),
+      totalOpens: count,
+      noProgress: count,
+      errorStreaks: fc.array(fc.record({ fingerprint: text, count }), { maxLength: 10 }),
+      denials: count,
+      decline: count,
+      questionHeld: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant('open' as const),
+      totalOpens: count,
+      reason: fc.constantFrom('no_progress' as const, 'same_error' as const, 'state_unreadable' as const),
+      openedAt: instant,
+    }),
+  ),
+  windows: fc.record({
+    hour: fc.option(fc.record({ openedAt: instant, calls: count, tokens: count })),
+    day: fc.option(fc.record({ openedAt: instant, costUsd: amount })),
+  }),
+  signals: fc.record({
+    indicators: fc.array(fc.boolean(), { maxLength: 5 }),
+    vetoed: fc.array(fc.boolean(), { maxLength: 5 }),
+    outputChars: fc.array(count, { maxLength: 5 }),
+    doneInARow: count,
+    blockedInARow: count,
+    testOnlyInARow: count,
+  }),
+  session: fc.option(fc.record({ id: fc.uuid(), startedAt: instant, lastUsedAt: instant, taskId: fc.option(id) })),
+  tasks: fc.dictionary(
+    id,
+    fc.record({
+      state: fc.constantFrom(
+        'todo' as const,
+        'in-progress' as const,
+        'done' as const,
+        'failed' as const,
+        'blocked' as const,
+      ),
+      attempts: count,
+      startedTree: objectId,
+      doneCommit: objectId,
+    }),
+    { noNullPrototype: true },
+  ),
+  approvals: fc.dictionary(id, fc.record({ text: fc.stringMatching(/^[0-9a-f]{32}$/), by: text, at: instant }), {
+    noNullPrototype: true,
+  }),
+  unmarked: fc.array(id, { maxLength: 100 }),
+  currentTask: fc.option(id),
+  park: fc.option(fc.record({ reason, resumeAt: instant, taskId: fc.option(id), branchHead: objectId })),
+  pause: fc.option(fc.record({ by: text, at: instant })),
+  ordersApplied: instant,
+  ledger: fc.array(
+    fc.record({ day: fc.constant('2026-11-21'), calls: count, tokens: count, costUsd: amount, minutes: amount }),
+    { maxLength: 31 },
+  ),
+  transitions: fc.array(
+    fc.record({
+      at: instant,
+      subject: fc.constantFrom('circuit' as const, 'task' as const),
+      from: text,
+      to: text,
+      reason: text,
+    }),
+    { maxLength: 50 },
+  ),
+  lastRun: fc.option(
+    fc.record({
+      outcome: fc.constantFrom('complete' as const, 'limit' as const),
+      reason: text,
+      at: instant,
+      published: fc.option(
+        fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url })) }),
+      ),
+    }),
+  ),
+  lastIteration: fc.option(
+    fc.record({
+      taskId: fc.option(id),
+      progress: fc.boolean(),
+      fileCount: count,
+      tree: fc.string({ maxLength: 40 }),
+      verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
+      hints: fc.uniqueArray(fc.constantFrom(...hintCodes)),
+    }),
+  ),
+});
+
+test('parse(serialize(s)) = s', () => {
+  fc.assert(
+    fc.property(anyState, (any) => {
+      expect(parseState(serializeState(any), lane)).toEqual({ kind: 'state', state: any, problems: [] });
+    }),
+  );
+});
+
+test('no string makes parseState throw', () => {
+  const state = play([progress(), {}]).state;
+  const document = serializeState(state);
+  const broken = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc
+      .tuple(fc.nat(document.length), fc.string({ maxLength: 5 }))
+      .map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
+    fc
+      .tuple(fc.constantFrom(...Object.keys(initialState(lane, noon))), fc.jsonValue())
+      .map(([key, value]) => JSON.stringify({ ...state, [key]: value })),
+  );
+  fc.assert(
+    fc.property(broken, (text) => {
+      expect(['state', 'unreadable', 'newer']).toContain(parseState(text, lane).kind);
+    }),
+    { numRuns: 500 },
+  );
+});

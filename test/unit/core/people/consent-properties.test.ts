@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { judgeConsent, type History } from '../../../../src/core/people/consent.ts';
+
+interface Person {
+  readonly login: string;
+  readonly trusted: boolean;
+}
+const people: readonly Person[] = [
+  { login: 'ann', trusted: true },
+  { login: 'bea', trusted: true },
+  { login: 'eve', trusted: false },
+  { login: 'mallory', trusted: false },
+];
+
+/** What people do to an issue, and whether Ralph looks at it then. */
+type Deed = {
+  readonly what: 'label' | 'unlabel' | 'reopen' | 'edit' | 'look';
+  readonly by: Person | null;
+  readonly text: number;
+  readonly pause: number;
+};
+const deed: fc.Arbitrary<Deed> = fc.record({
+  what: fc.constantFrom('label', 'unlabel', 'reopen', 'edit', 'edit', 'look'),
+  by: fc.option(fc.constantFrom(...people), { freq: 8 }),
+  // Few texts, so that one comes back.
+  text: fc.nat({ max: 3 }),
+  pause: fc.nat({ max: 2 }),
+});
+
+/** The issue's life, told by itself; and next to it, which texts a trusted person has seen when they put the label on, or has written since. */
+function live(
+  deeds: readonly Deed[],
+  look: (world: {
+    readonly history: History<Person>;
+    readonly text: number;
+    readonly approved: { readonly text: string; readonly at: number } | null;
+  }) => ReturnType<typeof judgeConsent>,
+): void {
+  let history: History<Person> = { labelings: [], reopenings: [], edits: [], truncated: false };
+  let [at, text, approved] = [1, 0, null as { readonly text: string; readonly at: number } | null];
+  const vouched = new Set<number>();
+  let isForeign = true;
+  for (const { what, by, text: next, pause } of deeds) {
+    at += pause;
+    const isTrusted = by?.trusted === true;
+    const isOn = history.labelings.at(-1)?.kind === 'labeled';
+    if (what === 'label' && !isOn) {
+      history = { ...history, labelings: [...history.labelings, { kind: 'labeled', label: 'ralph', by, at }] };
+      isForeign &&= !isTrusted;
+      // What another label was put on before does not count any more.
+      vouched.clear();
+      if (isTrusted) vouched.add(text);
+    } else if (what === 'unlabel' && isOn)
+      history = { ...history, labelings: [...history.labelings, { kind: 'unlabeled', label: 'ralph', by, at }] };
+    else if (what === 'reopen') history = { ...history, reopenings: [...history.reopenings, { by, at }] };
+    else if (what === 'edit') {
+      history = { ...history, edits: [...history.edits, { by, at }] };
+      text = next;
+      isForeign ||= !isTrusted;
+      // Who writes a text on top of nothing but trusted words knows it whole.
+      if (isTrusted && !isForeign) vouched.add(text);
+    } else if (what === 'look') {
+      const consent = look({ history, text, approved });
+      if (consent.kind !== 'given') continue;
+      expect(vouched).toContain(text);
+      approved = { text: String(text), at: consent.at };
+    }
+  }
+}
+
+const judge = ({
+  history,
+  text,
+  approved,
+}: {
+  readonly history: History<Person>;
+  readonly text: number;
+  readonly approved: { readonly text: string; readonly at: number } | null;
+}) => judgeConsent({ history, taskLabel: 'ralph', text: String(text), approved, isTrusted: ({ trusted }) => trusted });
+
+test('no run ever works a text that nobody trusted has labelled or written on top of such a one', () => {
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 30 }), (deeds) => {
+      live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], judge);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('what a cut history gives, the whole one gives as well', () => {
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (deeds, kept) => {
+      live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], ({ history, text }) => {
+        const whole = judge({ history, text, approved: null });
+        // GitHub lists the newest ones.
+        const edits = history.edits.slice(-kept);
+        const isCut = edits.length < history.edits.length;
+        const seen = judge({ history: { ...history, edits, truncated: isCut }, text, approved: null });
+        if (seen.kind === 'given') expect(whole.kind).toBe('given');
+        return whole;
+      });
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  emptyBudget,
+  parseBudget,
+  reservationFor,
+  reserve,
+  serializeBudget,
+  settleRun,
+  windowsFor,
+  type Budget,
+  type Reservation,
+} from '../../../../src/core/sharing/budget.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
+import { bookCall, bookUsage, chargeCall, chargeUsage } from '../../../../src/core/lane/windows.ts';
+import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
+
+const policy = {
+  ...defaults,
+  maxIterations: 8,
+  maxCallsPerHour: 12,
+  maxTokensPerHour: 1_000,
+  maxCostUsd: 2,
+  maxCostUsdPerDay: 3,
+};
+const leaseMs = 50 * minute;
+
+/** What may happen next; `run` is one of five machines, on which one run follows another. */
+type Step =
+  | { readonly kind: 'time'; readonly ms: number }
+  | { readonly kind: 'begin' | 'calls' | 'end' | 'crash'; readonly run: number };
+
+const stepsOver = (time: fc.Arbitrary<number>): fc.Arbitrary<readonly Step[]> => {
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    time.map((ms) => ({ kind: 'time', ms }) as const),
+    fc.record({ kind: fc.constantFrom('begin', 'begin', 'calls', 'end', 'crash'), run: fc.nat(4) }),
+    fc.record({ kind: fc.constantFrom('calls'), run: fc.nat(4) }),
+  );
+  return fc.array(step, { minLength: 20, maxLength: 80 });
+};
+
+interface Played {
+  readonly budget: Budget;
+  readonly now: number;
+  /** Every run so far. */
+  readonly runs: readonly Running[];
+}
+
+interface Running {
+  readonly reservation: Reservation;
+  readonly before: LaneState;
+  after: LaneState;
+  calls: number;
+  /** Null: it works, or was killed. */
+  settledAt: number | null;
+}
+
+/** Plays runs that use no more than they reserved and no longer than their lease; tells the budget after each step, and the instants of all calls. */
+function playRuns(steps: readonly Step[], check: (played: Played) => void): readonly number[] {
+  let budget = emptyBudget;
+  let now = noon;
+  const runs: Running[] = [];
+  const machines = new Map<number, Running>();
+  const calls: number[] = [];
+  for (const step of steps) {
+    if (step.kind === 'time') now += step.ms;
+    else {
+      const run = machines.get(step.run);
+      if (step.kind === 'begin' && run === undefined) machines.set(step.run, begin(step.run));
+      while (
+        step.kind === 'calls' &&
+        run !== undefined &&
+        run.calls < run.reservation.calls &&
+        now < run.reservation.expiresAt
+      ) {
+        call(run, now);
+        calls.push(now);
+      }
+      if (step.kind === 'end' && run !== undefined && now < run.reservation.expiresAt) {
+        budget = settleRun(budget, run.reservation.mark, run, now);
+        run.settledAt = now;
+      }
+      // Nobody settles for a run that was killed, or that outlived its own end.
+      if (step.kind === 'end' || step.kind === 'crash') machines.delete(step.run);
+    }
+    check({ budget, now, runs });
+  }
+  return calls;
+
+  function begin(machine: number): Running {
+    const mark = `run-${runs.length}`;
+    const windows = windowsFor(budget, mark, now);
+    const reservation = reservationFor(
+      { mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] },
+      windows,
+      policy,
+    );
+    budget = reserve(budget, reservation, now);
+    const state = { ...initialState(reservation.lane, now), windows };
+    const run: Running = { reservation, before: state, after: state, calls: 0, settledAt: null };
+    runs.push(run);
+    return run;
+  }
+}
+
+/** One more call, which uses its share of what is reserved. */
+function call(run: Running, now: number): void {
+  const { reservation, after } = run;
+  const usage = {
+    tokens: Math.floor(reservation.tokens / reservation.calls),
+    costUsd: reservation.costUsd / reservation.calls,
+    durationMs: 0,
+  };
+  const windows = chargeUsage(chargeCall(after.windows, now), usage, now);
+  run.after = { ...after, windows, ledger: bookUsage(bookCall(after.ledger, now), usage, now) };
+  run.calls += 1;
+}
+
+function usedAndReserved({ budget, now }: Played): {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly costUsd: number;
+} {
+  const { hour: inHour, day }: Windows = windowsFor(budget, 'a new run', now);
+  return { calls: inHour?.calls ?? 0, tokens: inHour?.tokens ?? 0, costUsd: day?.costUsd ?? 0 };
+}
+
+const forward = fc.integer({ min: 0, max: 25 * minute });
+const alsoBack = fc.oneof(forward, fc.integer({ min: -90 * minute, max: 0 }), fc.constant(13 * hour));
+
+test('what is used and what is reserved is never more than a limit and never negative, whatever runs do', () => {
+  fc.assert(
+    fc.property(stepsOver(forward), (steps) => {
+      playRuns(steps, (played) => {
+        const { calls, tokens, costUsd } = usedAndReserved(played);
+        expect(calls).toBeLessThanOrEqual(policy.maxCallsPerHour);
+        expect(tokens).toBeLessThanOrEqual(policy.maxTokensPerHour);
+        expect(costUsd).toBeLessThanOrEqual(policy.maxCostUsdPerDay + 1e-9);
+        for (const reservation of played.budget.reservations)
+          expect(Math.min(reservation.calls, reservation.tokens, reservation.costUsd)).toBeGreaterThanOrEqual(0);
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a clock that is set back, by however much, grants nothing', () => {
+  fc.assert(
+    fc.property(stepsOver(alsoBack), fc.integer({ min: 0, max: 48 * hour }), (steps, back) => {
+      playRuns(steps, (played) => {
+        const [now, earlier] = [usedAndReserved(played), usedAndReserved({ ...played, now: played.now - back })];
+        expect(earlier.calls).toBeGreaterThanOrEqual(now.calls);
+        expect(earlier.tokens).toBeGreaterThanOrEqual(now.tokens);
+        expect(earlier.costUsd).toBeGreaterThanOrEqual(now.costUsd);
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('all that was granted and may still be used in an hour, or was used in it, is never more than the limit', () => {
+  fc.assert(
+    fc.property(stepsOver(forward), (steps) => {
+      playRuns(steps, ({ budget, now, runs }) => {
+        const { hour: opened } = budget.windows;
+        const unsettled = runs
+          .filter(({ settledAt, reservation }) => settledAt === null && now < reservation.expiresAt + hour)
+          .map(({ reservation }) => reservation.calls);
+        const settled =
+          opened === null || now >= opened.openedAt + hour
+            ? []
+            : runs
+                .filter(({ settledAt }) => settledAt !== null && settledAt >= opened.openedAt)
+                .map(({ calls }) => calls);
+        expect([...unsettled, ...settled].reduce((sum, calls) => sum + calls, 0)).toBeLessThanOrEqual(
+          policy.maxCallsPerHour,
+        );
+      });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('no sixty minutes, wherever they are laid, have more calls than the two hours that they touch', () => {
+  fc.assert(
+    fc.property(stepsOver(forward), (steps) => {
+      const calls = playRuns(steps, () => undefined);
+      for (const from of calls)
+        expect(calls.filter((at) => from <= at && at < from + hour).length).toBeLessThanOrEqual(
+          2 * policy.maxCallsPerHour,
+        );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('whatever came of it can be stored and read again', () => {
+  fc.assert(
+    fc.property(stepsOver(alsoBack), (steps) => {
+      playRuns(steps, ({ budget, now }) => {
+        expect(parseBudget(serializeBudget(budget), now)).toEqual({ kind: 'budget', budget, problem: null });
+      });
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('no text makes parseBudget throw', () => {
+  const text = serializeBudget(
+    reserve(
+      emptyBudget,
+      { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 },
+      noon,
+    ),
+  );
+  const broken = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc
+      .tuple(fc.nat(text.length), fc.string({ maxLength: 5 }))
+      .map(([at, noise]) => text.slice(0, at) + noise + text.slice(at + noise.length)),
+  );
+  fc.assert(
+    fc.property(broken, (any) => {
+      expect(['budget', 'newer']).toContain(parseBudget(any, noon).kind);
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,439 @@
+import { describe, expect, test } from 'vitest';
+import {
+  boundBy,
+  emptyBudget,
+  parseBudget,
+  reservationFor,
+  reserve,
+  serializeBudget,
+  settleBudget,
+  settleRun,
+  spentBetween,
+  tasksElsewhere,
+  windowsFor,
+  type Budget,
+  type Reservation,
+} from '../../../../src/core/sharing/budget.ts';
+import { initialState, type LaneState, type LedgerDay } from '../../../../src/core/lane/state.ts';
+import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
+import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
+import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
+
+const none: Windows = { hour: null, day: null };
+const midnight = Date.parse('2026-11-22T00:00:00Z');
+const unused = { calls: 0, tokens: 0, costUsd: 0 };
+
+/** A run's reservation, which ends at one o'clock. */
+const reserved = (mark: string, change: Partial<Reservation> = {}): Reservation => ({
+  mark,
+  lane: 'queue',
+  runUrl: 'https://github.test/run',
+  expiresAt: noon + hour,
+  tasks: [],
+  ...unused,
+  ...change,
+});
+const budgetOf = (...reservations: readonly Reservation[]): Budget => ({ ...emptyBudget, reservations });
+const usedHour = { openedAt: noon - 30 * minute, calls: 7, tokens: 700 };
+const usedDay = { openedAt: noon - 3 * hour, costUsd: 2 };
+const used: Budget = { ...emptyBudget, windows: { hour: usedHour, day: usedDay } };
+
+describe('the windows that a run sees', () => {
+  test.each<[string, Budget, number, Windows]>([
+    ['nothing used, nothing reserved', emptyBudget, noon, none],
+    ['what was used', used, noon, used.windows],
+    ['the hour is over', used, noon + 30 * minute, { hour: null, day: usedDay }],
+    ['the day is over', used, midnight, none],
+    ['a clock that went back ends nothing', used, noon - 48 * hour, used.windows],
+    [
+      'what another run has reserved',
+      budgetOf(reserved('b', { calls: 3, tokens: 50, costUsd: 1 })),
+      noon,
+      { hour: { openedAt: noon, calls: 3, tokens: 50 }, day: { openedAt: noon, costUsd: 1 } },
+    ],
+    [
+      'what the run itself has reserved is free to it',
+      budgetOf(reserved('a', { calls: 3, tokens: 50, costUsd: 1 })),
+      noon,
+      none,
+    ],
+    [
+      'both are added',
+      { ...used, reservations: [reserved('b', { calls: 3 }), reserved('c', { calls: 2, costUsd: 0.5 })] },
+      noon,
+      { hour: { ...usedHour, calls: 12 }, day: { ...usedDay, costUsd: 2.5 } },
+    ],
+    [
+      'a run that never settled counts for an hour after its end',
+      budgetOf(reserved('b', { calls: 3 })),
+      noon + 2 * hour - 1,
+      { hour: { openedAt: noon + 2 * hour - 1, calls: 3, tokens: 0 }, day: null },
+    ],
+    ['and no longer', budgetOf(reserved('b', { calls: 3 })), noon + 2 * hour, none],
+    [
+      'its money counts until midnight',
+      budgetOf(reserved('b', { costUsd: 1 })),
+      midnight - 1,
+      { hour: null, day: { openedAt: midnight - 1, costUsd: 1 } },
+    ],
+    ['and no longer', budgetOf(reserved('b', { costUsd: 1 })), midnight, none],
+    [
+      'a run over midnight may spend it on either day',
+      budgetOf(reserved('b', { costUsd: 1, expiresAt: midnight + minute })),
+      midnight + 5 * hour,
+      { hour: null, day: { openedAt: midnight + 5 * hour, costUsd: 1 } },
+    ],
+  ])('%s', (_, budget, now, expected) => {
+    expect(windowsFor(budget, 'a', now)).toEqual(expected);
+  });
+});
+
+describe('what a run reserves', () => {
+  const policy = { ...defaults, maxIterations: 10, maxCallsPerHour: 20, maxTokensPerHour: 1_000, maxCostUsdPerDay: 5 };
+  const at = (calls: number, tokens: number, costUsd: number): Windows => ({
+    hour: { openedAt: noon, calls, tokens },
+    day: { openedAt: noon, costUsd },
+  });
+  test.each<[string, Windows, Partial<typeof policy>, typeof unused]>([
+    ['its iterations, and all tokens and money that are free', none, {}, { calls: 10, tokens: 1_000, costUsd: 5 }],
+    ['of the hour what is left', at(15, 900, 4), {}, { calls: 5, tokens: 100, costUsd: 1 }],
+    ['nothing of what is used up', at(20, 1_000, 5), {}, unused],
+    ['nothing of what is more than used up', at(99, 9_999, 99), {}, unused],
+    ['of the money no more than the run may cost', none, { maxCostUsd: 2 }, { calls: 10, tokens: 1_000, costUsd: 2 }],
+    ['nor more than is left of the day', at(0, 0, 4), { maxCostUsd: 2 }, { calls: 10, tokens: 1_000, costUsd: 1 }],
+    [
+      'nothing of what has no limit',
+      none,
+      { maxTokensPerHour: 0, maxCostUsdPerDay: 0 },
+      { calls: 10, tokens: 0, costUsd: 0 },
+    ],
+  ])('%s', (_, windows, change, expected) => {
+    const { mark, lane, runUrl, expiresAt, tasks } = reserved('a');
+    expect(reservationFor({ mark, lane, runUrl, expiresAt, tasks }, windows, { ...policy, ...change })).toEqual(
+      reserved('a', expected),
+    );
+  });
+
+  test('is in place of what it reserved before', () => {
+    expect(
+      reserve(budgetOf(reserved('a', { calls: 9 }), reserved('b')), reserved('a', { calls: 1 }), noon).reservations,
+    ).toEqual([reserved('b'), reserved('a', { calls: 1 })]);
+  });
+
+  test.each<[string, Reservation, number, readonly string[]]>([
+    ['may still count in the hour', reserved('gone', { calls: 1 }), noon + 2 * hour - 1, ['gone', 'a']],
+    ['may still count on its day', reserved('gone', { costUsd: 1 }), midnight - 1, ['gone', 'a']],
+    [
+      'counts no more, but may be settled by a machine whose clock is behind',
+      reserved('gone', { calls: 1, costUsd: 1 }),
+      midnight,
+      ['gone', 'a'],
+    ],
+    ['was never settled in two days', reserved('gone', { calls: 1, costUsd: 1 }), noon + 50 * hour, ['a']],
+  ])('beside a reservation that %s', (_, gone, now, expected) => {
+    expect(reserve(budgetOf(gone), reserved('a'), now).reservations.map(({ mark }) => mark)).toEqual(expected);
+  });
+});
+
+describe('settling', () => {
+  const spent = { calls: 2, tokens: 30, costUsd: 0.5 };
+  const before: Budget = {
+    ...used,
+    reservations: [reserved('a', { calls: 10, tokens: 300, costUsd: 3 }), reserved('b', { calls: 1 })],
+  };
+  const settled = settleBudget(before, 'a', spent, noon);
+
+  test('charges what was used and frees the rest', () => {
+    expect(settled).toEqual({
+      ...before,
+      windows: { hour: { ...usedHour, calls: 9, tokens: 730 }, day: { ...usedDay, costUsd: 2.5 } },
+      reservations: [reserved('b', { calls: 1 })],
+    });
+  });
+
+  test.each<[string, Budget, string]>([
+    ['a second time', settled, 'a'],
+    ['what was never reserved', before, 'stranger'],
+  ])('%s changes nothing', (_, budget, mark) => {
+    expect(settleBudget(budget, mark, spent, noon)).toBe(budget);
+  });
+
+  test('after the end of the hour and of the day opens new ones', () => {
+    expect(settleBudget(before, 'a', spent, midnight + minute).windows).toEqual({
+      hour: { openedAt: midnight + minute, calls: 2, tokens: 30 },
+      day: { openedAt: midnight + minute, costUsd: 0.5 },
+    });
+  });
+
+  test('for a run that used nothing opens no window', () => {
+    expect(settleBudget(budgetOf(reserved('a', { calls: 10 })), 'a', unused, noon)).toEqual(emptyBudget);
+  });
+
+  test.each([Number.NaN, -5, Number.NEGATIVE_INFINITY])('%s tokens or dollars give nothing back', (odd) => {
+    expect(settleBudget(before, 'a', { calls: 0, tokens: odd, costUsd: odd }, noon).windows).toEqual(used.windows);
+  });
+});
+
+describe('settling a run, whose own state tells when its first call was', () => {
+  const before = initialState('queue', noon);
+  /** After so many calls, the first of them five past twelve. */
+  const after = (calls: number): LaneState => ({
+    ...before,
+    windows: { hour: calls === 0 ? null : { openedAt: noon + 5 * minute, calls, tokens: 0 }, day: null },
+    ledger: [{ day: '2026-11-21', calls, tokens: 0, costUsd: 0, minutes: 0 }],
+  });
+  const inHour = (openedAt: number, calls: number): Budget => ({
+    ...emptyBudget,
+    windows: { hour: { openedAt, calls, tokens: 0 }, day: null },
+    reservations: [reserved('a', { calls: 10 })],
+  });
+  test.each<[string, Budget, number, number, Windows['hour']]>([
+    [
+      'opens the hour at its first call',
+      budgetOf(reserved('a', { calls: 10 })),
+      3,
+      noon + 20 * minute,
+      { openedAt: noon + 5 * minute, calls: 3, tokens: 0 },
+    ],
+    [
+      'adds to the hour that was open at its first call',
+      inHour(noon - 30 * minute, 7),
+      3,
+      noon + 20 * minute,
+      { openedAt: noon - 30 * minute, calls: 10, tokens: 0 },
+    ],
+    [
+      'adds to the hour that another run has opened since',
+      inHour(noon + 10 * minute, 7),
+      3,
+      noon + 20 * minute,
+      { openedAt: noon + 10 * minute, calls: 10, tokens: 0 },
+    ],
+    [
+      'opens a new hour when the old one was over at its first call',
+      inHour(noon - 55 * minute, 7),
+      3,
+      noon + 20 * minute,
+      { openedAt: noon + 5 * minute, calls: 3, tokens: 0 },
+    ],
+    [
+      'counts from now on when the hour of its first call is over',
+      budgetOf(reserved('a', { calls: 10 })),
+      3,
+      noon + 65 * minute,
+      { openedAt: noon + 65 * minute, calls: 3, tokens: 0 },
+    ],
+    ['opens none without a call', budgetOf(reserved('a', { calls: 10 })), 0, noon + 20 * minute, null],
+  ])('%s', (_, budget, calls, now, expected) => {
+    const settled = settleRun(budget, 'a', { before, after: after(calls) }, now);
+    expect(settled).toMatchObject({ windows: { hour: expected }, reservations: [] });
+    expect(settleRun(settled, 'a', { before, after: after(calls) }, now)).toBe(settled);
+  });
+});
+
+describe('a stored budget', () => {
+  const full: Budget = { ...used, reservations: [reserved('a', { calls: 10, tokens: 300, costUsd: 3.5 })] };
+
+  test.each([
+    ['unused', emptyBudget],
+    ['in use', full],
+  ])('%s is read back', (_, budget) => {
+    expect(parseBudget(serializeBudget(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
+  });
+
+  test.each<[string, string]>([
+    ['nothing', ''],
+    ['half of it', serializeBudget(full).slice(0, 90)],
+    ['null', 'null'],
+    ['no version', JSON.stringify({ ...full, version: undefined })],
+    [
+      'a counter below zero',
+      JSON.stringify({ ...full, windows: { hour: { openedAt: noon, calls: -5, tokens: 0 }, day: null } }),
+    ],
+    ['a window without its start', JSON.stringify({ ...full, windows: { hour: { calls: 1, tokens: 0 }, day: null } })],
+    ['a reservation of less than nothing', JSON.stringify(budgetOf(reserved('a', { calls: -1 })))],
+    ['a megabyte', JSON.stringify({ ...full, padding: 'x'.repeat(1024 * 1024) })],
+  ])('%s cannot be read: this hour and this day are used up, and no longer', (_, text) => {
+    const parsed = parseBudget(text, noon);
+    if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
+    expect(parsed.problem).toContain('cannot be read');
+    const seen = (now: number) =>
+      usedUp(windowsFor(parsed.budget, 'a', now), { ...defaults, maxTokensPerHour: 1e9, maxCostUsdPerDay: 1e9 }, now)
+        ?.reason;
+    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon), defaults, noon)).toBe(0);
+    expect([seen(noon), seen(noon + hour), seen(midnight)]).toEqual(['cost_per_day', 'cost_per_day', undefined]);
+    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + hour), defaults, noon + hour)).toBe(
+      defaults.maxCallsPerHour,
+    );
+    expect(parseBudget(serializeBudget(parsed.budget), noon)).toEqual({
+      kind: 'budget',
+      budget: parsed.budget,
+      problem: null,
+    });
+  });
+
+  describe('of a machine whose clock is ahead', () => {
+    const years = noon + 10 * 365 * 24 * hour;
+    const at = (hourAt: number, dayAt: number, ...reservations: readonly Reservation[]): Budget => ({
+      version: 1,
+      windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
+      reservations,
+    });
+    const live = reserved('live', { expiresAt: noon + 146 * hour, calls: 1 });
+    test.each<[string, Budget, Budget]>([
+      ['by ten years: counts from now on, all that was used', at(years, years), at(noon, noon)],
+      ['by 26 hours and a millisecond', at(noon + 26 * hour + 1, noon + 26 * hour + 1), at(noon, noon)],
+      ['in its hour alone: the day stays', at(years, noon - hour), at(noon, noon - hour)],
+      ['in its day alone: the hour stays', at(noon - minute, years), at(noon - minute, noon)],
+      [
+        'and whose run was never settled: its reservation ends now, and one of the longest job stays',
+        budgetOf(reserved('gone', { expiresAt: years, calls: 7 }), live),
+        budgetOf(reserved('gone', { expiresAt: noon, calls: 7 }), live),
+      ],
+    ])('%s', (_, stored, expected) => {
+      const parsed = parseBudget(serializeBudget(stored), noon);
+      expect(parsed).toEqual({ kind: 'budget', budget: expected, problem: expect.stringContaining('in the future') });
+      expect(parseBudget(serializeBudget(expected), noon + minute)).toEqual({
+        kind: 'budget',
+        budget: expected,
+        problem: null,
+      });
+    });
+
+    test.each<[string, Budget]>([
+      ['by 26 hours', at(noon + 26 * hour, noon + 26 * hour)],
+      ['for the length of the longest job and 26 hours', budgetOf(live)],
+      ['not at all', at(noon, noon)],
+    ])('%s stays as it is: the clock that is wrong may be this one', (_, stored) => {
+      expect(parseBudget(serializeBudget(stored), noon)).toEqual({ kind: 'budget', budget: stored, problem: null });
+    });
+  });
+
+  test.each<[string, Budget]>([
+    ['a window', { ...emptyBudget, windows: { hour: { openedAt: 8.64e15, calls: 1, tokens: 0 }, day: null } }],
+    ['a reservation', budgetOf(reserved('a', { expiresAt: 8.64e15 }))],
+  ])('with %s at the end of the calendar cannot be read', (_, stored) => {
+    expect(parseBudget(serializeBudget(stored), noon)).toMatchObject({
+      problem: expect.stringContaining('cannot be read'),
+    });
+  });
+
+  test('of a newer version is told apart', () => {
+    expect(parseBudget('{"version":2,"windows":"in another form"}', noon)).toEqual({ kind: 'newer', version: 2 });
+  });
+
+  test('with as many reservations as are kept can be read again', () => {
+    const many = Array.from({ length: 130 }, (_, index) =>
+      reserved(`${index}-${'m'.repeat(36)}`, {
+        lane: `issue-${index}`,
+        runUrl: `https://github.com/${'o'.repeat(39)}/${'r'.repeat(100)}/actions/runs/12345678901`,
+      }),
+    );
+    const budget = many.reduce((next, reservation) => reserve(next, reservation, noon), emptyBudget);
+    expect(parseBudget(serializeBudget(budget), noon)).toEqual({ kind: 'budget', budget, problem: null });
+  });
+});
+
+describe('what a lane used between two of its states', () => {
+  const day = (name: string, change: Partial<LedgerDay> = {}): LedgerDay => ({
+    day: name,
+    calls: 0,
+    tokens: 0,
+    costUsd: 0,
+    minutes: 0,
+    ...change,
+  });
+  const stateWith = (...ledger: readonly LedgerDay[]): LaneState => ({ ...initialState('queue', noon), ledger });
+  const first = day('2026-11-20', { calls: 5, tokens: 50, costUsd: 1 });
+  test.each<[string, LaneState, LaneState, typeof unused]>([
+    ['nothing', stateWith(first), stateWith(first), unused],
+    ['the first calls of a lane', stateWith(), stateWith(first), { calls: 5, tokens: 50, costUsd: 1 }],
+    [
+      'more of the same day',
+      stateWith(first),
+      stateWith({ ...first, calls: 7, tokens: 80, costUsd: 1.5 }),
+      { calls: 2, tokens: 30, costUsd: 0.5 },
+    ],
+    [
+      'over midnight',
+      stateWith(first),
+      stateWith({ ...first, calls: 6 }, day('2026-11-21', { calls: 2, tokens: 9 })),
+      { calls: 3, tokens: 9, costUsd: 0 },
+    ],
+    [
+      'a call that never came back is a call',
+      stateWith(first),
+      stateWith({ ...first, calls: 6 }),
+      { calls: 1, tokens: 0, costUsd: 0 },
+    ],
+    [
+      'a day that the ledger dropped meanwhile does not count back',
+      stateWith(first),
+      stateWith(day('2026-12-21', { calls: 2 })),
+      { calls: 2, tokens: 0, costUsd: 0 },
+    ],
+    ['never less than nothing', stateWith(first), stateWith({ ...first, calls: 1 }), unused],
+  ])('%s', (_, before, after, expected) => {
+    expect(spentBetween(before, after)).toEqual(expected);
+  });
+});
+
+describe('no two runs work on one task', () => {
+  const elsewhere = (budget: Budget, now = noon): readonly string[] => [...tasksElsewhere(budget, 'issue-9', now)];
+
+  test.each<[string, Budget, number, readonly string[]]>([
+    [
+      'what others may be working on',
+      budgetOf(
+        reserved('b', { tasks: ['issue-1', 'issue-2'] }),
+        reserved('c', { lane: 'issue-3', tasks: ['issue-3'] }),
+      ),
+      noon,
+      ['issue-1', 'issue-2', 'issue-3'],
+    ],
+    [
+      'not what a run of the same lane has reserved',
+      budgetOf(reserved('b', { lane: 'issue-9', tasks: ['issue-9'] })),
+      noon,
+      [],
+    ],
+    ['until the end of the other run', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour - 1, ['issue-1']],
+    ['and no longer, though its calls still count', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour, []],
+  ])('%s', (_, budget, now, expected) => {
+    expect(elsewhere(budget, now)).toEqual(expected);
+  });
+
+  test('a reservation names at most 100', () => {
+    const tasks = Array.from({ length: 101 }, (_, index) => `issue-${String(index)}`);
+    expect(reservationFor({ ...reserved('a'), tasks }, none, defaults).tasks).toEqual(tasks.slice(0, 100));
+  });
+});
+
+describe('a run is bound by what it reserved', () => {
+  test.each<
+    [string, Partial<typeof defaults>, { readonly calls: number; readonly costUsd: number }, Partial<typeof defaults>]
+  >([
+    ['fewer calls than iterations', { maxIterations: 10 }, { calls: 3, costUsd: 0 }, { maxIterations: 3 }],
+    ['more calls than iterations', { maxIterations: 2 }, { calls: 3, costUsd: 0 }, { maxIterations: 2 }],
+    [
+      'money of the day, without a limit of its own',
+      { maxCostUsd: 0, maxCostUsdPerDay: 5 },
+      { calls: 10, costUsd: 4 },
+      { maxCostUsd: 4 },
+    ],
+    [
+      'money of the day, below its own limit',
+      { maxCostUsd: 3, maxCostUsdPerDay: 5 },
+      { calls: 10, costUsd: 1 },
+      { maxCostUsd: 1 },
+    ],
+    [
+      'no limit of the day: its own stays',
+      { maxCostUsd: 3, maxCostUsdPerDay: 0 },
+      { calls: 10, costUsd: 0 },
+      { maxCostUsd: 3 },
+    ],
+  ])('%s', (_, change, own, expected) => {
+    expect(boundBy({ ...defaults, ...change }, own)).toMatchObject(expected);
+  });
+});

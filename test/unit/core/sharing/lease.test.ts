@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { expiryOf, keepsOut, leaseMs, leaseSchema } from '../../../../src/core/sharing/lease.ts';
+import { hour, minute, noon } from '../core-fixtures.ts';
+import { leaseOf } from './lease-fixtures.ts';
+
+describe('whom a lease keeps out', () => {
+  const lease = leaseOf('a', { runId: '7', runAttempt: 2 });
+  test.each([
+    ['another run', { mark: 'b', runId: '8', runAttempt: 1 }, true],
+    ['another run with more attempts', { mark: 'b', runId: '8', runAttempt: 3 }, true],
+    ['another job of the same workflow run', { mark: 'b', runId: '7', runAttempt: 2 }, true],
+    [
+      'an earlier attempt of the same workflow run, which cannot be alive',
+      { mark: 'b', runId: '7', runAttempt: 1 },
+      true,
+    ],
+    ['a later attempt: the one with the lease has ended', { mark: 'b', runId: '7', runAttempt: 3 }, false],
+    ['the run itself: post after main', { mark: 'a', runId: '7', runAttempt: 2 }, false],
+    ['the run itself, whatever else it says', { mark: 'a', runId: 'local', runAttempt: 1 }, false],
+  ])('%s', (_, other, expected) => {
+    expect(keepsOut(lease, other, noon + minute)).toBe(expected);
+  });
+
+  test('two processes on one machine outside of Actions keep each other out', () => {
+    expect(keepsOut(leaseOf('a', { runId: 'local' }), leaseOf('b', { runId: 'local' }), noon)).toBe(true);
+  });
+});
+
+describe('how long a lease of an hour keeps others out, by their clock', () => {
+  const lease = leaseOf('a');
+  test.each([
+    ['from the start', noon, true],
+    ['until its end', noon + hour - 1, true],
+    ['no longer', noon + hour, false],
+    ['a clock that is ahead by a day frees it early', noon + 24 * hour, false],
+    ['a clock that is a little behind', noon - minute, true],
+    ['a clock that is behind by as much as the lease lasts', noon - hour, true],
+    ['a lease from a future that cannot be is not believed', noon - hour - 1, false],
+    ['nor one that is a year ahead', noon - 365 * 24 * hour, false],
+  ])('%s', (_, now, expected) => {
+    expect(keepsOut(lease, leaseOf('b'), now)).toBe(expected);
+  });
+
+  test('a lease of no time keeps nobody out', () => {
+    expect(keepsOut(leaseOf('a', { durationMs: 0 }), leaseOf('b'), noon)).toBe(false);
+  });
+
+  test('whoever waits twice as long as a lease lasts is let in, whatever the owner took for the time', () => {
+    const instant = fc.integer({ min: 0, max: 8.64e14 });
+    fc.assert(
+      fc.property(instant, instant, fc.integer({ min: 0, max: 120 * hour }), (acquiredAt, now, durationMs) => {
+        expect(
+          keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) &&
+            keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now),
+        ).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('how long a lease is taken', () => {
+  test.each([
+    ['the run, and ten minutes for publishing', 50 * minute, hour],
+    ["never beyond GitHub's longest job", 30 * 24 * hour, 120 * hour],
+  ])('%s', (_, maxRunMs, expected) => {
+    expect(leaseMs(maxRunMs)).toBe(expected);
+  });
+
+  test('it ends so long after it was taken', () => {
+    expect(expiryOf(leaseOf('a', { durationMs: 5 }))).toBe(noon + 5);
+  });
+});
+
+describe('a stored lease', () => {
+  test('is read back', () => {
+    expect(leaseSchema.parse(leaseOf('a'))).toEqual(leaseOf('a'));
+  });
+
+  test.each<[string, object]>([
+    ['no mark', { mark: '' }],
+    ['an attempt before the first', { runAttempt: 0 }],
+    ['half a millisecond', { durationMs: 0.5 }],
+    ['longer than any job', { durationMs: 120 * hour + 1 }],
+    ['taken before 1970', { acquiredAt: -1 }],
+    ['taken so late that its end is no date', { acquiredAt: 8.64e15 }],
+    ['a text of a megabyte', { runUrl: 'x'.repeat(1e6) }],
+  ])('with %s is refused', (_, change) => {
+    expect(leaseSchema.safeParse({ ...leaseOf('a'), ...change }).success).toBe(false);
+  });
+});

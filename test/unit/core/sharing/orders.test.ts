@@ -1,0 +1,243 @@
+import { describe, expect, test } from 'vitest';
+import { emptyRecord, orderRecord } from '../../../../src/core/sharing/lane-record.ts';
+import {
+  applyOrders,
+  orderSchema,
+  stoppedBy,
+  type Order,
+  type OrderGiven,
+  type OrderKind,
+} from '../../../../src/core/sharing/orders.ts';
+import {
+  closedCircuit,
+  initialState,
+  parseState,
+  serializeState,
+  type LaneState,
+} from '../../../../src/core/lane/state.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { hour, minute, noon } from '../core-fixtures.ts';
+
+const working: LaneState = {
+  ...initialState('queue', noon),
+  sequence: 7,
+  session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon },
+};
+const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - minute } };
+const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
+
+const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({
+  kind,
+  task: null,
+  run: null,
+  by: 'ada',
+  from: 'comment',
+  at: noon,
+  ...change,
+});
+const order = (number: number, kind: OrderKind, change: Partial<OrderGiven> = {}): Order => ({
+  ...given(kind, change),
+  number,
+});
+
+describe('what an order does, and what the history says of it', () => {
+  test.each<[OrderKind, string, LaneState, Partial<LaneState>, string]>([
+    ['pause', 'a lane at work', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
+    ['stop', 'a lane at work, as a pause', working, { pause: { by: 'ada', at: noon } }, 'pause: working → paused'],
+    ['resume', 'a paused lane', paused, { pause: null }, 'pause: paused → working'],
+    ['reset-circuit', 'an open circuit', working, { circuit: closedCircuit(2) }, 'circuit: open → closed'],
+    [
+      'reset-circuit',
+      'a closed one, whose counters go',
+      { ...bare, circuit: { ...closedCircuit(2), noProgress: 2 } },
+      { circuit: closedCircuit(2) },
+      'circuit: closed → closed',
+    ],
+    ['reset-session', 'a lane with a session', working, { session: null }, 'session: active → none'],
+    ['reset-session', 'a lane without one', bare, { session: null }, 'session: none → none'],
+  ])('%s on %s', (kind, _, state, change, transition) => {
+    const obeyed = applyOrders(state, [order(noon, kind)]);
+    expect(obeyed).toEqual({ ...state, ...change, ordersApplied: noon, transitions: obeyed.transitions });
+    expect(obeyed.transitions.map(({ subject, from, to }) => `${subject}: ${from} → ${to}`)).toEqual([transition]);
+    expect(obeyed.transitions).toMatchObject([{ at: noon, reason: 'by ada (comment)' }]);
+  });
+
+  test.each<[OrderKind, string, LaneState]>([
+    ['pause', 'a paused lane stays with who paused it first', paused],
+    ['stop', 'a paused lane stays with who paused it first', paused],
+    ['retry', 'a lane without a task that failed', working],
+    ['resume', 'a lane that is not paused', working],
+  ])('%s: %s, and the history is silent', (kind, _, state) => {
+    expect(applyOrders(state, [order(noon, kind)])).toEqual({ ...state, ordersApplied: noon });
+  });
+
+  test.each(['comment', 'dispatch', 'command-line'] as const)('the history says that it came by %s', (from) => {
+    expect(applyOrders(working, [order(noon, 'pause', { from })]).transitions[0]?.reason).toBe(`by ada (${from})`);
+  });
+});
+
+describe('a retry', () => {
+  const progress = (state: TaskProgress['state']): TaskProgress => ({
+    state,
+    attempts: 8,
+    startedTree: 'tree',
+    doneCommit: null,
+  });
+  const state: LaneState = {
+    ...working,
+    tasks: {
+      'issue-1': progress('failed'),
+      'issue-2': progress('blocked'),
+      'issue-3': progress('done'),
+      'issue-4': progress('in-progress'),
+    },
+  };
+  const fresh: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
+
+  test.each<[string, string | null, readonly string[]]>([
+    ['of no task alone: all that failed or are blocked', null, ['issue-1', 'issue-2']],
+    ['of a failed one', 'issue-1', ['issue-1']],
+    ['of a blocked one', 'issue-2', ['issue-2']],
+    ['of one that is done', 'issue-3', []],
+    ['of one that is being worked on', 'issue-4', []],
+    ['of one that nobody knows', 'plan-3f9a12c0', []],
+    ['of what every object has', 'constructor', []],
+  ])('%s', (_, task, again) => {
+    const obeyed = applyOrders(state, [order(noon, 'retry', { task })]);
+    expect(obeyed.tasks).toEqual({ ...state.tasks, ...Object.fromEntries(again.map((id) => [id, fresh])) });
+    expect(obeyed.transitions.map(({ from, to, reason }) => `${from} → ${to} ${reason}`)).toEqual(
+      again.map((id) => `${id} ${state.tasks[id]?.state ?? ''} → todo by ada (comment)`),
+    );
+  });
+});
+
+describe('a run that works ends for a stop that it has not obeyed', () => {
+  test.each<[string, readonly Order[], string | null]>([
+    ['nobody ordered anything', [], null],
+    ['a stop', [order(1, 'stop')], 'ada'],
+    ['a pause lets it go on', [order(1, 'pause')], null],
+    ['a stop and then a pause', [order(1, 'stop'), order(2, 'pause')], 'ada'],
+    ['a stop that was taken back', [order(1, 'stop'), order(2, 'resume')], null],
+    ['a stop after that', [order(1, 'stop'), order(2, 'resume'), order(3, 'stop', { by: 'bob' })], 'bob'],
+    ['other orders behind it', [order(1, 'stop'), order(2, 'retry'), order(3, 'reset-session')], 'ada'],
+  ])('%s', (_, orders, expected) => {
+    expect(stoppedBy(working, orders)).toBe(expected);
+    expect(stoppedBy(applyOrders(working, orders), orders)).toBeNull();
+  });
+});
+
+test('orders of older versions, which name neither task nor run, are read', () => {
+  expect(orderSchema.parse({ number: 1, kind: 'pause', by: 'ada', from: 'comment', at: noon })).toEqual(
+    order(1, 'pause'),
+  );
+});
+
+describe('each order is obeyed once, in the order in which it was given', () => {
+  test.each<[string, readonly Order[], { readonly paused: boolean; readonly steps: number }]>([
+    ['none', [], { paused: false, steps: 0 }],
+    ['pause, resume', [order(1, 'pause'), order(2, 'resume')], { paused: false, steps: 2 }],
+    ['resume, pause', [order(1, 'resume'), order(2, 'pause')], { paused: true, steps: 1 }],
+    ['the same, stored out of order', [order(2, 'resume'), order(1, 'pause')], { paused: false, steps: 2 }],
+    ['pause twice', [order(1, 'pause'), order(2, 'pause')], { paused: true, steps: 1 }],
+  ])('%s', (_, orders, expected) => {
+    const once = applyOrders(working, orders);
+    expect({ paused: once.pause !== null, steps: once.transitions.length }).toEqual(expected);
+    expect(once.ordersApplied).toBe(Math.max(0, ...orders.map(({ number }) => number)));
+    expect(applyOrders(once, orders)).toEqual(once);
+  });
+
+  test('only those that the stored state has not obeyed yet', () => {
+    const first = applyOrders(working, [order(1, 'pause')]);
+    const stored = parseState(serializeState(first), 'queue');
+    const resumed = applyOrders((stored as { state: LaneState }).state, [order(1, 'pause'), order(2, 'resume')]);
+    expect(resumed).toMatchObject({
+      pause: null,
+      ordersApplied: 2,
+      transitions: [{ to: 'paused' }, { to: 'working' }],
+    });
+  });
+
+  test('a resume from the terminal after a pause by comment names both', () => {
+    const transitions = applyOrders(working, [
+      order(1, 'pause', { by: 'ada' }),
+      order(2, 'resume', { by: 'bob', from: 'command-line' }),
+    ]).transitions;
+    expect(transitions.map(({ reason }) => reason)).toEqual(['by ada (comment)', 'by bob (command-line)']);
+  });
+});
+
+describe('the number of an order', () => {
+  const numbers = (...orders: readonly OrderGiven[]): readonly number[] =>
+    orders.reduce(orderRecord, emptyRecord('queue')).orders.map(({ number }) => number);
+  test.each<[string, readonly OrderGiven[], readonly number[]]>([
+    ['is its instant', [given('pause', { at: 10 })], [10]],
+    ['grows within one millisecond', [given('pause', { at: 10 }), given('resume', { at: 10 })], [10, 11]],
+    [
+      'grows also when the clock of who gives it is behind',
+      [given('pause', { at: 10 }), given('resume', { at: 3 })],
+      [10, 11],
+    ],
+  ])('%s', (_, orders, expected) => {
+    expect(numbers(...orders)).toEqual(expected);
+  });
+
+  test('is obeyed also after the list of orders was lost', () => {
+    const obeyed = applyOrders(working, orderRecord(emptyRecord('queue'), given('pause')).orders);
+    const { orders } = orderRecord(emptyRecord('queue'), given('resume', { at: noon + minute }));
+    expect(applyOrders(obeyed, orders).pause).toBeNull();
+  });
+});
+
+describe('a list that ends before what was obeyed is another list, and instants tell what is new in it', () => {
+  const tomorrow = noon + 24 * hour;
+  /** A lane that a laptop paused, whose clock is a day ahead; its run saved a minute later. */
+  const obeyed: LaneState = {
+    ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]),
+    savedAt: noon + minute,
+  };
+  const later = noon + 2 * minute;
+  test.each<[string, readonly Order[], { readonly paused: boolean; readonly applied: number }]>([
+    [
+      'the list is the one of then: obeyed once',
+      [order(tomorrow, 'pause', { at: tomorrow })],
+      { paused: true, applied: tomorrow },
+    ],
+    [
+      'it goes on: the new order is beyond',
+      [order(tomorrow, 'pause', { at: tomorrow }), order(tomorrow + 1, 'resume', { at: later })],
+      { paused: false, applied: tomorrow + 1 },
+    ],
+    [
+      'it was lost: a resume counts at once',
+      [order(later, 'resume', { at: later })],
+      { paused: false, applied: later },
+    ],
+    [
+      'it was lost: what follows counts too, though its clock is behind',
+      [order(later, 'resume', { at: later }), order(later + 1, 'pause', { at: noon })],
+      { paused: true, applied: later + 1 },
+    ],
+    [
+      'it was set back: what is older than the save was obeyed',
+      [order(noon, 'resume')],
+      { paused: true, applied: tomorrow },
+    ],
+    ['it was lost, and nobody ordered since', [], { paused: true, applied: tomorrow }],
+  ])('%s', (_, orders, expected) => {
+    const once = applyOrders(obeyed, orders);
+    expect({ paused: once.pause !== null, applied: once.ordersApplied }).toEqual(expected);
+    expect(applyOrders(once, orders)).toEqual(once);
+  });
+});
+
+test.each<[string, object]>([
+  ['an unknown kind', { kind: 'delete-repository' }],
+  ['an unknown source', { from: 'agent' }],
+  ['a task of a megabyte', { task: 'x'.repeat(1e6) }],
+  ['a name of a megabyte', { by: 'x'.repeat(1e6) }],
+  ['a number beyond the calendar', { number: 9e15 }],
+  ['an instant at the end of the calendar', { at: 8.64e15 }],
+])('a stored order with %s is refused', (_, change) => {
+  expect(orderSchema.safeParse({ ...order(1, 'pause'), ...change }).success).toBe(false);
+});

@@ -1,0 +1,393 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compareChecklists, newItems, type ChecklistFacts } from '../../../../src/core/tasks/checklist.ts';
+import type { Checklist } from '../../../../src/core/evidence.ts';
+import { needsVerification } from '../../../../src/core/lane/verdict.ts';
+import { initialState } from '../../../../src/core/lane/state.ts';
+import type { FileTask } from '../../../../src/core/tasks/files/file-task.ts';
+import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { analysis, evidence, noon, play, policy, progress, said, task, type Play } from '../core-fixtures.ts';
+
+/** `- [ ] a`: an item of the plan whose id is `plan-a`. */
+function item(text: string, change: Partial<Task> = {}): FileTask {
+  const [, box = ' ', title = ''] = /^\[(.)\] (.+)$/.exec(text) ?? [];
+  const fileTask = task(0, {
+    id: `plan-${title.replaceAll(' ', '-')}`,
+    title,
+    source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 },
+    ...change,
+  });
+  return { task: fileTask, state: box === 'x' ? 'done' : 'todo' };
+}
+
+const done: TaskProgress = { state: 'done', attempts: 1, startedTree: null, doneCommit: null };
+
+/** An iteration on `plan-a` that left `after` of `before`; the lane knows every task of before. */
+function facts(
+  before: readonly string[],
+  after: readonly string[],
+  change: Partial<ChecklistFacts> = {},
+): ChecklistFacts {
+  const listed = before.map((text) => item(text));
+  return {
+    before: listed,
+    after: after.map((text) => item(text)),
+    taskId: 'plan-a',
+    tasks: listed.map((one) => one.task),
+    progress: {},
+    ...change,
+  };
+}
+
+describe('the files of tasks before and after an iteration on a', () => {
+  test.each<[string, readonly string[], readonly string[], Partial<Checklist> | null]>([
+    ['no file of tasks', [], [], null],
+    ['nothing changed', ['[ ] a', '[x] b'], ['[ ] a', '[x] b'], { current: 'open', done: ['plan-b'] }],
+    ['its box is ticked', ['[ ] a', '[ ] b'], ['[x] a', '[ ] b'], { current: 'done', done: ['plan-a'], finished: 1 }],
+    [
+      'its box was ticked before',
+      ['[x] a', '[ ] b'],
+      ['[x] a', '[ ] b'],
+      { current: 'done', done: ['plan-a'], finished: 1 },
+    ],
+    [
+      'another one is ticked, too',
+      ['[ ] a', '[ ] b'],
+      ['[x] a', '[x] b'],
+      { current: 'done', done: ['plan-a', 'plan-b'], finished: 2 },
+    ],
+    ['another one alone', ['[ ] a', '[ ] b'], ['[ ] a', '[x] b'], { current: 'open', done: ['plan-b'], finished: 1 }],
+    ['a box is opened again', ['[ ] a', '[x] b'], ['[ ] a', '[ ] b'], { current: 'open' }],
+    ['it is deleted', ['[ ] a', '[ ] b'], ['[ ] b'], { current: 'gone', removed: 1 }],
+    [
+      'others are deleted',
+      ['[ ] a', '[ ] b', '[ ] c'],
+      ['[x] a'],
+      { current: 'done', done: ['plan-a'], finished: 1, removed: 2 },
+    ],
+    ['a done one is deleted', ['[ ] a', '[x] b'], ['[ ] a'], { current: 'open' }],
+    ['the file cannot be read any more', ['[ ] a', '[ ] b'], [], { current: 'gone', removed: 2 }],
+    ['its order changed', ['[ ] a', '[ ] b'], ['[ ] b', '[ ] a'], { current: 'open' }],
+    ['an item is added', ['[ ] a'], ['[ ] a', '[ ] b'], { current: 'open', added: 1 }],
+    ['a ticked item is added', ['[ ] a'], ['[ ] a', '[x] b'], { current: 'open', added: 1 }],
+    [
+      'it was reworded when it was ticked',
+      ['[ ] a', '[ ] b'],
+      ['[x] a (done in 1a2b3c)', '[ ] b'],
+      { current: 'done', done: ['plan-a'], finished: 1 },
+    ],
+    [
+      'it is deleted, and another one with a longer name is done',
+      ['[ ] a', '[ ] b'],
+      ['[x] a cart', '[ ] b'],
+      { current: 'gone', removed: 1, added: 1 },
+    ],
+    [
+      'it was reworded and is open',
+      ['[ ] a', '[ ] b'],
+      ['[ ] a, later', '[ ] b'],
+      { current: 'gone', removed: 1, added: 1 },
+    ],
+    ['a file appeared', [], ['[ ] b'], { current: null, added: 1 }],
+    ['its file does not list it', ['[ ] b'], ['[ ] b', '[x] a'], { current: null, added: 1 }],
+  ])('%s', (_, before, after, expected) => {
+    expect(compareChecklists(facts(before, after))).toEqual(
+      expected === null ? null : { current: null, done: [], finished: 0, removed: 0, added: 0, ...expected },
+    );
+  });
+
+  test('an item that moved, and got another id there, is still there', () => {
+    const moved = { ...item('[x] a'), task: { ...item('[x] a').task, id: 'plan-elsewhere' } };
+    expect(compareChecklists(facts(['[ ] a', '[ ] b'], [], { after: [moved, item('[ ] b')] }))).toMatchObject({
+      current: 'done',
+      removed: 0,
+      added: 0,
+    });
+  });
+
+  test('one new item is the successor of one old item alone', () => {
+    const double = (id: string): FileTask => ({ ...item('[ ] a'), task: { ...item('[ ] a').task, id } });
+    expect(
+      compareChecklists(facts([], [], { before: [double('one'), double('two')], after: [double('three')] })),
+    ).toMatchObject({ removed: 1, added: 0 });
+  });
+
+  test('what the lane has done, or does not know, is nothing new', () => {
+    const { tasks } = facts(['[x] a'], []);
+    expect(
+      compareChecklists(
+        facts(['[x] a', '[x] b', '[x] c'], ['[x] a', '[x] b', '[x] c'], {
+          tasks: [...tasks, item('[x] b').task],
+          progress: { 'plan-b': done },
+        }),
+      )?.done,
+    ).toEqual(['plan-a']);
+  });
+
+  const box = fc.constantFrom('[ ] ', '[x] ');
+  const list = fc
+    .uniqueArray(fc.tuple(box, fc.constantFrom('a', 'b', 'c', 'd', 'a (done)')), { selector: ([, title]) => title })
+    .map((rows) => rows.map(([mark, title]) => `${mark}${title}`));
+  test('nothing is counted twice', () => {
+    fc.assert(
+      fc.property(list, list, (before, after) => {
+        const found = compareChecklists(facts(before, after));
+        if (found === null) return;
+        const open = before.filter((text) => text.startsWith('[ ]')).length;
+        expect(found.finished + found.removed).toBeLessThanOrEqual(open + 1);
+        expect(found.added).toBeLessThanOrEqual(after.length);
+        expect(newItems(facts(before, after)).length).toBeLessThanOrEqual(found.added);
+      }),
+    );
+  });
+});
+
+describe('what the agent added', () => {
+  test('becomes work of the lane, if it is open and new', () => {
+    expect(
+      newItems(facts(['[ ] a', '[ ] b'], ['[x] a (done)', '[ ] b', '[ ] c', '[x] d'])).map(({ id }) => id),
+    ).toEqual(['plan-c']);
+  });
+
+  test('an item that was there before, and is no task of the lane, stays so', () => {
+    expect(newItems(facts(['[ ] a'], ['[ ] a'], { tasks: [] }))).toEqual([]);
+  });
+
+  test('depends on nothing that the lane does not know', () => {
+    const added = item('[ ] c', { dependsOn: ['plan-a', 'plan-d', 'plan-x'] });
+    const [found] = newItems(facts(['[ ] a'], [], { after: [item('[ ] a'), added, item('[ ] d')] }));
+    expect(found?.dependsOn).toEqual(['plan-a', 'plan-d']);
+  });
+
+  test('of one iteration at most 20', () => {
+    const many = Array.from({ length: 30 }, (_, at) => `[ ] new ${String(at)}`);
+    expect(newItems(facts(['[ ] a'], ['[ ] a', ...many]))).toHaveLength(20);
+  });
+});
+
+/** One iteration on the task `plan-a` of a lane with `plan-b`, too. */
+const lane = [item('[ ] a').task, item('[ ] b').task];
+const verifies = { ...policy, verifies: true };
+const marked: Play['checklist'] = { current: 'done', done: ['plan-a'], finished: 1 };
+const open: Play['checklist'] = { current: 'open' };
+const claims: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
+
+describe('a task of a file is done when its file says so, content changed or verify passes, and nothing contradicts it', () => {
+  test.each<[string, readonly Play[], typeof policy, boolean]>([
+    ['marked, and nothing said', [progress({ checklist: marked })], policy, true],
+    [
+      'marked, and IN_PROGRESS said',
+      [
+        progress({
+          checklist: marked,
+          says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
+        }),
+      ],
+      policy,
+      true,
+    ],
+    [
+      'marked by an iteration that ran out of time',
+      [progress({ checklist: marked, end: { kind: 'timeout', of: 'call' } })],
+      policy,
+      true,
+    ],
+    [
+      'marked by an iteration that was cancelled',
+      [progress({ checklist: marked, end: { kind: 'cancelled' } })],
+      policy,
+      false,
+    ],
+    [
+      'claimed, and not marked',
+      [progress({ checklist: open, says: { signal: { status: 'COMPLETE', exitSignal: false } } })],
+      policy,
+      false,
+    ],
+    ['a mark alone', [{ checklist: marked }], policy, false],
+    ['a mark alone, verify passes', [{ checklist: marked, verification: 'passed' }], verifies, true],
+    [
+      'a mark alone, verify passed on this content before',
+      [progress({ checklist: open, verification: 'passed' }), { checklist: marked }],
+      verifies,
+      true,
+    ],
+    ['a mark alone, verify fails', [{ checklist: marked, verification: 'failed' }], verifies, false],
+    ['a mark after an earlier change', [progress({ checklist: open }), { checklist: marked }], policy, true],
+    [
+      'marked earlier, verify passes now',
+      [
+        progress({ checklist: marked, verification: 'failed' }),
+        progress({ checklist: marked, verification: 'passed' }),
+      ],
+      verifies,
+      true,
+    ],
+    ['marked, verify fails', [progress({ checklist: marked, verification: 'failed' })], verifies, false],
+    ['marked, other items deleted', [progress({ checklist: { ...marked, removed: 1 } })], policy, false],
+    [
+      'marked, more claimed than marked',
+      [progress({ checklist: marked, says: { signal: { tasksCompleted: 3 } } })],
+      policy,
+      false,
+    ],
+    ['marked, a file withheld', [progress({ checklist: marked, withheld: ['.env'] })], policy, false],
+    [
+      'not in its file on this branch, claimed',
+      [progress({ checklist: { current: null }, says: claims })],
+      policy,
+      true,
+    ],
+    ['not in its file on this branch, not claimed', [progress({ checklist: { current: null } })], policy, false],
+    ['deleted, claimed', [progress({ checklist: { current: 'gone', removed: 1 }, says: claims })], policy, false],
+  ])('%s: %o', (_, script, bounds, expected) => {
+    const { state, verdicts } = play(script, { tasks: lane, policy: bounds });
+    expect(verdicts.at(-1)?.taskDone).toBe(expected);
+    expect(state.tasks['plan-a']?.state === 'done').toBe(expected);
+  });
+
+  test('the last box and a passing verify in one iteration, nothing said: the plan is complete at once', () => {
+    const { step, verdicts } = play([progress({ checklist: marked, verification: 'passed' })], {
+      tasks: lane.slice(0, 1),
+      policy: verifies,
+    });
+    expect(said(step)).toBe('complete (plan_complete)');
+    expect(verdicts).toMatchObject([{ taskDone: true, discrepancies: [], vetoes: [] }]);
+  });
+
+  test('EXIT_SIGNAL true with its box open is overruled', () => {
+    const { step, verdicts } = play([progress({ checklist: open, says: { signal: { exitSignal: true } } })], {
+      tasks: lane.slice(0, 1),
+    });
+    expect(said(step)).toBe('iterate');
+    expect(verdicts[0]?.vetoes).toEqual(['It claimed that everything is done, but required tasks are open: 1.']);
+  });
+});
+
+describe('a mark is progress', () => {
+  test.each<[string, Play, typeof policy, boolean]>([
+    ['with changed content', progress({ checklist: marked }), policy, true],
+    ['with a passing verification', { checklist: marked, verification: 'passed' }, verifies, true],
+    ['alone', { checklist: marked }, policy, false],
+    ['with a failing verification', { checklist: marked, verification: 'failed' }, verifies, false],
+    ['that was not accepted', { checklist: { ...marked, removed: 1 }, verification: 'passed' }, verifies, false],
+  ])('%s: %o', (_, iteration, bounds, expected) => {
+    expect(play([iteration], { tasks: lane, policy: bounds }).verdicts[0]?.progress).toBe(expected);
+  });
+});
+
+describe('tasks that an iteration finished along with its own', () => {
+  const both: Play['checklist'] = { current: 'done', done: ['plan-a', 'plan-b'], finished: 2 };
+
+  test.each<[string, Play, typeof policy, readonly string[]]>([
+    [
+      'both marked, content changed',
+      progress({ checklist: both, says: { signal: { tasksCompleted: 2 } } }),
+      policy,
+      ['plan-b'],
+    ],
+    [
+      'its own is still open',
+      progress({ checklist: { current: 'open', done: ['plan-b'], finished: 1 } }),
+      policy,
+      ['plan-b'],
+    ],
+    ['nothing changed', { checklist: both }, policy, []],
+    ['nothing changed, verify passes', { checklist: both, verification: 'passed' }, verifies, ['plan-b']],
+    ['verify fails', progress({ checklist: both, verification: 'failed' }), verifies, []],
+    ['a claim is contradicted', progress({ checklist: both, says: { signal: { tasksCompleted: 5 } } }), policy, []],
+    [
+      'a task that the lane does not have',
+      progress({ checklist: { ...both, done: ['plan-a', 'plan-x'] } }),
+      policy,
+      [],
+    ],
+  ])('%s', (_, iteration, bounds, expected) => {
+    const { state, verdicts } = play([iteration], { tasks: lane, policy: bounds });
+    expect(verdicts[0]?.alsoDone).toEqual(expected);
+    expect(state.tasks['plan-b']?.state ?? 'todo').toBe(expected.length > 0 ? 'done' : 'todo');
+  });
+
+  test('complete the plan without a call of their own', () => {
+    expect(said(play([progress({ checklist: both })], { tasks: lane }).step)).toBe('complete (plan_complete)');
+  });
+
+  test('a box of the plan that an iteration on an issue ticked counts as well', () => {
+    const { verdicts, state } = play([progress({ checklist: { done: ['plan-b'], finished: 1 }, says: claims })], {
+      tasks: [task(1, { priority: 1 }), ...lane],
+    });
+    expect(verdicts[0]).toMatchObject({ taskDone: true, alsoDone: ['plan-b'], discrepancies: [] });
+    expect(Object.keys(state.tasks).sort()).toEqual(['issue-1', 'plan-b']);
+  });
+});
+
+describe('claims against the files of tasks', () => {
+  test.each<[string, Play, readonly string[], string | null]>([
+    [
+      'three claimed, none marked',
+      progress({ checklist: open, says: { signal: { tasksCompleted: 3 } } }),
+      ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
+      'discrepancy_not_marked',
+    ],
+    ['one claimed, one marked', progress({ checklist: marked, says: claims }), [], null],
+    [
+      'one claimed, one marked, verify passed, no content changed',
+      { checklist: marked, says: claims, verification: 'passed' },
+      [],
+      null,
+    ],
+    [
+      'a file reported that is one of tasks',
+      { checklist: { ...open, added: 1 }, says: { signal: { filesModified: 1 } } },
+      [],
+      null,
+    ],
+    [
+      'two open items deleted',
+      progress({ checklist: { ...open, removed: 2 } }),
+      ['It deleted 2 open items of the files of tasks.'],
+      'discrepancy_removed',
+    ],
+    [
+      'one open item deleted',
+      progress({ checklist: { ...open, removed: 1 } }),
+      ['It deleted 1 open item of the files of tasks.'],
+      'discrepancy_removed',
+    ],
+    [
+      'COMPLETE said, the box open',
+      progress({ checklist: open, says: { signal: { status: 'COMPLETE', exitSignal: false } } }),
+      [],
+      'not_marked',
+    ],
+  ])('%s', (_, iteration, discrepancies, hint) => {
+    const { verdicts, state } = play([iteration], {
+      tasks: lane,
+      policy: { ...policy, verifies: iteration.verification !== undefined },
+    });
+    expect(verdicts[0]?.discrepancies).toEqual(discrepancies);
+    const told =
+      state.lastIteration?.hints.filter((code) =>
+        ['discrepancy_not_marked', 'discrepancy_removed', 'not_marked'].includes(code),
+      ) ?? [];
+    expect(told.at(0) ?? null).toBe(hint);
+  });
+
+  test('of an issue on a lane with a plan are about the issue', () => {
+    const { verdicts } = play([progress({ checklist: { added: 2 }, says: claims })], { tasks: [task(1)] });
+    expect(verdicts[0]).toMatchObject({ taskDone: true, discrepancies: [] });
+  });
+});
+
+test.each<[string, Play, boolean]>([
+  ['a mark on content that was never verified', { checklist: marked }, true],
+  ['no mark, no claim, no change', { checklist: open }, false],
+])('verify runs for %s: %o', (_, iteration, expected) => {
+  expect(
+    needsVerification(
+      initialState('queue', noon),
+      { analysis: analysis(), evidence: evidence('a', iteration) },
+      verifies,
+    ),
+  ).toBe(expected);
+});

@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
+import { addToPlan } from '../../../../src/core/tasks/files/plan-edit.ts';
+import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
+
+const path = '.ralph/fix_plan.md';
+const wanted: NewTask = { title: 'New', body: '', priority: null, optional: false };
+const add = (plan: string, change: Partial<NewTask> = {}): ReturnType<typeof addToPlan> =>
+  addToPlan(path, plan, { ...wanted, ...change });
+const high = { priority: 'high' } as const;
+const low = { priority: 'low' } as const;
+const optional = { optional: true };
+
+/** Each plan with the place of the new item: the lines with `+` are what is added. */
+describe('an item goes under its heading', () => {
+  test.each<[string, Partial<NewTask>, string]>([
+    [
+      'behind the items of its priority',
+      high,
+      '# Plan\n\n## High Priority\n\n- [x] a\n- [ ] b\n+- [ ] New\n\n## Low Priority\n\n- [ ] c\n',
+    ],
+    ['below a heading without items', low, '## High\n\n- [ ] a\n\n## Low\n+\n+- [ ] New\n\n## Done\n\n- [x] c\n'],
+    ['below a heading that the next one follows at once', low, '## Low\n+\n+- [ ] New\n+\n## Done\n'],
+    [
+      'medium, when nothing is said',
+      {},
+      '## High\n\n- [ ] a\n\n## Medium\n\n- [ ] b\n+- [ ] New\n\n## Optional\n\n- [ ] c\n',
+    ],
+    ['optional', optional, '## High\n\n- [ ] a\n\n## Nice to have\n\n- [ ] b\n+- [ ] New\n'],
+    ['without headings: behind the items that are open', {}, '# Plan\n\n- [x] a\n- [ ] b\n+- [ ] New\n\nSome words.\n'],
+    [
+      'under any heading that people use, but not under what is done',
+      {},
+      '# Plan\n\n## Backend\n\n- [ ] a\n+- [ ] New\n\n## Completed\n\n- [x] b\n',
+    ],
+    [
+      'behind items with text of their own',
+      high,
+      '## High\n- [ ] a\n\n  More.\n\n  - [ ] nested\n+- [ ] New\n\nWords.\n',
+    ],
+    ['in its own bullet', {}, '* [ ] a\n+* [ ] New\n'],
+    ['in its own numbers', {}, '8. [ ] a\n9. [x] b\n+10. [ ] New\n'],
+    ['between blank lines where the items are', {}, '- [ ] a\n\n- [ ] b\n+\n+- [ ] New\n'],
+    ['indented as they are', {}, '  + [ ] a\n+  + [ ] New\n'],
+    ['with a body', { body: 'Why:\n\n- plain\n' }, '- [ ] a\n+- [ ] New\n+\n+  Why:\n+\n+  - plain\n+\n'],
+    [
+      'under a heading of its own, above what is done',
+      low,
+      '# Plan\n\n## High\n\n- [ ] a\n+\n+## Low Priority\n+\n+- [ ] New\n\n## Done\n\n- [x] b\n',
+    ],
+    [
+      'under an outer heading that would else be optional',
+      {},
+      '# Optional\n\n- [ ] a\n+\n+# Medium Priority\n+\n+- [ ] New\n',
+    ],
+    [
+      'not in quotes, code or comments',
+      high,
+      '> ## High\n> - [ ] a\n\n```\n## High\n- [ ] a\n```\n+\n+## High Priority\n+\n+- [ ] New\n',
+    ],
+    ['not in a code block that stays open', {}, '## Medium\n+\n+- [ ] New\n\n```\n- [ ] a\n'],
+  ])('%s', (_, change, marked) => {
+    const lines = marked.split('\n');
+    const plan = lines.filter((line) => !/^\+(?! \[)/.test(line)).join('\n');
+    const text = lines.map((line) => line.replace(/^\+(?! \[)/, '')).join('\n');
+    for (const end of ['\n', '\r\n']) {
+      const added = add(plan.replaceAll('\n', end), change);
+      expect(added.kind === 'added' ? added.text.replace(/\s+$/, end) : added).toBe(
+        text.replaceAll('\n', end).replace(/\s+$/, end),
+      );
+    }
+  });
+});
+
+test.each([
+  ['nothing', '', '# Fix plan\n\n## Medium Priority\n\n- [ ] New\n'],
+  ['a last line without its end', '- [ ] a', '- [ ] a\n- [ ] New'],
+  ['a byte order mark', '\uFEFF- [ ] a\n', '\uFEFF- [ ] a\n- [ ] New\n'],
+])('to %s', (_, plan, text) => {
+  expect(add(plan)).toMatchObject({ kind: 'added', text });
+});
+
+test('id and line are those that runs see', () => {
+  const added = add('- [ ] a\n', { title: 'Fix `it` **now**' });
+  expect(added).toMatchObject({ kind: 'added', line: 2, id: parsePlan(path, '- [ ] Fix *it* now').tasks[0]?.task.id });
+});
+
+describe('nothing is added', () => {
+  test.each([
+    ['when it is there', '- [ ] a\n- [x] **New**\n', 'New', 'done'],
+    ['when it is nested somewhere', '- [ ] a\n  - [ ] New\n', 'New', 'todo'],
+  ])('%s', (_, plan, title, state) => {
+    expect(add(plan, { title })).toMatchObject({ kind: 'there', line: 2, state });
+  });
+
+  test.each([
+    ['without a visible text', '', '<!-- x -->', 'its title has no visible text'],
+    ['where a comment stays open from the start', '<!--\n', 'New', 'no place was found'],
+    ['where the plan is too long', `- [ ] a\n${'words\n\n'.repeat(3_000)}`, 'New', 'no place was found'],
+  ])('%s', (_, plan, title, message) => {
+    const added = add(plan, { title, priority: 'high' });
+    expect(added).toMatchObject({
+      kind: 'refused',
+      problem: { file: path, message: expect.stringContaining(message) as string },
+    });
+  });
+});
+
+const line = fc.constantFrom(
+  '# Plan',
+  '## High',
+  '## Low Priority',
+  '### Optional',
+  '## Done',
+  '- [ ] a',
+  '- [x] b',
+  '  - [ ] c',
+  '* [ ] d',
+  '1. [ ] e',
+  '  words',
+  'words',
+  '',
+  '',
+  '```',
+  '> - [ ] q',
+  '<!--',
+  '-->',
+  '<div>',
+  '    code',
+  '---',
+  '- plain',
+  '\t- [ ] tab',
+);
+
+test('whatever the plan: its lines stay in order, its tasks stay as they are, and the new one has its priority', () => {
+  fc.assert(
+    fc.property(
+      fc.array(line, { maxLength: 14 }),
+      fc.constantFrom('high', 'medium', 'low', null),
+      fc.boolean(),
+      fc.constantFrom('', 'More.', '- [ ] sub\n\n<!--'),
+      (lines, priority, isOptional, body) => {
+        const plan = lines.join('\n');
+        const added = add(plan, { priority, optional: isOptional, body });
+        if (added.kind !== 'added') return;
+        const after = parsePlan(path, added.text).tasks;
+        const kept = (tasks: typeof after): readonly unknown[] =>
+          tasks.map(({ task, state }) => [task.id, task.priority, task.optional, task.dependsOn, state]);
+        expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(path, plan).tasks)]));
+        expect(after.find(({ task }) => task.id === added.id)).toMatchObject({
+          state: 'todo',
+          task: {
+            title: 'New',
+            optional: isOptional,
+            ...(isOptional ? {} : { priority: { high: 1, medium: 2, low: 3 }[priority ?? 'medium'] }),
+          },
+        });
+        const rest = added.text.split('\n');
+        for (const one of plan.trim() === '' ? [] : plan.split('\n'))
+          expect(rest.splice(0, rest.indexOf(one) + 1).at(-1)).toBe(one);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

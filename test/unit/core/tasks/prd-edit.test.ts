@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
+import { addToPrd } from '../../../../src/core/tasks/files/prd-edit.ts';
+
+const path = '.ralph/prd.json';
+const wanted: NewTask = { title: 'New thing', body: '', priority: null, optional: false };
+const add = (prd: string, change: Partial<NewTask> = {}, archive: string | null = null): ReturnType<typeof addToPrd> =>
+  addToPrd(path, { prd, archive }, { ...wanted, ...change });
+/** The entry that is added, and its task's id. */
+const entryOf = (prd: object, change: Partial<NewTask> = {}, archive: string | null = null): unknown => {
+  const added = add(JSON.stringify(prd), change, archive);
+  if (added.kind !== 'added') return added;
+  const { tasks = [], userStories = [] } = JSON.parse(added.text) as { tasks?: unknown[]; userStories?: unknown[] };
+  return [...tasks, ...userStories].find((entry) => (entry as { title: string }).title === 'New thing');
+};
+
+describe('everything else stays byte for byte', () => {
+  test.each([
+    [
+      'a new file',
+      '',
+      '{\n  "tasks": [\n    {\n      "id": "T001",\n      "title": "New thing",\n      "priority": "medium",\n      "status": "todo"\n    }\n  ]\n}\n',
+      3,
+    ],
+    [
+      'a file on one line',
+      '{"tasks":[{"id":"T9","title":"a"}]}',
+      '{"tasks":[{"id":"T9","title":"a"},{"id":"T10","title":"New thing","priority":"medium","status":"todo"}]}',
+      1,
+    ],
+    [
+      'entries on one line',
+      '{\n "v": 1.0,\n "tasks": [\n  { "id": "x", "title": "a" }\n ]\n}',
+      '{\n "v": 1.0,\n "tasks": [\n  { "id": "x", "title": "a" },\n  { "id": "T001", "title": "New thing", "priority": "medium", "status": "todo" }\n ]\n}',
+      5,
+    ],
+    [
+      'tabs, CR LF and a mark',
+      '\uFEFF{\r\n\t"tasks": [\r\n\t\t{\r\n\t\t\t"id": "T1",\r\n\t\t\t"title": "a"\r\n\t\t}\r\n\t]\r\n}\r\n',
+      '\uFEFF{\r\n\t"tasks": [\r\n\t\t{\r\n\t\t\t"id": "T1",\r\n\t\t\t"title": "a"\r\n\t\t},\r\n\t\t{\r\n\t\t\t"id": "T2",\r\n\t\t\t"title": "New thing",\r\n\t\t\t"priority": "medium",\r\n\t\t\t"status": "todo"\r\n\t\t}\r\n\t]\r\n}\r\n',
+      7,
+    ],
+  ])('%s', (_, prd, text, line) => {
+    expect(add(prd)).toMatchObject({ kind: 'added', text, line });
+  });
+});
+
+describe('an entry is written as its neighbours are', () => {
+  test.each([
+    ['a task', { tasks: [] }, {}, { id: 'T001', title: 'New thing', priority: 'medium', status: 'todo' }],
+    [
+      'with everything',
+      { tasks: [] },
+      { body: 'Do\nit', priority: 'high', optional: true } as const,
+      { id: 'T001', title: 'New thing', description: 'Do\nit', priority: 'high', status: 'todo', optional: true },
+    ],
+    [
+      'where tasks have details',
+      { tasks: [{ id: 'T101', title: 'a', details: 'b' }] },
+      { body: 'more' },
+      { id: 'T102', title: 'New thing', details: 'more', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where tasks are pending and have numbers',
+      { tasks: [{ id: 4, title: 'a', status: 'pending', priority: 9 }] },
+      { priority: 'low' } as const,
+      { id: 5, title: 'New thing', priority: 10, status: 'pending' },
+    ],
+    [
+      'a story, behind all others',
+      { userStories: [{ id: 'US-009', title: 'a', priority: 3 }] },
+      { body: 'As a user' },
+      {
+        id: 'US-010',
+        title: 'New thing',
+        description: 'As a user',
+        acceptanceCriteria: [],
+        priority: 4,
+        passes: false,
+        notes: '',
+      },
+    ],
+    [
+      'an urgent story',
+      { userStories: [{ id: 'US-009', title: 'a', priority: 3 }] },
+      { priority: 'high' } as const,
+      {
+        id: 'US-010',
+        title: 'New thing',
+        description: '',
+        acceptanceCriteria: [],
+        priority: 1,
+        passes: false,
+        notes: '',
+      },
+    ],
+    [
+      'the list that has entries',
+      { tasks: [], userStories: [{ id: 'S1', title: 'a' }] },
+      {},
+      { id: 'S2', title: 'New thing', description: '', acceptanceCriteria: [], priority: 1, passes: false, notes: '' },
+    ],
+  ])('%s', (_, prd, change, expected) => {
+    expect(entryOf(prd, change)).toEqual(expected);
+  });
+
+  test('no id of the archive is given again', () => {
+    expect(entryOf({ tasks: [{ id: 'T1', title: 'a' }] }, {}, '{"tasks":[{"id":"T7","title":"z"}]}')).toMatchObject({
+      id: 'T8',
+    });
+    expect(entryOf({ userStories: [] }, {}, '{"userStories":[{"id":"US-012","title":"z"}]}')).toMatchObject({
+      id: 'US-013',
+    });
+  });
+});
+
+describe('nothing is added', () => {
+  test('when the title is there already', () => {
+    expect(add('{"tasks":[\n{"id":"T1","title":"New\u200B  thing","status":"done"}]}')).toEqual({
+      kind: 'there',
+      id: 'prd-T1',
+      line: 2,
+      state: 'done',
+    });
+  });
+
+  test.each([
+    [
+      'to a file that is cut off',
+      '{"tasks": [',
+      null,
+      {
+        file: path,
+        line: 1,
+        column: 12,
+        message: 'no valid JSON: the file ends in the middle of a value. None of its tasks is read',
+        hidesTasks: true,
+      },
+    ],
+    [
+      'to a file without a list',
+      '{"features":[]}',
+      null,
+      { file: path, line: 1, column: 1, message: 'it has neither `tasks` nor `userStories`', hidesTasks: true },
+    ],
+    [
+      'to a list that is none',
+      '{"tasks":{}}',
+      null,
+      { file: path, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },
+    ],
+    [
+      'when the ids of the archive are not known',
+      '{"tasks":[]}',
+      '{"tasks":[1,]}',
+      { file: '.ralph/prd_archive.json', line: 1, column: 13, message: 'expected a value (and no comma before `]`)' },
+    ],
+    [
+      'to a list that is full',
+      JSON.stringify({
+        tasks: Array.from({ length: 1_000 }, (_, index) => ({ id: index, title: `t${String(index)}` })),
+      }),
+      null,
+      { file: path, line: null, column: null, message: 'it has too many entries for one more to be read' },
+    ],
+  ])('%s', (_, prd, archive, problem) => {
+    expect(add(prd, {}, archive)).toEqual({ kind: 'refused', problem });
+  });
+});

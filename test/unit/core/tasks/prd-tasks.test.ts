@@ -1,0 +1,337 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
+import { hashId } from '../../../../src/core/tasks/task-id.ts';
+
+const path = '.ralph/prd.json';
+const read = (prd: unknown): ReturnType<typeof parsePrd> => parsePrd(path, JSON.stringify(prd, null, 2));
+const readTask = (entry: object): ReturnType<typeof parsePrd>['tasks'][number] | undefined =>
+  read({ tasks: [{ id: 'T1', title: 'Do it', ...entry }] }).tasks[0];
+const problemsOf = (prd: unknown): readonly string[] =>
+  read(prd).problems.map(({ line, message }) => `${String(line)}: ${message}`);
+
+/** As the Go Ralph writes it. */
+const tasksForm = `{
+  "version": 1,
+  "tasks": [
+    { "id": "T101", "title": "Create suite.yaml", "details": "Create the file.", "priority": "high", "status": "done", "tests": "it is valid YAML" },
+    { "id": "T102", "title": "Add a loader", "priority": "low", "status": "todo" }
+  ]
+}`;
+
+/** As snarktank/ralph writes it. */
+const storiesForm = `{
+  "project": "MyApp",
+  "branchName": "ralph/task-priority",
+  "userStories": [
+    {
+      "id": "US-001",
+      "title": "Add priority field",
+      "description": "As a developer, I need it.",
+      "acceptanceCriteria": ["Add the column", "Typecheck passes"],
+      "priority": 1,
+      "passes": true,
+      "notes": ""
+    },
+    { "id": "US-002", "title": "Show it", "description": "", "acceptanceCriteria": [], "priority": 2, "passes": false, "notes": "see #4" }
+  ]
+}`;
+
+describe('both forms are read', () => {
+  test('tasks with a status', () => {
+    const { tasks, problems } = parsePrd(path, tasksForm);
+    expect(problems).toEqual([]);
+    expect(tasks.map(({ state, task }) => [task.id, task.title, task.priority, state, task.body])).toEqual([
+      ['prd-T101', 'Create suite.yaml', 1, 'done', 'Create the file.\n\nTests: it is valid YAML'],
+      ['prd-T102', 'Add a loader', 3, 'todo', ''],
+    ]);
+    expect(tasks[0]?.task).toMatchObject({
+      source: { kind: 'prd', path, key: 'T101' },
+      comments: [],
+      dependsOn: [],
+      optional: false,
+      hold: null,
+    });
+  });
+
+  test('user stories that pass', () => {
+    const { tasks, problems } = parsePrd(path, storiesForm);
+    expect(problems).toEqual([]);
+    expect(tasks.map(({ state, task }) => [task.id, task.priority, state, task.body])).toEqual([
+      [
+        'prd-US-001',
+        1,
+        'done',
+        'As a developer, I need it.\n\nAcceptance criteria:\n\n- Add the column\n- Typecheck passes',
+      ],
+      ['prd-US-002', 2, 'todo', 'Notes: see #4'],
+    ]);
+  });
+
+  test('both in one file, with CR LF and a byte order mark', () => {
+    const { tasks } = parsePrd(
+      path,
+      `\uFEFF${JSON.stringify({ userStories: [{ id: 'U', title: 'u' }], tasks: [{ id: 'T', title: 't' }] }, null, 1).replaceAll('\n', '\r\n')}`,
+    );
+    expect(tasks.map(({ task }) => task.id)).toEqual(['prd-T', 'prd-U']);
+  });
+});
+
+describe('the state', () => {
+  test.each([
+    [{}, 'todo'],
+    [{ status: null }, 'todo'],
+    [{ status: 'todo' }, 'todo'],
+    [{ status: 'pending' }, 'todo'],
+    [{ status: 'in-progress' }, 'in-progress'],
+    [{ status: 'in_progress' }, 'in-progress'],
+    [{ status: ' In Progress ' }, 'in-progress'],
+    [{ status: 'done' }, 'done'],
+    [{ status: 'COMPLETED' }, 'done'],
+    [{ status: 'complete' }, 'done'],
+    [{ status: 'failed' }, 'failed'],
+    [{ status: 'blocked' }, 'blocked'],
+    [{ passes: true }, 'done'],
+    [{ status: 'todo', passes: true }, 'todo'],
+  ])('of a task %j is %s', (entry, state) => {
+    expect(readTask(entry)?.state).toBe(state);
+  });
+
+  test.each([
+    [{}, 'todo'],
+    [{ passes: null }, 'todo'],
+    [{ passes: false, status: 'done' }, 'todo'],
+    [{ passes: true, status: 'todo' }, 'done'],
+    [{ status: 'done' }, 'done'],
+  ])('of a story %j is %s', (entry, state) => {
+    expect(read({ userStories: [{ id: 'U', title: 'u', ...entry }] }).tasks[0]?.state).toBe(state);
+  });
+
+  test.each([
+    [
+      { status: 'reviewing' },
+      '6: the status "reviewing" is unknown and counts as todo: expected todo, in_progress, done, failed or blocked',
+    ],
+    [
+      { status: 7 },
+      '6: the status "7" is unknown and counts as todo: expected todo, in_progress, done, failed or blocked',
+    ],
+    [
+      { status: 'constructor' },
+      '6: the status "constructor" is unknown and counts as todo: expected todo, in_progress, done, failed or blocked',
+    ],
+    [{ passes: 'yes' }, '6: `passes` is a text and counts as false: expected true or false'],
+  ])('%j is a problem, and the task is open', (entry, problem) => {
+    const prd = { tasks: [{ id: 'T1', title: 'Do it', ...entry }] };
+    expect(problemsOf(prd)).toEqual([problem]);
+    expect(read(prd).tasks[0]?.state).toBe('todo');
+  });
+});
+
+describe('the priority', () => {
+  test.each([
+    [undefined, 2],
+    [null, 2],
+    [1, 1],
+    [7, 7],
+    ['3', 3],
+    ['critical', 1],
+    ['High', 1],
+    ['medium', 2],
+    ['low', 3],
+    ['P0', 1],
+    ['P3', 4],
+  ])('%j is %i', (priority, expected) => {
+    expect(readTask({ priority })?.task.priority).toBe(expected);
+    expect(problemsOf({ tasks: [{ id: 'T1', title: 'Do it', priority }] })).toEqual([]);
+  });
+
+  test.each([[0], [-1], [1.5], [1e300], ['soon'], [true], [[1]]])(
+    '%j is a problem and counts as medium',
+    (priority) => {
+      expect(readTask({ priority })?.task.priority).toBe(2);
+      expect(read({ tasks: [{ id: 'T1', title: 'Do it', priority }] }).problems).toEqual([
+        {
+          file: path,
+          line: 6,
+          column: 19,
+          message: expect.stringContaining('expected a whole number from 1') as string,
+        },
+      ]);
+    },
+  );
+});
+
+describe('ids', () => {
+  test.each([
+    ['as they are', 'US-001', 'prd-US-001'],
+    ['numbers', 12, 'prd-12'],
+    ['with other characters, told apart by a hash', 'a b', `prd-a-b-${hashId('a b')}`],
+    ['that would otherwise be the same', 'a/b', `prd-a-b-${hashId('a/b')}`],
+    ['in any script', '任务', `prd---${hashId('任务')}`],
+    ['too long', 'x'.repeat(200), `prd-${'x'.repeat(63)}-${hashId('x'.repeat(200))}`],
+    ['absent: from the title', undefined, `prd-${hashId('Do it')}`],
+    ['empty: from the title', ' ', `prd-${hashId('Do it')}`],
+    ['no text: from the title', { a: 1 }, `prd-${hashId('Do it')}`],
+  ])('%s', (_, id, expected) => {
+    expect(readTask({ id })?.task.id).toBe(expected);
+  });
+
+  test('given twice: both are tasks, whatever their order, and the problem names both lines', () => {
+    const first = { id: 'T1', title: 'One' };
+    const second = { id: 'T1', title: 'Two' };
+    expect(read({ tasks: [first, second] }).tasks.map(({ task }) => task.id)).toEqual([
+      'prd-T1',
+      `prd-T1-${hashId('Two')}`,
+    ]);
+    expect(problemsOf({ tasks: [first, second] })).toEqual([
+      `7: the id "T1" is on line 3 already: this second one is called prd-T1-${hashId('Two')}`,
+    ]);
+  });
+
+  test('an entry copied three times is three tasks', () => {
+    const entry = { id: 'T1', title: 'One' };
+    expect(read({ tasks: [entry, entry, entry, entry] }).tasks.map(({ task }) => task.id)).toEqual([
+      'prd-T1',
+      `prd-T1-${hashId('One')}`,
+      `prd-T1-${hashId('One')}-2`,
+      `prd-T1-${hashId('One')}-3`,
+    ]);
+  });
+});
+
+describe('dependencies', () => {
+  test.each([
+    ['depends_on', ['A', 2]],
+    ['dependsOn', ['A', 2]],
+    ['dependencies', ['A', 2, 'A']],
+  ])('%s', (name, ids) => {
+    const prd = {
+      tasks: [
+        { id: 'A', title: 'a' },
+        { id: 2, title: 'b' },
+        { id: 'C', title: 'c', [name]: ids },
+      ],
+    };
+    expect(read(prd).tasks[2]?.task.dependsOn).toEqual(['prd-A', 'prd-2']);
+    expect(problemsOf(prd)).toEqual([]);
+  });
+
+  test('one id without an array, and null', () => {
+    expect(
+      read({
+        tasks: [
+          { id: 'A', title: 'a', dependencies: null },
+          { id: 'B', title: 'b', depends_on: 'A' },
+        ],
+      }).tasks.map(({ task }) => task.dependsOn),
+    ).toEqual([[], ['prd-A']]);
+  });
+
+  test('one that is not in the file stays, and is a problem with its line', () => {
+    const prd = { tasks: [{ id: 'A', title: 'a', depends_on: ['B', {}] }] };
+    expect(read(prd).tasks[0]?.task.dependsOn).toEqual(['prd-B']);
+    expect(problemsOf(prd)).toEqual([
+      '7: depends on "B", which is not in this file',
+      '8: `depends_on` names other entries by their ids, but this is an object',
+    ]);
+  });
+});
+
+describe('text of any kind is cleaned', () => {
+  test.each([
+    ['a title over lines', 'One\r\ntwo', 'One two'],
+    ['NUL and direction marks', 'a\u0000b\u202Ec', 'abc'],
+    ['a comment', 'Fix <!-- no -->it', 'Fix it'],
+  ])('%s', (_, title, expected) => {
+    expect(readTask({ title })?.task.title).toBe(expected);
+  });
+
+  test('a title without the end of a comment stays one line', () => {
+    expect(readTask({ title: 'a --> b' })?.task.title).toBe('a --> b');
+  });
+
+  test('a description of 60,000 characters is cut', () => {
+    expect(readTask({ description: 'word '.repeat(12_000) })?.task.body.length).toBeLessThanOrEqual(20_000);
+  });
+
+  test('what a description leaves open does not swallow the criteria', () => {
+    expect(readTask({ description: 'Do <!-- it', acceptanceCriteria: ['it works', 'a\nb', 3] })?.task.body).toBe(
+      'Do\n\nAcceptance criteria:\n\n- it works\n- a\n  b\n- 3',
+    );
+  });
+});
+
+describe('what is no list of tasks has none, and says why', () => {
+  test.each<[string, string, string]>([
+    [
+      'a file cut off in the middle',
+      storiesForm.slice(0, 300),
+      '11:7 no valid JSON: the file ends in the middle of a value. None of its tasks is read',
+    ],
+    [
+      'a trailing comma',
+      '{\n "tasks": [\n  {"title": "a"},\n ]\n}',
+      '4:2 no valid JSON: expected a value (and no comma before `]`). None of its tasks is read',
+    ],
+    ['nothing', '', '1:1 no valid JSON: the file ends in the middle of a value. None of its tasks is read'],
+    ['a number', '42', '1:1 it is a number, not an object with `tasks` or `userStories`'],
+    ['null', 'null', '1:1 it is null, not an object with `tasks` or `userStories`'],
+    ['an array', '[{"id":1,"title":"a"}]', '1:1 it is an array, not an object with `tasks` or `userStories`'],
+    ['an object without a list', '{"features": []}', '1:1 it has neither `tasks` nor `userStories`'],
+    ['a list that is none', '{"tasks": {}}', '1:11 `tasks` is an object, not an array'],
+  ])('%s', (_, text, expected) => {
+    const { tasks, problems } = parsePrd(path, text);
+    expect(tasks).toEqual([]);
+    expect(problems.map(({ line, column, message }) => `${String(line)}:${String(column)} ${message}`)).toEqual([
+      expected,
+    ]);
+  });
+
+  test('an entry that is none is told and the others are read', () => {
+    const prd = { tasks: ['Do it', null, { id: 'A' }, {}, { description: 'First line\nsecond' }] };
+    expect(read(prd).tasks.map(({ task }) => task.title)).toEqual(['A', 'First line']);
+    expect(problemsOf(prd)).toEqual([
+      '3: an entry that is a text is no task: expected an object with a title',
+      '4: an entry that is null is no task: expected an object with a title',
+      '8: an entry without a title is no task',
+    ]);
+  });
+
+  test('of more than 1,000 entries the first are read', () => {
+    const { tasks, problems } = read({
+      tasks: Array.from({ length: 1_002 }, (_, index) => ({ id: index, title: `Task ${String(index)}` })),
+    });
+    expect(tasks).toHaveLength(1_000);
+    expect(problems).toEqual([
+      { file: path, line: 4_003, column: 5, message: 'only the first 1000 of 1002 entries are read', hidesTasks: true },
+    ]);
+  });
+});
+
+const anyEntry = fc.oneof(
+  fc.jsonValue({ maxDepth: 1 }),
+  fc.record(
+    {
+      id: fc.oneof(fc.string(), fc.nat(3), fc.constantFrom('A', 'a b', 'a/b')),
+      title: fc.oneof(fc.string(), fc.constantFrom('same', 'other')),
+      status: fc.jsonValue({ maxDepth: 0 }),
+      depends_on: fc.jsonValue({ maxDepth: 1 }),
+    },
+    { requiredKeys: [] },
+  ),
+);
+
+test('whatever the entries: each with a title is a task with an id of its own, letters, digits, `.`, `_` and `-`, at most 80', () => {
+  fc.assert(
+    fc.property(fc.array(anyEntry, { maxLength: 8 }), fc.boolean(), (entries, stories) => {
+      const { tasks, problems } = read({ [stories ? 'userStories' : 'tasks']: entries });
+      const ids = tasks.map(({ task }) => task.id);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const id of ids) expect(id).toMatch(/^prd-[A-Za-z0-9._-]{1,76}$/);
+      expect(tasks.length + problems.filter(({ message }) => message.includes('is no task')).length).toBe(
+        entries.length,
+      );
+    }),
+  );
+});

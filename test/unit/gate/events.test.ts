@@ -1,0 +1,243 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { EVENTS, readIntent } from '../../../src/gate/event/events.ts';
+import type { EventInputs, Intent } from '../../../src/gate/event/intent.ts';
+import { UserError } from '../../../src/errors.ts';
+
+type Payload = Readonly<Record<string, unknown>>;
+
+/** GitHub's own examples, by event. */
+const examples = new Map(
+  (
+    JSON.parse(readFileSync(fileURLToPath(import.meta.resolve('@octokit/webhooks-examples')), 'utf8')) as {
+      readonly name: string;
+      readonly examples: readonly Payload[];
+    }[]
+  ).map(({ name, examples: of }) => [name, of]),
+);
+const examplesOf = (name: string, action: string | null): readonly Payload[] =>
+  (examples.get(name) ?? []).filter((payload) => action === null || payload.action === action);
+
+const inputs: EventInputs = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/' };
+const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent =>
+  readIntent({ name, payload }, { ...inputs, ...change });
+
+/** The payload with other values at some places; `issue.labels` goes two levels down. */
+function changed(payload: Payload, values: Payload): Payload {
+  return Object.entries(values).reduce((whole, [path, value]) => put(whole, path.split('.'), value), payload);
+}
+function put(whole: Payload, [key = '', ...rest]: readonly string[], value: unknown): Payload {
+  return { ...whole, [key]: rest.length === 0 ? value : put((whole[key] ?? {}) as Payload, rest, value) };
+}
+
+const task = { 'issue.labels': [{ id: 1, name: 'Ralph', color: 'ffffff' }] };
+const ours = { 'pull_request.head.ref': 'ralph/issue-7' };
+const ofFork = { 'pull_request.head.repo': { full_name: 'stranger/Hello-World' } };
+
+describe("GitHub's own examples, with what makes them ours", () => {
+  test.each<[string, string | null, Payload, Intent['kind'], object]>([
+    ['workflow_dispatch', null, {}, 'work-queue', {}],
+    ['repository_dispatch', null, {}, 'work-queue', {}],
+    [
+      'repository_dispatch',
+      null,
+      { client_payload: { command: 'retry 12' } },
+      'dispatched-command',
+      { command: { kind: 'retry', task: 'issue-12' } },
+    ],
+    ['repository_dispatch', null, { client_payload: null }, 'work-queue', {}],
+    ['push', null, { ref: 'refs/heads/main', deleted: false }, 'work-queue', {}],
+    ['push', null, { ref: 'refs/heads/main', deleted: true }, 'not-for-us', {}],
+    ['push', null, { ref: 'refs/heads/ralph/queue', deleted: false }, 'not-for-us', {}],
+    ['push', null, { ref: 'refs/tags/v1', deleted: false }, 'not-for-us', {}],
+    ['issues', 'labeled', { 'label.name': 'ralph' }, 'work-issue', { actor: { kind: 'user' } }],
+    [
+      'issues',
+      'labeled',
+      { 'label.name': 'ralph', 'issue.title': 'T', 'issue.body': null },
+      'work-issue',
+      { approvedText: { title: 'T', body: '' } },
+    ],
+    [
+      'issues',
+      'labeled',
+      { 'label.name': 'ralph', sender: { login: 'renovate[bot]', id: 29139614, type: 'Bot' } },
+      'work-issue',
+      { actor: { login: 'renovate[bot]', id: 29139614, kind: 'bot' } },
+    ],
+    [
+      'issues',
+      'labeled',
+      { 'label.name': 'ralph', 'issue.pull_request': { url: 'https://example.test' } },
+      'not-for-us',
+      {},
+    ],
+    ['issues', 'labeled', {}, 'not-for-us', {}],
+    ['issues', 'unlabeled', { 'label.name': 'RALPH' }, 'withdraw', { because: 'unlabeled' }],
+    ['issues', 'unlabeled', {}, 'not-for-us', {}],
+    ['issues', 'deleted', task, 'withdraw', { because: 'deleted' }],
+    ['issues', 'deleted', { 'issue.labels': [] }, 'not-for-us', {}],
+    ['issues', 'transferred', task, 'withdraw', { because: 'transferred' }],
+    ['issues', 'reopened', task, 'take-back', {}],
+    ['issues', 'reopened', { 'issue.labels': [] }, 'not-for-us', {}],
+    ['issues', 'edited', { ...task, 'issue.state': 'open', changes: { body: { from: 'before' } } }, 'recheck', {}],
+    ['issues', 'edited', { ...task, 'issue.state': 'open', changes: { title: { from: 'before' } } }, 'recheck', {}],
+    ['issues', 'edited', { ...task, 'issue.state': 'open', changes: {} }, 'not-for-us', {}],
+    ['issues', 'edited', { ...task, 'issue.state': 'closed', changes: { body: { from: 'before' } } }, 'not-for-us', {}],
+    ['issues', 'edited', { 'issue.labels': [], changes: { body: { from: 'before' } } }, 'not-for-us', {}],
+    [
+      'issue_comment',
+      'created',
+      { 'comment.body': '/ralph stop' },
+      'command',
+      { command: { kind: 'order', order: 'stop' } },
+    ],
+    ['issue_comment', 'created', { 'comment.body': 'Looks good' }, 'not-for-us', {}],
+    [
+      'issue_comment',
+      'created',
+      { 'comment.body': '/ralph run', 'issue.pull_request': { url: 'https://example.test' } },
+      'command',
+      { thread: { isPullRequest: true } },
+    ],
+    ['pull_request', 'closed', {}, 'not-for-us', {}],
+    [
+      'pull_request',
+      'closed',
+      { ...ours, 'pull_request.merged': true },
+      'end-lane',
+      { pullRequest: { branch: 'ralph/issue-7', merged: true } },
+    ],
+    [
+      'pull_request',
+      'closed',
+      { ...ours, 'pull_request.merged': false },
+      'end-lane',
+      { pullRequest: { merged: false } },
+    ],
+    [
+      'pull_request',
+      'closed',
+      { ...ours, ...ofFork },
+      'refused',
+      { why: expect.stringContaining('comes from a fork') },
+    ],
+    ['pull_request', 'closed', { ...ours, 'pull_request.head.repo': null }, 'refused', {}],
+  ])('%s %s with %j: %s', (name, action, values, kind, more) => {
+    const found = examplesOf(name, action);
+    expect(found.length).toBeGreaterThan(0);
+    for (const payload of found) expect(read(name, changed(payload, values))).toMatchObject({ kind, ...more });
+  });
+
+  // The examples have no closed issue; a closed one has the shape of a reopened one.
+  test('issues closed with the task label: withdraw', () => {
+    for (const payload of examplesOf('issues', 'reopened'))
+      expect(read('issues', changed(payload, { ...task, action: 'closed' }))).toMatchObject({
+        kind: 'withdraw',
+        because: 'closed',
+      });
+  });
+});
+
+describe('every example as it is', () => {
+  const all = [...examples].flatMap(([name, of]) =>
+    of.map((payload) => [name, typeof payload.action === 'string' ? payload.action : null, payload] as const),
+  );
+  const isSupported = (name: string, action: string | null): boolean =>
+    EVENTS.some(
+      ({ event, types }) => event === name && (types === null || (action !== null && types.includes(action))),
+    );
+  const supported = all.filter(([name, action]) => isSupported(name, action));
+  const others = all.filter(([name, action]) => !isSupported(name, action));
+
+  test.each(supported)('%s %s is read', (name, _action, payload) => {
+    expect(['work-queue', 'not-for-us', 'refused']).toContain(read(name, payload).kind);
+  });
+
+  test.each(others)('%s %s is refused by its name', (name, _action, payload) => {
+    expect(() => read(name, payload)).toThrow(
+      new RegExp(`^The event "${name}"( with the type "\\w+")? is not supported\\. Supported are schedule, `),
+    );
+  });
+});
+
+test('the list of supported events in an error is the table', () => {
+  const expected = [...new Set(EVENTS.map(({ event }) => event))];
+  expect(expected).toEqual([
+    'schedule',
+    'workflow_dispatch',
+    'repository_dispatch',
+    'push',
+    'issues',
+    'issue_comment',
+    'pull_request',
+  ]);
+  for (const { event, types } of EVENTS)
+    for (const word of [event, ...(types ?? [])]) expect(() => read('gollum', {})).toThrow(word);
+});
+
+describe('what a dispatch brings', () => {
+  const dispatched = examplesOf('repository_dispatch', null)[0] ?? {};
+  test.each([
+    ['the input alone', 'status', {}, { kind: 'status' }],
+    ['the payload alone', '', { client_payload: { command: ' Stop ' } }, { kind: 'order', order: 'stop' }],
+    ['both: the workflow decides', 'pause', { client_payload: { command: 'run' } }, { kind: 'order', order: 'pause' }],
+  ])('%s', (_what, command, values, expected) => {
+    expect(read('repository_dispatch', changed(dispatched, values), { command })).toMatchObject({
+      kind: 'dispatched-command',
+      command: expected,
+      actor: 'Codertocat',
+    });
+  });
+
+  test('of a workflow without a sender has no name', () => {
+    expect(read('workflow_dispatch', null, { command: 'pause' })).toMatchObject({ actor: 'someone' });
+  });
+
+  test.each([
+    ['workflow_dispatch', 'rety 12', {}, /Did you mean "retry"\?/],
+    ['workflow_dispatch', 'statsu', {}, /The input command is "statsu", which is no command\. Did you mean "status"\?/],
+    [
+      'repository_dispatch',
+      '',
+      { client_payload: { command: 'rm -rf' } },
+      /client_payload\.command is "rm -rf", which is no command\. Commands are: run, /,
+    ],
+  ])('%s with "%s" %j is an error that lists the commands', (name, command, values, message) => {
+    expect(() => read(name, changed(dispatched, values), { command })).toThrow(message);
+  });
+});
+
+test('no JSON makes it throw anything but a UserError', () => {
+  const actions = EVENTS.flatMap(({ types }) => types ?? []);
+  const near = fc.record(
+    {
+      action: fc.constantFrom<unknown>(...actions, 'x', 3, null),
+      label: fc.jsonValue(),
+      issue: fc.jsonValue(),
+      comment: fc.jsonValue(),
+      sender: fc.jsonValue(),
+      pull_request: fc.jsonValue(),
+      changes: fc.jsonValue(),
+      ref: fc.jsonValue(),
+      client_payload: fc.jsonValue(),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...EVENTS.map(({ event }) => event), 'gollum', 'constructor'),
+      fc.oneof(fc.jsonValue(), near),
+      (name, payload) => {
+        try {
+          expect(read(name, payload).kind).toMatch(/^[a-z-]+$/);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UserError);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import type { Command } from '../../../src/core/people/command.ts';
+import { readIntent } from '../../../src/gate/event/events.ts';
+import { OWN_COMMENT_MARKER } from '../../../src/gate/event/intent.ts';
+import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
+import { commented, labeled } from '../../loop/stage/river.ts';
+
+/** A step without the input `command`. */
+const asks = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/' };
+
+describe('events', () => {
+  test.each([
+    ['schedule', { schedule: '0 * * * *' }],
+    ['workflow_dispatch', { inputs: {} }],
+    ['schedule', null],
+  ])('%s works the queue', (name, payload) => {
+    expect(readIntent({ name, payload }, asks)).toEqual({ kind: 'work-queue' });
+  });
+
+  test.each([
+    ['the task label', labeled(4), 'ralph'],
+    ['the task label in other letters', labeled(4, 'ann', 'RALPH'), 'Ralph'],
+  ])('issues: labeled with %s works that issue', (_name, event, label) => {
+    expect(readIntent(event, { ...asks, taskLabel: label })).toEqual({
+      kind: 'work-issue',
+      issue: 4,
+      approvedText: { title: 'Title 4', body: 'Body 4' },
+      actor: { login: 'ann', id: 1, kind: 'user' },
+    });
+  });
+
+  test.each([
+    ['another label', labeled(4, 'ann', 'bug')],
+    ['a label that only begins like it', labeled(4, 'ann', 'ralph-later')],
+    [
+      'a pull request',
+      {
+        name: 'issues',
+        payload: { ...(labeled(4).payload as object), issue: { number: 4, pull_request: { url: 'x' } } },
+      },
+    ],
+  ])('issues: labeled with %s is not for us', (_name, event) => {
+    expect(readIntent(event, asks).kind).toBe('not-for-us');
+  });
+
+  test.each(['pull_request_target', 'pull_request_review', 'issue', '', 'constructor'])(
+    'the event "%s" is refused by its name, with the list of supported ones',
+    (name) => {
+      expect(() => readIntent({ name, payload: {} }, asks)).toThrow(
+        new RegExp(
+          `The event "${name}" is not supported\\. Supported are schedule, workflow_dispatch, repository_dispatch, push, issues \\(types: \\[labeled, unlabeled, closed, deleted, transferred, reopened, edited\\]\\), issue_comment \\(types: \\[created\\]\\) and pull_request \\(types: \\[closed\\]\\): change`,
+        ),
+      );
+    },
+  );
+
+  test.each([
+    ['issues', 'opened'],
+    ['issues', 'pinned'],
+    ['issue_comment', 'edited'],
+    ['issue_comment', 'deleted'],
+    ['pull_request', 'synchronize'],
+  ])('the type of %s: %s is refused by its name', (name, action) => {
+    expect(() => readIntent({ name, payload: { action } }, asks)).toThrow(
+      `The event "${name}" with the type "${action}" is not supported`,
+    );
+  });
+
+  const whole = (name: string) =>
+    (name === 'issues' ? labeled(4) : commented('/ralph run', { issue: 4 })).payload as Record<string, unknown>;
+  test.each([
+    ['issues', 'without an issue', { issue: undefined }],
+    ['issues', 'without a label', { label: null }],
+    ['issues', 'without a sender', { sender: {} }],
+    ['issues', 'with a sender of no type', { sender: { login: 'ann', id: 1 } }],
+    ['issues', 'with a sender without an id', { sender: { login: 'ann', type: 'User' } }],
+    [
+      'issues',
+      'with a body beyond all that GitHub takes',
+      { issue: { number: 4, title: 'T', body: 'x'.repeat(300_000) } },
+    ],
+    ['issues', 'without a title', { issue: { number: 4, body: '' } }],
+    ['issues', 'with an issue number that is none', { issue: { number: '4' } }],
+    ['issues', 'with an issue number below one', { issue: { number: 0 } }],
+    ['issue_comment', 'without a comment', { comment: undefined }],
+    ['issue_comment', 'with a comment id that is none', { comment: { id: 1.5, body: '/ralph run' } }],
+    ['issue_comment', 'with a body that is no text', { comment: { id: 1, body: 7 } }],
+  ])('a payload of %s %s is an error that names the file', (name, _what, change) => {
+    expect(() => readIntent({ name, payload: { ...whole(name), ...change } }, asks)).toThrow(
+      /"(issues|issue_comment)" does not have the shape that GitHub documents\. Check GITHUB_EVENT_PATH/,
+    );
+  });
+
+  test('the type in an error cannot bring a workflow command or a line with it', () => {
+    expect(() => readIntent({ name: 'issues', payload: { action: 'opened\n::error::x' } }, asks)).toThrow(
+      'the type "openederrorx"',
+    );
+  });
+});
+
+describe('comments', () => {
+  const unknown = (word: string): Command => ({ kind: 'unknown', word });
+  test.each<[string, Command]>([
+    ['/ralph run', { kind: 'run' }],
+    ['/ralph status', { kind: 'status' }],
+    ['/RALPH Status', { kind: 'status' }],
+    ['  \n/ralph \t run  \r\nthank you', { kind: 'run' }],
+    ['/ralph', unknown('')],
+    ['/ralph   ', unknown('')],
+    ['/ralph statsu', unknown('statsu')],
+    ['/ralph run now', unknown('run now')],
+    [`/ralph ${'x'.repeat(100)}`, unknown('x'.repeat(40))],
+    ['/ralph constructor', unknown('constructor')],
+    ['/ralph stop', { kind: 'order', order: 'stop' }],
+    ['/ralph retry', { kind: 'retry', task: null }],
+    ['/ralph retry 12', { kind: 'retry', task: 'issue-12' }],
+    ['/ralph retry #12', { kind: 'retry', task: 'issue-12' }],
+    ['/ralph Retry issue-12', { kind: 'retry', task: 'issue-12' }],
+    ['/ralph retry prd-US-001', { kind: 'retry', task: 'prd-US-001' }],
+    ['/ralph retry plan-3f9a12c0  ', { kind: 'retry', task: 'plan-3f9a12c0' }],
+    ['/ralph retry 0', unknown('retry 0')],
+    ['/ralph retry 12 13', unknown('retry 12 13')],
+    ['/ralph retry ../x', unknown('retry ../x')],
+    ['/ralph retry constructor', unknown('retry constructor')],
+  ])('%j is a command', (body, command) => {
+    expect(readIntent(commented(body, { issue: 4 }), asks)).toEqual({
+      kind: 'command',
+      command,
+      commentId: 7,
+      thread: { number: 4, isPullRequest: false },
+      actor: { login: 'ann', id: 1, kind: 'user' },
+    });
+  });
+
+  test.each([['Please use /ralph run'], ['/ralphrun'], ['/ralph-run'], ['> /ralph run'], ['`/ralph run`'], ['']])(
+    '%j is none',
+    (body) => {
+      expect(readIntent(commented(body, { issue: 4 }), asks).kind).toBe('not-for-us');
+    },
+  );
+
+  test('without a body is none', () => {
+    const event = commented('', { issue: 4 });
+    expect(
+      readIntent({ ...event, payload: { ...(event.payload as object), comment: { id: 7, body: null } } }, asks).kind,
+    ).toBe('not-for-us');
+  });
+
+  test('of our own are known by their marker, whoever wrote them', () => {
+    expect(STATUS_MARKER.startsWith(OWN_COMMENT_MARKER)).toBe(true);
+    expect(readIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), asks)).toEqual({
+      kind: 'not-for-us',
+      why: 'The comment is one of our own.',
+    });
+  });
+
+  test('on a pull request say so', () => {
+    expect(readIntent(commented('/ralph run', { issue: 4, isPullRequest: true }), asks)).toMatchObject({
+      thread: { number: 4, isPullRequest: true },
+    });
+  });
+});

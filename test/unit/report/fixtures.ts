@@ -1,0 +1,301 @@
+import type { Analysis } from '../../../src/core/analysis/analysis.ts';
+import type { Evidence, Verification } from '../../../src/core/evidence.ts';
+import type { JournalEntry, Verdict } from '../../../src/core/journal/journal.ts';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import type { Policy } from '../../../src/core/policy.ts';
+import type { TaskProgress } from '../../../src/core/tasks/task.ts';
+import type { LaneState } from '../../../src/core/lane/state.ts';
+import type { LaneView, RunReport, TaskReport } from '../../../src/handover/report.ts';
+
+/** 2026-11-21 16:18 UTC. */
+export const END = Date.UTC(2026, 10, 21, 16, 18);
+const MINUTE = 60_000;
+const SHA = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
+const REPOSITORY = 'https://github.com/acme/shop';
+
+export const policy: Policy = {
+  maxIterations: 10,
+  maxRunMs: 50 * MINUTE,
+  maxIterationsPerTask: 8,
+  agentTimeoutMs: 15 * MINUTE,
+  maxCallsPerHour: 100,
+  maxTokensPerHour: 500_000,
+  maxCostUsd: 5,
+  maxCostUsdPerDay: 20,
+  onPermissionDenied: 'count',
+  circuit: {
+    noProgress: 3,
+    sameError: 5,
+    permissionDenials: 2,
+    outputDeclinePercent: 70,
+    cooldownMs: 30 * MINUTE,
+    autoReset: false,
+  },
+  completionSignals: 2,
+  testOnlyIterations: 3,
+  session: 'resume',
+  sessionExpiryMs: 24 * 60 * MINUTE,
+  verifies: true,
+  allowedTools: ['Bash(npm:*)'],
+};
+
+export function taskReport(
+  number: number,
+  change: Partial<TaskProgress> & { readonly title?: string } = {},
+): TaskReport {
+  const { title = `Task ${number}`, ...progress } = change;
+  return {
+    task: {
+      id: `issue-${number}`,
+      title,
+      body: '',
+      source: { kind: 'issue', number, url: `${REPOSITORY}/issues/${number}`, labels: [] },
+      comments: [],
+      priority: 2,
+      dependsOn: [],
+      optional: false,
+      hold: null,
+    },
+    progress: { state: 'todo', attempts: 0, startedTree: null, doneCommit: null, ...progress },
+  };
+}
+
+/** An item of the plan. */
+export function planTask(line: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
+  const { task, progress } = taskReport(line, change);
+  return {
+    task: {
+      ...task,
+      id: `plan-${String(line).padStart(8, '0')}`,
+      source: { kind: 'plan', path: '.ralph/fix_plan.md', line },
+    },
+    progress,
+  };
+}
+
+export interface EntryChange {
+  readonly taskId?: string;
+  readonly taskNumber?: number;
+  readonly taskTitle?: string;
+  readonly commit?: string | null;
+  readonly verification?: Verification;
+  readonly analysis?: Partial<Analysis>;
+  readonly recommendation?: string | undefined;
+  readonly evidence?: Partial<Evidence>;
+  readonly verdict?: Partial<Verdict>;
+}
+
+/** An iteration of two minutes that changed one file, passed verification and cost 12 cents. */
+export function entry(iteration: number, change: EntryChange = {}): JournalEntry {
+  const startedAt = END - (12 - 2 * iteration) * MINUTE;
+  const taskNumber = change.taskNumber ?? 12;
+  return {
+    version: 1,
+    lane: 'queue',
+    iteration,
+    taskId: change.taskId ?? `issue-${taskNumber}`,
+    taskTitle: change.taskTitle ?? `Task ${taskNumber}`,
+    found: [],
+    startedAt,
+    endedAt: startedAt + 2 * MINUTE,
+    taskTree: SHA,
+    sessionDroppedAt: null,
+    analysis: {
+      format: 'jsonl',
+      signal: {
+        from: 'block',
+        status: 'IN_PROGRESS',
+        exitSignal: false,
+        testsStatus: 'PASSING',
+        workType: 'IMPLEMENTATION',
+        tasksCompleted: 0,
+        filesModified: 1,
+        recommendation: change.recommendation ?? null,
+        unreadable: [],
+      },
+      completionIndicator: false,
+      confidence: 100,
+      testOnly: false,
+      noWork: false,
+      question: false,
+      agentError: null,
+      errors: [],
+      denials: [],
+      usageLimit: null,
+      sessionId: 's',
+      turns: 4,
+      tokens: 12_345,
+      costUsd: 0.12,
+      ...change.analysis,
+    },
+    evidence: {
+      before: { head: SHA, tree: SHA },
+      after: { head: SHA, tree: SHA },
+      files: ['src/greeting.ts'],
+      fileCount: 1,
+      agentCommits: 0,
+      insertions: 20,
+      deletions: 1,
+      end: { kind: 'exited', code: 0 },
+      outputChars: 800,
+      fencedBlock: false,
+      withheld: [],
+      checklist: null,
+      verification: change.verification ?? { kind: 'passed', durationMs: 8000 },
+      ...change.evidence,
+    },
+    commit: change.commit === undefined ? SHA : change.commit,
+    verdict: {
+      progress: true,
+      taskDone: false,
+      alsoDone: [],
+      testOnly: false,
+      questionOnly: false,
+      discrepancies: [],
+      vetoes: [],
+      advice: [],
+      countedDenials: 0,
+      circuit: 'closed',
+      ...change.verdict,
+    },
+  };
+}
+
+/** A run of one iteration that finished issue 12, one of two tasks. */
+export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunReport {
+  return {
+    outcome,
+    lane: 'queue',
+    branch: 'ralph/queue',
+    baseBranch: 'main',
+    headSha: SHA,
+    pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
+    tasks: [
+      taskReport(12, { title: 'Greet people by name', state: 'done', attempts: 1, doneCommit: SHA }),
+      taskReport(13),
+    ],
+    unlisted: [],
+    unmarked: [],
+    iterations: [entry(1, { verdict: { taskDone: true } })],
+    circuit: 'closed',
+    callsRemaining: 99,
+    tokens: 12_345,
+    costUsd: 0.12,
+    session: 'resumed, 2 h old',
+    restored: 'restored #40 (cache and ref)',
+    saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
+    withheld: [],
+    verifyCommands: ['npm test'],
+    policy,
+    taskLabel: 'ralph',
+    taskSources: ['issues', 'plan', 'prd'],
+    agent: { name: 'Claude Code', version: '2.1.0' },
+    repositoryUrl: REPOSITORY,
+    runUrl: `${REPOSITORY}/actions/runs/99`,
+    startedAt: END - 10 * MINUTE,
+    endedAt: END,
+    warnings: [],
+    requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
+    laneView: null,
+    ...change,
+  };
+}
+
+/** State and view of a lane whose circuit is open and which is parked. */
+export const laneState: LaneState = {
+  version: 3,
+  lane: 'queue',
+  sequence: 41,
+  savedAt: END,
+  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000 },
+  windows: { hour: null, day: null },
+  signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
+  session: null,
+  tasks: {},
+  approvals: {},
+  unmarked: [],
+  currentTask: 'issue-13',
+  park: { reason: 'usage_limit', resumeAt: END + 42 * 60_000, taskId: null, branchHead: null },
+  pause: null,
+  ordersApplied: 0,
+  ledger: [],
+  transitions: [{ at: END - 600_000, subject: 'circuit', from: 'closed', to: 'open', reason: 'no_progress' }],
+  lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, published: null },
+  lastIteration: null,
+};
+
+export const laneView: LaneView = {
+  lane: 'queue',
+  state: laneState,
+  restored: 'restored #41 (cache and ref)',
+  working: null,
+  tasks: [
+    taskReport(12, { state: 'done', attempts: 1 }),
+    taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 }),
+  ],
+  circuit: 'open',
+  probeAt: END + 20 * 60_000,
+  usage: {
+    hour: { calls: 7, tokens: 34_500, endsAt: END + 42 * 60_000 },
+    day: { costUsd: 8.2, endsAt: END + 462 * 60_000 },
+  },
+  limits: policy,
+  receipt: null,
+  pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
+  taskLabel: 'ralph',
+  runUrl: `${REPOSITORY}/actions/runs/99`,
+  now: END,
+};
+
+/** One outcome per kind and reason. */
+export const OUTCOMES: readonly Outcome[] = [
+  { kind: 'cancelled', reason: 'signal' },
+  { kind: 'cancelled', reason: 'killed' },
+  { kind: 'complete', reason: 'project_complete' },
+  { kind: 'complete', reason: 'completion_signals' },
+  { kind: 'complete', reason: 'plan_complete' },
+  { kind: 'halted', reason: 'permission_denied' },
+  { kind: 'halted', reason: 'test_saturation' },
+  { kind: 'halted', reason: 'safety' },
+  {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'this-run',
+    probeAt: END + 30 * MINUTE,
+  },
+  {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'same_error',
+    tripped: 'earlier',
+    probeAt: END + 5 * MINUTE,
+  },
+  { kind: 'blocked', reason: 'needs_human' },
+  { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * MINUTE },
+  { kind: 'parked', reason: 'tokens_per_hour', resumeAt: END + 42 * MINUTE },
+  { kind: 'parked', reason: 'cost_per_day', resumeAt: END + 462 * MINUTE },
+  { kind: 'parked', reason: 'usage_limit', resumeAt: END + 185 * MINUTE },
+  { kind: 'limit', reason: 'iterations' },
+  { kind: 'limit', reason: 'minutes' },
+  { kind: 'limit', reason: 'cost' },
+  { kind: 'idle', reason: 'no_tasks' },
+  { kind: 'idle', reason: 'all_done' },
+  { kind: 'idle', reason: 'not_for_us' },
+  { kind: 'idle', reason: 'answered' },
+  { kind: 'idle', reason: 'noted', message: 'The label was taken off #12: it is not worked on.' },
+  { kind: 'paused', reason: 'by_person', by: 'octocat' },
+  { kind: 'refused', reason: 'not_allowed', message: '`/ralph run` by stranger: needs write permission, has read.' },
+  {
+    kind: 'refused',
+    reason: 'another_run',
+    message: 'Another run of lane queue saved its state while this one started.',
+  },
+  {
+    kind: 'failed',
+    reason: 'configuration',
+    message:
+      '2 problems:\n- `max-iterations` is `ten`: give a whole number.\n- `verifi` is no input; did you mean `verify`?',
+  },
+  { kind: 'failed', reason: 'infrastructure', message: 'The push was refused: GitHub said 403.' },
+];

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { plainTitle } from '../../../src/core/text/plain-text.ts';
+import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
+
+/** Stands for the zero-width space that breaks references. */
+const visible = (markdown: string) => markdown.replaceAll('\u200B', '·');
+
+describe('text: foreign text renders as the text it is', () => {
+  test.each([
+    ['a mention pings nobody', 'thanks @octocat', 'thanks @·octocat'],
+    ['a team mention pings nobody', '@acme/devs look', '@·acme/devs look'],
+    ['an issue reference links nothing', 'see #12', 'see #·12'],
+    ['a foreign issue is not referenced', 'see acme/shop#3', 'see acme/shop#·3'],
+    ['a closing keyword closes nothing', 'Fixes #12, closes GH-13', 'Fixes #·12, closes GH-·13'],
+    ['an address does not link', 'fixes https://github.com/a/b/issues/3', 'fixes https:·//github.com/a/b/issues/3'],
+    ['a www address does not link', 'www.example.com', 'www·.example.com'],
+    ['a comment cannot open', 'a <!-- b -->', 'a &lt;!-- b --&gt;'],
+    ['a tag is no tag', '<img src=x>', '&lt;img src=x&gt;'],
+    ['an entity stays as typed', '&#64;octocat', '&amp;#·64;octocat'],
+    [
+      'emphasis, code, links and images are plain',
+      '*a* _b_ `c` [d](e) ![f](g) ~h~',
+      '\\*a\\* \\_b\\_ \\`c\\` \\[d\\](e) !\\[f\\](g) \\~h\\~',
+    ],
+    ['a pipe does not end a table cell', 'a|b \\| c', 'a\\|b \\\\\\| c'],
+    ['mathematics are plain', '$x$', '\\$x\\$'],
+    ['no list, heading or number at the start', '- a', '\\- a'],
+    ['no heading at the start', '# a', '\\# a'],
+    ['no numbered list at the start', '1. a', '1\\. a'],
+    ['lines, tabs and control characters become one blank', 'a\r\n\tb\u0000\u2028c', 'a b c'],
+    ['direction marks and invisible characters go', 'a\u202Eb\u200B\u{E0041}c', 'abc'],
+    ['colours of a terminal go', '\u001B[31mred\u001B[0m', 'red'],
+    ['an emoji of several parts stays', '👩‍💻', '👩‍💻'],
+  ])('%s', (_rule, foreign, expected) => {
+    expect(visible(text(foreign, 200))).toBe(expected);
+  });
+
+  test('a long text is cut with an ellipsis, never inside a character', () => {
+    expect(text('abcdef', 4)).toBe('abc…');
+    expect(text('ab😀cd', 4)).toBe('ab…');
+  });
+});
+
+describe('code', () => {
+  test.each([
+    ['plain words use backticks', 'npm run build:all', '`npm run build:all`'],
+    ['a backtick or pipe uses an element', 'a`b|c', '<code>a&#x60;b&#x7c;c</code>'],
+    ['a mention is an entity', 'npm i @acme/x', '<code>npm i &#x40;acme/x</code>'],
+    ['emphasis inside the element is plain', '_a_ *b*', '<code>&#x5f;a&#x5f; &#x2a;b&#x2a;</code>'],
+    ['an address is cut up', 'curl http://a.b', '<code>curl http&#x3a;//a&#x2e;b</code>'],
+    ['nothing stays nothing', '', '<code></code>'],
+  ])('%s', (_rule, foreign, expected) => {
+    expect(code(foreign, 100)).toBe(expected);
+  });
+
+  test('inside HTML even plain words need the element', () => {
+    expect(codeElement('npm test', 100)).toBe('<code>npm test</code>');
+  });
+});
+
+describe('prose: our sentence, foreign values', () => {
+  test.each([
+    ['backticks mark code', 'set `max-minutes` to 5', 'set `max-minutes` to 5'],
+    ['text between is escaped', 'it says *no* in `a|b`', 'it says \\*no\\* in <code>a&#x7c;b</code>'],
+    ['an unclosed backtick is a backtick', 'a ` b', 'a \\` b'],
+  ])('%s', (_rule, sentence, expected) => {
+    expect(prose(sentence, 200)).toBe(expected);
+  });
+
+  test('further lines become a list', () => {
+    expect(proseLines('2 problems:\n- `a` is wrong\n\n* b is wrong', 200)).toBe(
+      '2 problems:\n\n- `a` is wrong\n- b is wrong',
+    );
+  });
+});
+
+describe('fence', () => {
+  test('is longer than any fence inside', () => {
+    expect(fence('a\n```\nb\n````', 100)).toBe('`````text\na\n```\nb\n````\n`````');
+  });
+
+  test('keeps the end of a long output', () => {
+    expect(fence('first\nlast', 4)).toBe('```text\nlast\n```');
+  });
+
+  test('breaks mentions and comments in it, and drops colours', () => {
+    expect(visible(fence('\u001B[31m@octocat\u001B[0m <!-- x\r\ny', 100))).toBe('```text\n@·octocat <·!-- x\ny\n```');
+  });
+});
+
+test.each([
+  ['an https address links', 'https://github.com/acme/shop/issues/1', '[x](https://github.com/acme/shop/issues/1)'],
+  ['a loopback address links', 'http://127.0.0.1:8080/acme', '[x](http://127.0.0.1:8080/acme)'],
+  ['a script does not', 'javascript:alert(1)', 'x'],
+  ['an address with a bracket does not', 'https://a/)[y](https://b', 'x'],
+])('link: %s', (_rule, url, expected) => {
+  expect(link('x', url)).toBe(expected);
+});
+
+test('a title is broken at references but not escaped: nothing renders there', () => {
+  expect(visible(plainTitle('Fix *all*\nof #3 for @octocat', 100))).toBe('Fix *all* of #·3 for @·octocat');
+});
+
+describe('for any text', () => {
+  const nasty = fc
+    .array(
+      fc.constantFrom(
+        '@',
+        '#',
+        '1',
+        'a',
+        '<!--',
+        '-->',
+        '`',
+        '```',
+        '|',
+        '\\',
+        '\n',
+        'GH-',
+        '://',
+        'www.',
+        '[',
+        ']',
+        '(',
+        '<',
+        '&',
+        '*',
+        ' ',
+        '\u200B',
+        '😀',
+        '\uD800',
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join(''));
+  const foreign = fc.oneof(nasty, fc.string({ unit: 'binary' }));
+
+  test.each([
+    ['text', (value: string) => text(value, 100)],
+    ['prose', (value: string) => prose(value, 100)],
+    ['code', (value: string) => code(value, 100)],
+    ['codeElement', (value: string) => codeElement(value, 100)],
+    ['plainTitle', (value: string) => plainTitle(value, 100)],
+    ['fence', (value: string) => fence(value, 100)],
+  ])('%s holds no mention, issue reference or address', (_name, render) => {
+    fc.assert(
+      fc.property(foreign, (value) => {
+        expect(render(value)).not.toMatch(/@[^\u200B]|#\d|gh-\d|:\/\/|www\./i);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['text', (value: string) => text(value, 100)],
+    ['prose', (value: string) => prose(value, 100)],
+    ['code', (value: string) => code(value, 100)],
+    ['proseLines', (value: string) => proseLines(value, 100)],
+    ['fence', (value: string) => fence(value, 100)],
+  ])('%s opens no HTML comment', (_name, render) => {
+    fc.assert(
+      fc.property(foreign, (value) => {
+        expect(render(value)).not.toContain('<!--');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test.each([
+    ['text', (value: string) => text(value, 100)],
+    ['prose', (value: string) => prose(value, 100)],
+    ['code', (value: string) => code(value, 100)],
+  ])('%s is one table cell: one line, no bare pipe', (_name, render) => {
+    fc.assert(
+      fc.property(foreign, (value) => {
+        expect(render(value).replace(/\\./g, '')).not.toMatch(/[\n\r|]/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,365 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
+import { reportWithoutLane, type RunReport, type TaskReport } from '../../../src/handover/report.ts';
+import type { TaskHold } from '../../../src/core/tasks/task.ts';
+import { END, entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+
+const inMinutes = (minutes: number) => END + minutes * 60_000;
+const onIssueLane: Partial<RunReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
+const denied = [
+  entry(1, {
+    analysis: {
+      denials: [
+        { tool: 'Bash', command: 'docker ps' },
+        { tool: 'WebFetch', command: null },
+      ],
+    },
+  }),
+];
+
+function held(number: number, hold: TaskHold): TaskReport {
+  const { task, progress } = taskReport(number);
+  return { task: { ...task, hold }, progress };
+}
+
+function dependent(number: number, dependsOn: readonly string[]): TaskReport {
+  const { task, progress } = taskReport(number);
+  return { task: { ...task, dependsOn }, progress };
+}
+
+test.each<readonly [string, Outcome, Partial<RunReport>, string, string]>([
+  [
+    'one task done',
+    { kind: 'complete', reason: 'plan_complete' },
+    { tasks: [taskReport(12, { state: 'done' })] },
+    'The task is done.',
+    'Review the pull request and merge it.',
+  ],
+  [
+    'all tasks done',
+    { kind: 'complete', reason: 'plan_complete' },
+    { tasks: [taskReport(12, { state: 'done' }), taskReport(13, { state: 'done' })] },
+    '2 of 2 tasks',
+    'Review the pull request and merge it.',
+  ],
+  ['done signals name how many', { kind: 'complete', reason: 'completion_signals' }, {}, '2 times in a row', 'Review'],
+  [
+    'a cancelled run names what is kept',
+    { kind: 'cancelled', reason: 'signal' },
+    {},
+    'after 1 finished iteration',
+    'is on `ralph/queue`',
+  ],
+  [
+    'a cancelled run with nothing published promises nothing',
+    { kind: 'cancelled', reason: 'signal' },
+    { headSha: null },
+    'cancelled',
+    'Run the workflow again to go on.',
+  ],
+  [
+    'a killed run says what is lost',
+    { kind: 'cancelled', reason: 'killed' },
+    {},
+    'an iteration that was running is lost',
+    'lower `max-minutes` or raise `timeout-minutes`',
+  ],
+  [
+    'a denial names the tools',
+    { kind: 'halted', reason: 'permission_denied' },
+    { iterations: denied },
+    '`Bash: docker ps`, `WebFetch`',
+    '`allowed-tools`',
+  ],
+  [
+    'an open circuit: why, until when, how to reset',
+    {
+      kind: 'halted',
+      reason: 'circuit_open',
+      circuitReason: 'no_progress',
+      tripped: 'this-run',
+      probeAt: inMinutes(30),
+    },
+    {},
+    '`cb-no-progress` is 3',
+    'until 2026-11-21 16:48 UTC (in 30 min)',
+  ],
+  [
+    'an open circuit can be closed at once',
+    {
+      kind: 'halted',
+      reason: 'circuit_open',
+      circuitReason: 'same_error',
+      tripped: 'this-run',
+      probeAt: inMinutes(30),
+    },
+    {},
+    '`cb-same-error` is 5',
+    'comment `/ralph reset circuit`',
+  ],
+  [
+    'a cooling circuit says that no call was made',
+    {
+      kind: 'halted',
+      reason: 'circuit_open',
+      circuitReason: 'permission_denied',
+      tripped: 'earlier',
+      probeAt: inMinutes(5),
+    },
+    { iterations: [] },
+    'No call was made',
+    '(in 5 min)',
+  ],
+  [
+    'a blocked run names the tasks and what each waits for',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [taskReport(1, { state: 'blocked' }), planTask(7, { state: 'failed', attempts: 8 }), taskReport(3)] },
+    '2 tasks cannot go on without one.\n- #1 (Task 1): the agent says that it cannot go on\n- .ralph/fix_plan.md:7 (Task 7): it failed after 8 iterations',
+    "Answer what the agent asks, in the task's text or in a comment on its issue; make what failed smaller or clearer; then comment `/ralph retry` on the pull request.",
+  ],
+  [
+    'what only failed has asked nothing',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [planTask(7, { state: 'failed', attempts: 8 })] },
+    'it failed after 8 iterations',
+    'Make what failed smaller or clearer; then comment `/ralph retry` on the pull request.',
+  ],
+  [
+    'what failed because `verify` did',
+    { kind: 'blocked', reason: 'needs_human' },
+    {
+      tasks: [taskReport(7, { state: 'failed', attempts: 8 })],
+      pullRequest: null,
+      iterations: [
+        entry(1, {
+          taskNumber: 7,
+          verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 },
+        }),
+      ],
+    },
+    'it failed',
+    'Mend what makes `verify` fail, or make what failed smaller or clearer; then comment `/ralph retry` on its issue.',
+  ],
+  [
+    'what failed without a thread to comment in',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [planTask(7, { state: 'failed', attempts: 8 })], pullRequest: null },
+    'it failed',
+    'then run the workflow by hand with the command `retry`.',
+  ],
+  [
+    'tasks that wait for others only',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [dependent(1, ['issue-99', 'elsewhere-other.my.repo-x.4'])] },
+    '- #1 (Task 1): it depends on #99, other/my.repo-x#4, not done yet',
+    'To have Ralph work on what they wait for, put the label `ralph` on #99; or close it; what is in another repository must be closed there, or take the dependency out; the next run looks again.',
+  ],
+  [
+    "an issue's own lane that waits for another repository",
+    { kind: 'blocked', reason: 'needs_human' },
+    { ...onIssueLane, tasks: [dependent(12, ['elsewhere-other.repo.4'])] },
+    'other/repo#4',
+    'What they wait for is in another repository: close it there, or take the dependency out; then comment `/ralph run` on the issue.',
+  ],
+  [
+    'a blocked run whose tasks only wait for people',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [held(1, 'needs-approval'), held(2, 'dependency-cycle'), dependent(3, ['issue-1', 'issue-99'])] },
+    '3 tasks cannot go on without one.\n- #1 (Task 1): its text was changed after it was approved: remove and re-add the label\n- #2 (Task 2): what it depends on depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
+    'Do for each task what stands there',
+  ],
+  [
+    'a blocked run names five tasks',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [1, 2, 3, 4, 5, 6, 7].map((number) => held(number, 'dependency-unknown')) },
+    '- #5 (Task 5): what it depends on does not exist\n- … and 2 more',
+    'Do for each task',
+  ],
+  [
+    'a blocked run without a blocked task',
+    { kind: 'blocked', reason: 'needs_human' },
+    { tasks: [taskReport(1)] },
+    'the agent says twice in a row that it cannot go on',
+    '`/ralph retry`',
+  ],
+  [
+    'stopped by a person while it worked',
+    { kind: 'paused', reason: 'by_person', by: 'octocat' },
+    { iterations: [entry(1)] },
+    'Stopped by octocat after 1 iteration of this run.',
+    'comment `/ralph resume`',
+  ],
+  [
+    'parked on calls: when and which input',
+    { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
+    {},
+    'All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
+    '`max-calls-per-hour`',
+  ],
+  [
+    'parked on cost: in hours',
+    { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
+    {},
+    "Today's budget of $20.00 is used, or reserved by runs of other lanes.",
+    'the next scheduled run goes on after that',
+  ],
+  [
+    'parked by the provider',
+    { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) },
+    {},
+    '2026-11-21 19:23 UTC (in 3 h 5 min)',
+    'not of this action',
+  ],
+  [
+    'parked on an issue lane: no schedule takes it up',
+    { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) },
+    onIssueLane,
+    'usage limit',
+    'Comment `/ralph run` on the issue after that',
+  ],
+  [
+    'iteration limit',
+    { kind: 'limit', reason: 'iterations' },
+    {},
+    'limit of 10 iterations for one run, with 1 of 2 tasks done',
+    '`max-iterations`',
+  ],
+  ['time limit', { kind: 'limit', reason: 'minutes' }, {}, '50 minutes', '`max-minutes`'],
+  ['cost limit', { kind: 'limit', reason: 'cost' }, {}, '$5.00', '`max-cost-usd`'],
+  [
+    'a limit on an issue lane',
+    { kind: 'limit', reason: 'iterations' },
+    onIssueLane,
+    '10 iterations',
+    'Comment `/ralph run`',
+  ],
+  [
+    'idle names all places that were looked at',
+    { kind: 'idle', reason: 'no_tasks' },
+    { tasks: [] },
+    'Nothing to do: no open issue has the label `ralph`, and no task is open in `.ralph/fix_plan.md` or `.ralph/prd.json`.',
+    'Put the label `ralph` on an issue that an agent should work on, or write a task into `.ralph/fix_plan.md`.',
+  ],
+  [
+    'idle although something is there: the warnings say why',
+    { kind: 'idle', reason: 'no_tasks' },
+    { tasks: [], warnings: ['#4 was labelled by eve.'] },
+    'Nothing to do: no open issue with the label `ralph` is for this run, and no task is open in `.ralph/fix_plan.md` or `.ralph/prd.json`. What was left out, the warnings say.',
+    'Put the label',
+  ],
+  [
+    'idle without files',
+    { kind: 'idle', reason: 'no_tasks' },
+    { tasks: [], taskSources: ['issues'] },
+    'Nothing to do: no open issue has the label `ralph`.',
+    'Put the label `ralph` on an issue that an agent should work on.',
+  ],
+  [
+    'idle without issues',
+    { kind: 'idle', reason: 'no_tasks' },
+    { tasks: [], taskSources: ['prd', 'plan', 'beads'] },
+    'Nothing to do: no task is open in `.ralph/prd.json`, `.ralph/fix_plan.md` or `.beads/`.',
+    'Write a task into `.ralph/prd.json`.',
+  ],
+  [
+    'idle with all done',
+    { kind: 'idle', reason: 'all_done' },
+    { tasks: [taskReport(1, { state: 'done' })] },
+    '1 of 1 task done already',
+    'Merge the pull request',
+  ],
+  [
+    'an event that asks nothing',
+    { kind: 'idle', reason: 'not_for_us' },
+    {},
+    'neither the label `ralph`',
+    'Nothing to do.',
+  ],
+  [
+    'paused by a closed pull request: reopen it',
+    { kind: 'paused', reason: 'by_person', by: 'pull request #7, closed without merging' },
+    { iterations: [] },
+    'by pull request #7',
+    'reopen the pull request',
+  ],
+  [
+    'paused by an order: resume, by comment or by hand',
+    { kind: 'paused', reason: 'by_person', by: 'octocat' },
+    { iterations: [] },
+    'Paused by octocat; no call was made.',
+    "comment `/ralph resume` on the pull request or one of the lane's issues, or run the workflow by hand with the command `resume`.",
+  ],
+  [
+    'paused before there is a pull request: on an issue',
+    { kind: 'paused', reason: 'by_person', by: 'octocat' },
+    { pullRequest: null },
+    'by octocat',
+    "comment `/ralph resume` on one of the lane's issues, or run the workflow by hand",
+  ],
+  [
+    "an issue's own lane is resumed on the issue",
+    { kind: 'paused', reason: 'by_person', by: 'octocat' },
+    onIssueLane,
+    'by octocat',
+    'comment `/ralph resume` on the issue.',
+  ],
+  [
+    'refused says why',
+    { kind: 'refused', reason: 'not_allowed', message: 'needs write permission' },
+    {},
+    'needs write permission',
+    'write access',
+  ],
+  [
+    'another run goes on',
+    { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
+    {},
+    'Another run is ahead.',
+    'the next scheduled run after it takes up what is left. With `concurrency`',
+  ],
+  [
+    "another run on an issue's own lane: ask again",
+    { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
+    onIssueLane,
+    'Another run is ahead.',
+    'When it has ended, comment `/ralph run`',
+  ],
+  [
+    'failed repeats the message',
+    { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' },
+    { iterations: [], headSha: null },
+    '`max-iterations` is `ten`',
+    'Mend what is named above',
+  ],
+  [
+    'a key that fails half-way does not deny what was published',
+    { kind: 'failed', reason: 'configuration', message: 'Credit balance is too low' },
+    {},
+    'Credit balance',
+    'run the workflow again. What is finished is on `ralph/queue`.',
+  ],
+  [
+    'infrastructure: try again',
+    { kind: 'failed', reason: 'infrastructure', message: 'GitHub said 502.' },
+    {},
+    'GitHub said 502.',
+    'Run the workflow again',
+  ],
+])('%s', (_rule, ...[outcome, change, what, next]) => {
+  const told = describeOutcome(report(outcome, change));
+  expect(told.what).toContain(what);
+  expect(told.next).toContain(next);
+});
+
+describe('before anything is known', () => {
+  test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
+    const told = describeOutcome(
+      reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
+    );
+    for (const sentence of [told.title, told.what, told.next]) {
+      expect(sentence).not.toBe('');
+      expect(sentence).not.toMatch(/undefined|null|NaN/);
+    }
+  });
+});

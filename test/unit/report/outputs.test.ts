@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { renderOutputs } from '../../../src/report/pages/outputs.ts';
+import { reportWithoutLane } from '../../../src/handover/report.ts';
+import { END, OUTCOMES, report } from './fixtures.ts';
+
+test('every output of a run that worked', () => {
+  const { 'status-json': status, ...outputs } = renderOutputs(
+    report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
+    '/temp/journal.jsonl',
+  );
+  expect(outputs).toEqual({
+    outcome: 'parked',
+    reason: 'calls_per_hour',
+    iterations: '1',
+    'tasks-done': '1',
+    'tasks-open': '1',
+    branch: 'ralph/queue',
+    'head-sha': 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334',
+    'pr-number': '7',
+    'pr-url': 'https://github.com/acme/shop/pull/7',
+    circuit: 'closed',
+    'calls-remaining': '99',
+    'cost-usd': '0.1200',
+    tokens: '12345',
+    'resume-at': '2026-11-21T16:18:00.000Z',
+    'state-saved': 'true',
+    'journal-path': '/temp/journal.jsonl',
+  });
+  expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
+});
+
+test('a run that ended before it had a lane leaves the unknown empty', () => {
+  const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
+  const outputs = renderOutputs(
+    reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
+    null,
+  );
+  expect(outputs).toMatchObject({
+    outcome: 'failed',
+    iterations: '0',
+    branch: '',
+    'head-sha': '',
+    'pr-number': '',
+    circuit: '',
+    'calls-remaining': '',
+    'resume-at': '',
+    'journal-path': '',
+    'state-saved': 'false',
+  });
+});
+
+test('state-saved is false when the cache refused', () => {
+  expect(
+    renderOutputs(
+      report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'read-only' } }),
+      null,
+    )['state-saved'],
+  ).toBe('false');
+});
+
+test('an open circuit says when it is probed', () => {
+  const outcome = {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'earlier',
+    probeAt: END,
+  } as const;
+  expect(renderOutputs(report(outcome), null)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
+});
+
+describe('for every outcome', () => {
+  test.each(OUTCOMES)('$kind ($reason): outcome and reason are the union’s words', (outcome) => {
+    expect(renderOutputs(report(outcome), null)).toMatchObject({ outcome: outcome.kind, reason: outcome.reason });
+  });
+});

@@ -1,0 +1,470 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS, nearestCommand, readCommand } from '../../../src/core/people/command.ts';
+import type { Lease } from '../../../src/core/sharing/lease.ts';
+import type { OrderKind } from '../../../src/core/sharing/orders.ts';
+import { laneStatusLines, renderLaneStatus } from '../../../src/report/sentences/lane-status.ts';
+import { headline } from '../../../src/report/pages/sections.ts';
+import {
+  REFUSAL_MARKER,
+  renderAnswer,
+  renderStatusComment,
+  STATUS_MARKER,
+} from '../../../src/report/pages/status-comment.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import type { LaneView } from '../../../src/handover/report.ts';
+import {
+  END,
+  entry,
+  laneState as state,
+  laneView as view,
+  OUTCOMES,
+  planTask,
+  policy,
+  report,
+  taskReport,
+} from './fixtures.ts';
+
+const lines = (comment: string) =>
+  comment
+    .replaceAll('\u200B', '')
+    .split('\n')
+    .filter((line) => line !== '');
+
+describe('status comment', () => {
+  test('on an issue: what happened, what next, this issue, where', () => {
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
+      '<!-- ralph-action:status -->',
+      '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+      '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+      'This issue: ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
+      '`[███░░░]` 1 of 2 tasks done · 1 iteration · $0.12',
+      'Where: pull request [#7](https://github.com/acme/shop/pull/7) · branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
+      '<sub>2026-11-21 16:18 UTC</sub>',
+    ]);
+  });
+
+  test('says when state was not saved', () => {
+    const comment = renderStatusComment(
+      report(
+        { kind: 'limit', reason: 'iterations' },
+        { saved: { kind: 'not-saved', why: 'the cache is read-only for this event' } },
+      ),
+      null,
+      null,
+    );
+    expect(comment).toContain(
+      'State was **not saved**: the cache is read-only for this event. The next run of this lane does not know what this one used and did.',
+    );
+  });
+
+  test('on the pull request it does not point at that pull request', () => {
+    expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), null, null))).toContain(
+      'Where: branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
+    );
+  });
+
+  test.each(OUTCOMES)('starts with its marker when the run ended $kind ($reason)', (outcome) => {
+    expect(renderStatusComment(report(outcome, { lane: 'issue-12' }), null, null).split('\n')[0]).toBe(STATUS_MARKER);
+  });
+});
+
+describe('for any foreign text', () => {
+  const nasty = fc.oneof(
+    fc
+      .array(
+        fc.constantFrom(
+          '@octocat',
+          'fixes #12',
+          '<!-- ',
+          ' -->',
+          '```',
+          '`',
+          '|',
+          '\n',
+          '\u202E',
+          '\n\n# ',
+          '</details>',
+          'GH-1',
+          'https://a.b/issues/1',
+          '\\',
+          '<',
+          'word ',
+        ),
+        { maxLength: 12 },
+      )
+      .map((parts) => parts.join('')),
+    fc.string({ unit: 'binary', maxLength: 300 }),
+  );
+
+  test('what is told of a task that was given up, or of one that waits, opens no comment but its own, pings and closes nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.tuple(nasty, nasty, nasty, nasty, nasty),
+        fc.boolean(),
+        ([title, said, command, tail, name], onFile) => {
+          const failed = onFile
+            ? planTask(13, { title, state: 'failed', attempts: 1 })
+            : taskReport(13, { title, state: 'failed', attempts: 1 });
+          const iterations = [
+            entry(1, {
+              taskId: failed.task.id,
+              recommendation: said,
+              verification: { kind: 'failed', command, code: 1, tail, durationMs: 1 },
+              evidence: { files: [name], fileCount: 1 },
+              verdict: { discrepancies: [said] },
+            }),
+          ];
+          const blocked = report(
+            { kind: 'blocked', reason: 'needs_human' },
+            {
+              tasks: [
+                failed,
+                {
+                  task: { ...failed.task, id: 'x', hold: 'needs-approval' },
+                  progress: { ...failed.progress, state: 'todo' },
+                },
+              ],
+              iterations,
+            },
+          );
+          const comment = renderStatusComment(blocked, onFile ? null : failed.task.id, {
+            issue: 13,
+            labels: [],
+            editor: name,
+            at: END,
+          });
+          expect(comment).toContain('**Ralph gave this task up**');
+          expect(comment.match(/<!--/g)).toHaveLength(1);
+          expect(comment).not.toMatch(/@[^\u200B]|gh-\d|(?<!\[)#\d/i);
+          expect(renderSummary(blocked)).not.toMatch(/<!--|@[^\u200B]|gh-\d|(?<!\[|\[pull request )#\d/i);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('answers', () => {
+  const answered = report({ kind: 'idle', reason: 'answered' });
+  const status = (lane: LaneView) =>
+    renderAnswer({ kind: 'status', receipt: null }, answered, { view: lane, notice: null });
+  const help = (word: string) => renderAnswer({ kind: 'help', word }, answered, { view, notice: null });
+
+  test('/ralph status says how the lane stands', () => {
+    expect(lines(status(view))).toEqual([
+      STATUS_MARKER,
+      '**Status of lane `queue`**',
+      '- `[███░░░]` 1 of 2 tasks done',
+      '- Next: Greet @octocat (2 iterations so far)',
+      '- Parked (`usage_limit`): goes on from 2026-11-21 17:00 UTC (in 42 min)',
+      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration; to close it now: `/ralph reset circuit`',
+      '- This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
+      '- This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
+      '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
+      '- State: restored #41 (cache and ref)',
+      '- Pull request: [#7](https://github.com/acme/shop/pull/7)',
+      'Last changes:',
+      '- 2026-11-21 16:08 UTC, circuit: closed → open (no\\_progress)',
+      '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
+    ]);
+  });
+
+  test('/ralph status on a lane that never ran', () => {
+    const answer = lines(
+      status({
+        ...view,
+        state: null,
+        restored: 'none yet (first run of this lane)',
+        tasks: [],
+        circuit: 'closed',
+        probeAt: null,
+        pullRequest: null,
+        usage: { hour: null, day: null },
+        limits: { ...policy, maxTokensPerHour: 0, maxCostUsdPerDay: 0 },
+      }),
+    );
+    expect(answer.slice(2, -1)).toEqual([
+      '- Nothing is open for this lane.',
+      '- Circuit: closed',
+      '- This hour, used or reserved: 0 of 100 calls',
+      '- Last run: none yet',
+      '- State: none yet (first run of this lane)',
+    ]);
+  });
+
+  const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });
+  const working: Lease = {
+    mark: 'm',
+    runId: '98',
+    runAttempt: 1,
+    runUrl: 'https://github.com/acme/shop/actions/runs/98',
+    acquiredAt: END - 600_000,
+    durationMs: 3_600_000,
+  };
+
+  test('a paused lane: who, since when, and how to go on', () => {
+    expect(lines(status(by('octocat')))).toContain(
+      '- Paused by octocat, 2026-11-21 16:17 UTC; to go on: `/ralph resume`',
+    );
+  });
+
+  test('a lane that is worked on: by which run, and until when at the latest', () => {
+    const answer = lines(status({ ...view, working }));
+    expect(answer).toContain(
+      '- A [run](https://github.com/acme/shop/actions/runs/98) works on this lane now, until 2026-11-21 17:08 UTC (in 50 min) at the latest',
+    );
+    expect(answer).toContain('- Working on: Greet @octocat (2 iterations so far)');
+  });
+
+  test('a pause while a run works does not end that run; stop does', () => {
+    expect(status({ ...by('octocat'), working })).toContain(
+      'at the latest; a pause lets it go on, `/ralph stop` ends it after its iteration',
+    );
+  });
+
+  test('the last five changes, with who asked for them', () => {
+    const transitions = Array.from({ length: 7 }, (_, index) => ({
+      at: END + index * 60_000,
+      subject: 'pause' as const,
+      from: 'working',
+      to: 'paused',
+      reason: `by person-${String(index)} (comment)`,
+    }));
+    const answer = lines(status({ ...view, state: { ...state, transitions } }));
+    expect(answer.slice(answer.indexOf('Last changes:') + 1, -1)).toEqual(
+      [2, 3, 4, 5, 6].map(
+        (index) =>
+          `- 2026-11-21 16:${String(18 + index)} UTC, pause: working → paused (by person-${String(index)} (comment))`,
+      ),
+    );
+  });
+
+  test('names and reasons that strangers chose are text', () => {
+    const answer = status({
+      ...by('@octocat <b>'),
+      state: {
+        ...state,
+        pause: { by: '@octocat <b>', at: END },
+        transitions: [{ at: END, subject: 'session', from: 'a|b', to: '`c`', reason: 'by #12' }],
+      },
+    });
+    expect(answer).toContain('Paused by @\u200Boctocat &lt;b&gt;');
+    expect(answer).toContain('a\\|b → \\`c\\` (by #\u200B12)');
+  });
+
+  test.each(Object.keys(COMMANDS))('the help lists /ralph %s', (command) => {
+    expect(help('')).toContain(`- \`/ralph ${command}\`: `);
+  });
+
+  test('an unknown command gets the help and the nearest match', () => {
+    const answer = help('stauts');
+    expect(answer).toContain('There is no command `stauts`. Did you mean `/ralph status`?');
+    expect(answer).toContain('- `/ralph run`: ');
+    expect(answer).toContain('**Status of lane');
+  });
+
+  test('/ralph help greets', () => {
+    expect(lines(help('')).slice(1, 4)).toEqual([
+      'Ralph works on open issues with the label `ralph`. Whoever may write to this repository can say in a comment:',
+      '- `/ralph run`: work on this issue now (on a pull request: on its lane)',
+      '- `/ralph status`: say how the lane stands; makes no agent call',
+    ]);
+  });
+
+  test('a foreign word in the help pings nobody and opens no comment', () => {
+    const answer = help('@octocat<!--`');
+    expect(answer).toContain('There is no command <code>&#x40;octocat&#x3c;&#x21;&#x2d;&#x2d;&#x60;</code>.');
+  });
+
+  test('who asked for work hears why none came of it, then how the lane stands', () => {
+    const parked = report(
+      { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 },
+      { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] },
+    );
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 6)).toEqual([
+      STATUS_MARKER,
+      '**Parked.** All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
+      '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
+      '### Warnings',
+      '- A part is reserved by a run of lane issue-2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
+      '**Status of lane `queue`**',
+    ]);
+  });
+
+  test.each(OUTCOMES.filter(({ reason }) => reason !== 'answered'))(
+    'begin with the headline when the run ended $kind ($reason)',
+    (outcome) => {
+      const shown = report(outcome);
+      expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null })).toContain(
+        `${STATUS_MARKER}\n\n${headline(shown)}\n\n`,
+      );
+    },
+  );
+
+  test('of a run that restored no lane tell of none', () => {
+    const refused = report(
+      { kind: 'refused', reason: 'another_run', message: 'Lane issue-12 changed 3 times.' },
+      { lane: 'issue-12' },
+    );
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
+      STATUS_MARKER,
+      '**Refused: another run.** Lane issue-12 changed 3 times.',
+      '**Next:** The other run goes on; this one made no call. When it has ended, comment `/ralph run` on the issue for more. With `concurrency` in the workflow runs wait for each other.',
+      '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
+    ]);
+  });
+
+  test('counters that cannot be read count as used up', () => {
+    const answer = lines(
+      status({
+        ...view,
+        usage: {
+          hour: { calls: 1e15, tokens: 1e15, endsAt: END + 60_000 },
+          day: { costUsd: 1e15, endsAt: END + 60_000 },
+        },
+      }),
+    );
+    expect(answer).toContain(
+      '- This hour, used or reserved: all of 100 calls, all of 500.0k tokens, until 2026-11-21 16:19 UTC (in 1 min)',
+    );
+    expect(answer).toContain(
+      '- This day (UTC), used or reserved: all of $20.00, until 2026-11-21 16:19 UTC (in 1 min)',
+    );
+  });
+
+  test('a failure is told whole, with what to do next, and does not overwrite the status', () => {
+    const failed = report(
+      { kind: 'failed', reason: 'configuration', message: 'The run cannot work:\n- no key\n- no push' },
+      { iterations: [] },
+    );
+    expect(
+      lines(
+        renderAnswer({ kind: 'refusal', why: 'The run cannot work:\n- no key\n- no push' }, failed, {
+          view: null,
+          notice: null,
+        }),
+      ),
+    ).toEqual([
+      REFUSAL_MARKER,
+      '**Failed: configuration.** The run cannot work:',
+      '- no key',
+      '- no push',
+      '**Next:** Mend what is named above and run the workflow again.',
+    ]);
+  });
+
+  test('a refusal does not overwrite the status', () => {
+    const answer = renderAnswer(
+      { kind: 'refusal', why: '`/ralph run` needs write permission, @octocat has read.' },
+      answered,
+      { view: null, notice: null },
+    );
+    expect(lines(answer)).toEqual([
+      REFUSAL_MARKER,
+      '**Not done.** `/ralph run` needs write permission, @octocat has read.',
+    ]);
+    expect(answer).not.toContain('@octocat');
+  });
+});
+
+describe('the receipt of an order comes first', () => {
+  const queue = '`queue`: all tasks without a branch of their own';
+  const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
+  const working: Lease = {
+    mark: 'm',
+    runId: '98',
+    runAttempt: 1,
+    runUrl: 'https://github.com/acme/shop/actions/runs/98',
+    acquiredAt: END - 600_000,
+    durationMs: 3_600_000,
+  };
+  const goesOn =
+    ' The [run](https://github.com/acme/shop/actions/runs/98) that works now goes on to its end; the order holds from the next one on.';
+
+  test.each<[OrderKind, 'changed' | 'as before', Partial<LaneView>, string]>([
+    [
+      'pause',
+      'changed',
+      pausedBy('octocat'),
+      `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.`,
+    ],
+    [
+      'pause',
+      'changed',
+      { ...pausedBy('octocat'), working },
+      `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.${goesOn}`,
+    ],
+    [
+      'pause',
+      'changed',
+      { ...pausedBy('octocat'), lane: 'issue-12' },
+      '**Paused** by @octocat: no run of this lane (`issue-12`) works until `/ralph resume`.',
+    ],
+    [
+      'pause',
+      'as before',
+      { ...pausedBy('Ann Other'), working },
+      `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`,
+    ],
+    [
+      'stop',
+      'changed',
+      { ...pausedBy('octocat'), working },
+      `**Stopped**: no run of this lane (${queue}) works until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
+    ],
+    [
+      'stop',
+      'as before',
+      pausedBy('octocat'),
+      `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`,
+    ],
+    [
+      'retry',
+      'changed',
+      { working },
+      `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`,
+    ],
+    ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
+    ['resume', 'changed', {}, `**Resumed**: the pause of this lane (${queue}) is over.`],
+    ['resume', 'as before', {}, '**Nothing to resume**: the lane is not paused.'],
+    ['reset-circuit', 'changed', { working }, `**Circuit closed.**${goesOn}`],
+    ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],
+    ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],
+    [
+      'reset-session',
+      'as before',
+      { working },
+      '**No session to reset**: the agent begins a new conversation with the next iteration anyway.',
+    ],
+  ])('%s, %s', (order, was, change, expected) => {
+    const lane: LaneView = { ...view, ...change, receipt: { order, changed: was === 'changed' } };
+    expect(lines(renderLaneStatus(lane))[0]).toBe(expected);
+    expect(laneStatusLines(lane)[0]).not.toMatch(/[*`[\]]/);
+  });
+
+  test('who gave it is not pinged', () => {
+    expect(renderLaneStatus({ ...view, ...pausedBy('octocat'), receipt: { order: 'pause', changed: true } })).toContain(
+      'by @\u200Boctocat',
+    );
+  });
+});
+
+test('help is a command, in any case', () => {
+  expect(readCommand(' Help ')).toEqual({ kind: 'help' });
+});
+
+test.each([
+  ['stauts', 'status'],
+  ['STATUS', 'status'],
+  ['sttus', 'status'],
+  ['state', 'status'],
+  ['rnu', 'run'],
+  ['rum', 'run'],
+  ['hlep', 'help'],
+  ['deploy', null],
+  ['', null],
+  ['x'.repeat(10_000), null],
+])('the command nearest to %j is %j', (word, nearest) => {
+  expect(nearestCommand(word)).toBe(nearest);
+});

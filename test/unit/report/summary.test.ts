@@ -1,0 +1,209 @@
+import { issueOfTask, type TaskHold } from '../../../src/core/tasks/task.ts';
+import { describe, expect, test } from 'vitest';
+import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { readOnlyEvent } from '../../../src/state/cache-environment.ts';
+import { END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+
+function held(number: number, hold: TaskHold): TaskReport {
+  const { task, progress } = taskReport(number);
+  return { task: { ...task, hold }, progress };
+}
+
+const limit = { kind: 'limit', reason: 'iterations' } as const;
+
+test('begins with the outcome and what to do next', () => {
+  expect(renderSummary(report(limit)).split('\n').slice(0, 5)).toEqual([
+    '## Ralph: Iteration limit',
+    '',
+    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+    '',
+    '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+  ]);
+});
+
+test('shows every iteration, and a chart of cost and progress', () => {
+  const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0, verification: { kind: 'not-run' } } as const;
+  const summary = renderSummary(
+    report(limit, {
+      iterations: [
+        entry(1, { verdict: { taskDone: true } }),
+        entry(2, {
+          taskNumber: 13,
+          commit: null,
+          analysis: { costUsd: 0.06, tokens: null },
+          evidence: nothing,
+          verdict: { progress: false },
+        }),
+      ],
+    }),
+  );
+  expect(summary).toContain(
+    '| 1 | Task 12 | task done | 1 (+20 −1) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | passed (8 s) | 2 min | 12.3k | $0.12 |',
+  );
+  expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.0600 |');
+  expect(summary).toContain(
+    ['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░  $0.0600  ○ ✓', '```'].join('\n'),
+  );
+});
+
+test('says in one line where the state came from and where it went', () => {
+  expect(renderSummary(report(limit)).replaceAll('\u200B', '')).toContain(
+    '| State | restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓) |',
+  );
+});
+
+test('does not repeat at length that the event may not write the cache while the ref has the state', () => {
+  const shown = (where: string) =>
+    renderSummary(report(limit, { saved: { kind: 'saved', sequence: 41, where } })).replaceAll('\u200B', '');
+  expect(shown(`cache ✗: ${readOnlyEvent}, ref ✓`)).toContain('saved #41 (cache ✗ (read-only event) ref ✓) |');
+  expect(shown('cache ✗: the cache service answered 503, ref ✓')).toContain(
+    'saved #41 (cache ✗: the cache service answered 503, ref ✓) |',
+  );
+});
+
+test('links the other run of this repository, and no other address', () => {
+  const told = (message: string) =>
+    renderSummary(report({ kind: 'refused', reason: 'another_run', message }))
+      .replaceAll('\u200B', '')
+      .split('\n')[2];
+  expect(told('It is https://github.com/acme/shop/actions/runs/98. Wait.')).toBe(
+    'It is [run 98](https://github.com/acme/shop/actions/runs/98). Wait.',
+  );
+  for (const address of [
+    'https://github.com/acme/shop/actions/runs/98/evil',
+    'https://github.com/acme/other/actions/runs/98',
+    'https://evil.example/actions/runs/98',
+  ])
+    expect(told(`It is ${address} now.`)).toBe(`It is ${address} now.`);
+});
+
+test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {
+  const summary = renderSummary(
+    report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView }),
+  ).replaceAll('\u200B', '');
+  expect(summary).toContain('**Status of lane `queue`**');
+  expect(summary).toContain('- State: restored #41 (cache and ref)');
+  expect(summary).not.toContain('RALPH_STATUS');
+});
+
+describe('tasks that do not go on', () => {
+  const failing = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 10 } as const;
+  const failed = report(limit, {
+    tasks: [
+      planTask(7, { title: 'Greet', state: 'failed', attempts: 8 }),
+      held(13, 'needs-approval'),
+      held(14, 'unchecked'),
+      held(15, 'unchecked'),
+      taskReport(16, { state: 'failed', attempts: 8 }),
+    ],
+    iterations: [1, 2, 3, 4].map((iteration) =>
+      entry(iteration, {
+        taskId: 'plan-00000007',
+        verification: failing,
+        recommendation: iteration === 3 ? 'Mend @octocat' : undefined,
+        verdict: { discrepancies: iteration === 4 ? ['It said that `npm test` passes.'] : [] },
+      }),
+    ),
+  });
+
+  test('one that failed in this run: what was tried last, and what a person can do', () => {
+    const summary = renderSummary(failed).replaceAll('\u200B', '');
+    expect(summary).toContain(
+      [
+        '### Tasks that need a person',
+        '#### `.ralph/fix_plan.md:7`: Greet',
+        '**Ralph gave this task up** after 8 iterations (`max-iterations-per-task` is 8).',
+        'The agent says: “Mend @octocat”',
+        'What was tried last:',
+        [2, 3, 4]
+          .map(
+            (iteration) =>
+              `- Iteration ${String(iteration)}: progress; changed \`src/greeting.ts\` (+20 −1); verification **failed**: \`npm test\` ended with 1${iteration === 4 ? '; It said that `npm test` passes.' : ''}`,
+          )
+          .join('\n'),
+        '<details>\n<summary>Last output of <code>npm test</code></summary>\n\n```text\n1 failing\n```\n\n</details>',
+        'What you can do:',
+        '- `verify` never passed (`npm test`): see what it printed, and mend it if it cannot pass.\n- Make the task smaller or clearer, or say what the agent should know: below the title in `.ralph/fix_plan.md:7` (another title makes it another task).\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
+      ].join('\n\n'),
+    );
+    expect(summary).not.toContain('#### [#16]');
+  });
+
+  test('those that wait: for what; those that nobody looked at: how many', () => {
+    expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
+      '### What tasks wait for\n\n- \\#13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks so far down the queue that this run did not look who approved them\n',
+    );
+  });
+
+  test('without a thread a retry is dispatched', () => {
+    expect(renderSummary({ ...failed, pullRequest: null })).toContain(
+      'Then run the workflow by hand with the command `retry` (for all that failed or is blocked), or `ralph retry plan-00000007` in a checkout (for this one)',
+    );
+  });
+});
+
+test('ends with what the run asked of GitHub', () => {
+  expect(renderSummary(report(limit))).toMatch(
+    /\n\n<sub>GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC\.<\/sub>$/,
+  );
+  expect(renderSummary(report(limit, { requests: null }))).not.toContain('GitHub API');
+});
+
+test('shows vetoes and advice with their iteration', () => {
+  const summary = renderSummary(
+    report(limit, {
+      iterations: [entry(1, { verdict: { vetoes: ['1 task is open'], advice: ['`cd a && npm test`'] } })],
+    }),
+  );
+  expect(summary).toContain('- Iteration 1: 1 task is open');
+  expect(summary).toContain('- Iteration 1: <code>cd a &#x26;&#x26; npm test</code>');
+});
+
+test('says when main was killed', () => {
+  expect(renderSummary(report({ kind: 'cancelled', reason: 'killed' }))).toContain(
+    'The job was killed after 1 finished iteration; an iteration that was running is lost.',
+  );
+});
+
+test('lists all problems of the configuration, and no table of nothing', () => {
+  const outcome = {
+    kind: 'failed',
+    reason: 'configuration',
+    message: '2 problems:\n- `max-iterations` is `ten`\n- `verifi` is no input',
+  } as const;
+  const summary = renderSummary(
+    reportWithoutLane({
+      outcome,
+      repositoryUrl: 'https://github.com/a/b',
+      runUrl: 'https://github.com/a/b/actions/runs/1',
+      startedAt: END,
+      endedAt: END,
+    }),
+  );
+  expect(summary).toContain('- `max-iterations` is `ten`\n- `verifi` is no input');
+  expect(summary).not.toContain('RALPH_STATUS');
+});
+
+describe('for every outcome', () => {
+  test.each(OUTCOMES)('$kind ($reason) has a summary without holes', (outcome) => {
+    for (const some of [report(outcome), report(outcome, { iterations: [], tasks: [] })]) {
+      expect(renderSummary(some)).toMatch(/^## Ralph: \w/);
+      expect(renderSummary(some)).not.toMatch(/undefined|NaN|\n\n\n/);
+    }
+  });
+});
+
+test('stays far below 1 MiB for a run of a thousand iterations over a thousand tasks', () => {
+  const tasks = Array.from({ length: 1000 }, (_, index) => taskReport(index + 1, { title: '界<'.repeat(200) }));
+  const iterations = tasks.map(({ task }, index) =>
+    entry(index + 1, {
+      taskNumber: issueOfTask(task) ?? 0,
+      taskTitle: task.title,
+      verdict: { discrepancies: ['<'.repeat(1000)] },
+    }),
+  );
+  const summary = renderSummary(report(limit, { tasks, iterations }));
+  expect(Buffer.byteLength(summary)).toBeLessThan(700_000);
+  expect(summary).toContain('The first 940 are not shown.');
+});

@@ -1,0 +1,218 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createJournalFile } from '../../../src/runner/journal-file.ts';
+import { addSummary, inputTexts } from '../../../src/runner/results.ts';
+import { readRunContext } from '../../../src/runner/run-context.ts';
+import { readWorkspaceFile } from '../../../src/runner/workspace-files.ts';
+import { UserError } from '../../../src/errors.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-files-'));
+  mkdirSync(join(folder, 'workspace', '.ralph'), { recursive: true });
+  writeFileSync(join(folder, 'secret'), 'secret');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('the journal', () => {
+  test('grows line by line, and tells where it is once it has one', () => {
+    const told: string[] = [];
+    const journal = createJournalFile(folder, (path) => {
+      told.push(path);
+    });
+    expect(journal.path()).toBeNull();
+    journal.append('{"a":1}');
+    journal.append('{"b":2}');
+    expect(readFileSync(journal.path() ?? '', 'utf8')).toBe('{"a":1}\n{"b":2}\n');
+    expect(told).toEqual([join(folder, 'journal.jsonl')]);
+  });
+});
+
+describe('a file of the workspace', () => {
+  const read = (path: string, maxBytes = 100) => readWorkspaceFile(join(folder, 'workspace'), path, maxBytes);
+  const at = (path: string) => join(folder, 'workspace', path);
+
+  test('is read, at most its end', async () => {
+    writeFileSync(at('.ralph/learnings.md'), '0123456789');
+    expect(await read('.ralph/learnings.md')).toBe('0123456789');
+    expect(await read('.ralph/learnings.md', 4)).toBe('6789');
+  });
+
+  test('that is empty is an empty text', async () => {
+    writeFileSync(at('empty'), '');
+    expect(await read('empty')).toBe('');
+  });
+
+  test('may be a link to another file of the workspace', async () => {
+    writeFileSync(at('CLAUDE.md'), 'inside');
+    symlinkSync('../CLAUDE.md', at('.ralph/PROMPT.md'));
+    expect(await read('.ralph/PROMPT.md')).toBe('inside');
+  });
+
+  test.each<[string, () => string]>([
+    ['does not exist', () => 'absent'],
+    ['is a folder', () => '.ralph'],
+    [
+      'is a link out of the workspace',
+      () => {
+        symlinkSync('../secret', at('link'));
+        return 'link';
+      },
+    ],
+    [
+      'is a link to the environment of this process',
+      () => {
+        symlinkSync('/proc/self/environ', at('link'));
+        return 'link';
+      },
+    ],
+    [
+      'lies behind a folder that is a link out',
+      () => {
+        symlinkSync('..', at('up'));
+        return 'up/secret';
+      },
+    ],
+    [
+      'is a link to a link out',
+      () => {
+        symlinkSync('../secret', at('b'));
+        symlinkSync('b', at('a'));
+        return 'a';
+      },
+    ],
+    [
+      'is a loop of links',
+      () => {
+        symlinkSync('loop', at('loop'));
+        return 'loop';
+      },
+    ],
+    ['is named from outside', () => '../secret'],
+    [
+      'is a pipe that nobody writes to',
+      () => {
+        execFileSync('mkfifo', [at('pipe')]);
+        return 'pipe';
+      },
+    ],
+    [
+      'is a device',
+      () => {
+        symlinkSync('/dev/zero', at('zero'));
+        return 'zero';
+      },
+    ],
+  ])('that %s is none', async (_what, prepare) => {
+    expect(await read(prepare())).toBeNull();
+  });
+
+  test('whose workspace lies next to one of a longer name is not mixed up with it', async () => {
+    mkdirSync(join(folder, 'workspace-2'));
+    writeFileSync(join(folder, 'workspace-2', 'x'), 'x');
+    symlinkSync('../workspace-2/x', at('x'));
+    expect(await read('x')).toBeNull();
+  });
+});
+
+describe("the runner's variables", () => {
+  const environment = () => {
+    writeFileSync(join(folder, 'event.json'), '{"action":"labeled"}');
+    return {
+      GITHUB_REPOSITORY: 'acme/shop',
+      GITHUB_WORKSPACE: '/workspace',
+      RUNNER_TEMP: '/temp',
+      GITHUB_SERVER_URL: 'https://github.test/',
+      GITHUB_API_URL: 'https://api.github.test/',
+      GITHUB_RUN_ID: '42',
+      GITHUB_EVENT_NAME: 'issues',
+      GITHUB_EVENT_PATH: join(folder, 'event.json'),
+    };
+  };
+
+  test('say where the run happens', () => {
+    expect(readRunContext({ ...environment(), GITHUB_RUN_ATTEMPT: '2', ANTHROPIC_API_KEY: 'key' })).toEqual({
+      workspace: '/workspace',
+      temp: '/temp',
+      repository: { owner: 'acme', repo: 'shop' },
+      serverUrl: 'https://github.test',
+      apiUrl: 'https://api.github.test',
+      runId: '42',
+      runAttempt: 2,
+      runUrl: 'https://github.test/acme/shop/actions/runs/42',
+      event: { name: 'issues', payload: { action: 'labeled' } },
+      hasProviderKey: true,
+    });
+  });
+
+  test('that are missing are named all at once', () => {
+    const names = Object.keys(environment());
+    const message = messageOf(() => readRunContext({}));
+    for (const name of names) expect(message).toContain(`- ${name} is not set`);
+    expect(message.split('\n')).toHaveLength(1 + names.length);
+  });
+
+  test.each([
+    ['GITHUB_REPOSITORY', 'shop', /"shop": expected owner\/name/],
+    ['GITHUB_REPOSITORY', 'a/b/c', /expected owner\/name/],
+    ['GITHUB_EVENT_PATH', '/nowhere/event.json', /there is no such file/],
+  ])('%s=%s is refused', (name, value, message) => {
+    expect(messageOf(() => readRunContext({ ...environment(), [name]: value }))).toMatch(message);
+  });
+
+  test('an event file that is no JSON is refused', () => {
+    const given = environment();
+    writeFileSync(given.GITHUB_EVENT_PATH, '{"action":');
+    expect(messageOf(() => readRunContext(given))).toMatch(/event\.json": not a file of JSON/);
+  });
+
+  test('an event path that is a folder is refused', () => {
+    expect(messageOf(() => readRunContext({ ...environment(), GITHUB_EVENT_PATH: folder }))).toContain(
+      `- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`,
+    );
+  });
+});
+
+test('inputs come under the names that the runner gives them', () => {
+  expect(inputTexts({ 'INPUT_MAX-ITERATIONS': '5', INPUT_MAX_ITERATIONS: '6' })).toMatchObject({
+    'max-iterations': '5',
+    draft: undefined,
+  });
+});
+
+describe('the summary', () => {
+  test('is added to what is there', () => {
+    const file = join(folder, 'summary.md');
+    writeFileSync(file, 'main\n');
+    addSummary('post', file);
+    expect(readFileSync(file, 'utf8')).toBe('main\npost\n');
+  });
+
+  test('is left out when the runner would drop all of it', () => {
+    const file = join(folder, 'summary.md');
+    writeFileSync(file, 'main\n');
+    addSummary('ä'.repeat(500_000), file);
+    expect(readFileSync(file, 'utf8')).toBe('main\n');
+  });
+
+  test.each([undefined, '', '/nowhere/summary.md'])('without a file (%j) goes nowhere', (file) => {
+    expect(() => {
+      addSummary('x', file);
+    }).not.toThrow();
+  });
+});
+
+function messageOf(body: () => unknown): string {
+  try {
+    body();
+  } catch (error) {
+    if (error instanceof UserError) return error.message;
+    throw error;
+  }
+  throw new Error('Nothing was thrown.');
+}

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest';
+import {
+  emptyBudget,
+  parseBudget,
+  reservationFor,
+  reserve,
+  serializeBudget,
+  settleBudget,
+  windowsFor,
+  type Budget,
+  type Reservation,
+} from '../../../src/core/sharing/budget.ts';
+import type { CellStore } from '../../../src/ports/state.ts';
+import { createBudgetStore } from '../../../src/state/budget-store.ts';
+import { withFaults } from '../../loop/stage/in-memory-cells.ts';
+import { places, put, textOf } from './cell-fixtures.ts';
+import { hour, noon, policy as defaults } from '../core/core-fixtures.ts';
+
+const policy = { ...defaults, maxIterations: 5, maxCallsPerHour: 12 };
+const reservation = (mark: string, calls: number): Reservation => ({
+  mark,
+  lane: 'queue',
+  runUrl: '',
+  expiresAt: noon + hour,
+  tasks: [],
+  calls,
+  tokens: 0,
+  costUsd: 0,
+});
+/** What a run does at the gate, and at its end. */
+const begin =
+  (mark: string) =>
+  (budget: Budget): Budget =>
+    reserve(
+      budget,
+      reservationFor(
+        { mark, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [] },
+        windowsFor(budget, mark, noon),
+        policy,
+      ),
+      noon,
+    );
+const end =
+  (mark: string, calls: number) =>
+  (budget: Budget): Budget =>
+    settleBudget(budget, mark, { calls, tokens: 0, costUsd: 0 }, noon);
+
+async function storedIn(cells: CellStore): Promise<Budget> {
+  const parsed = parseBudget((await textOf(cells, 'budget')) ?? '', noon);
+  if (parsed.kind !== 'budget' || parsed.problem !== null) throw new Error(JSON.stringify(parsed));
+  return parsed.budget;
+}
+
+describe.each(places)("the repository's budget in a $place", ({ open }) => {
+  async function oneRun() {
+    const shared = await open();
+    const cells = withFaults(shared.machine());
+    const elsewhere = shared.machine();
+    return {
+      cells,
+      elsewhere,
+      store: createBudgetStore(cells, () => noon),
+      other: createBudgetStore(elsewhere, () => noon),
+      [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
+    };
+  }
+
+  test('nothing was ever used: an empty one, and looking writes nothing', async () => {
+    await using run = await oneRun();
+    expect(await run.store.read()).toMatchObject({ kind: 'budget', budget: emptyBudget, problem: null });
+    expect(await textOf(run.elsewhere, 'budget')).toBeNull();
+  });
+
+  test('what one run reserves, the next one sees, on whatever machine and lane', async () => {
+    await using run = await oneRun();
+    await run.store.update(begin('a'));
+    expect(await run.other.read()).toMatchObject({
+      kind: 'budget',
+      budget: { ...emptyBudget, reservations: [reservation('a', 5)] },
+      problem: null,
+    });
+  });
+
+  test('runs that reserve in the same moment are granted no more than the limit', async () => {
+    await using run = await oneRun();
+    const stores = Array.from({ length: 4 }, () => createBudgetStore(run.elsewhere, () => noon));
+    const reserved = await Promise.all(stores.map((store, index) => store.update(begin(`run-${index}`))));
+    expect(reserved.map(({ kind }) => kind)).toEqual(['budget', 'budget', 'budget', 'budget']);
+    expect((await storedIn(run.elsewhere)).reservations.map(({ calls }) => calls)).toEqual([5, 5, 2, 0]);
+  });
+
+  test('a change that changes nothing is not written', async () => {
+    await using run = await oneRun();
+    await run.store.update(end('stranger', 3));
+    expect(run.cells.asked).toEqual(['read budget']);
+  });
+
+  test.each(['answer-lost', 'taken-for-conflict'] as const)(
+    'a settlement whose answer was %s is charged once, however often it is tried',
+    async (fault) => {
+      await using run = await oneRun();
+      await run.store.update(begin('a'));
+      run.cells.fail('write', fault);
+      await run.store.update(end('a', 3));
+      await run.store.update(end('a', 3));
+      expect(await storedIn(run.elsewhere)).toMatchObject({ windows: { hour: { calls: 3 } }, reservations: [] });
+    },
+  );
+
+  test('a change that was overtaken is made again on the newest budget', async () => {
+    await using run = await oneRun();
+    run.cells.meanwhile('write', () => run.other.update(begin('b')));
+    expect(await run.store.update(begin('a'))).toMatchObject({
+      budget: {
+        reservations: [
+          { mark: 'b', calls: 5 },
+          { mark: 'a', calls: 5 },
+        ],
+      },
+    });
+  });
+
+  test('a change that is overtaken again and again gives up with a reason', async () => {
+    await using run = await oneRun();
+    let others = 0;
+    const overtake = async (): Promise<void> => {
+      others += 1;
+      run.cells.meanwhile('write', overtake);
+      await run.other.update(begin(`other-${others}`));
+    };
+    run.cells.meanwhile('write', overtake);
+    expect(await run.store.update(begin('a'))).toEqual({
+      kind: 'unavailable',
+      why: expect.stringContaining('changed 8 times'),
+    });
+  });
+
+  test('nobody answers: unavailable, with the reason', async () => {
+    await using run = await oneRun();
+    run.cells.outage = 'the server is on fire';
+    expect(await run.store.read()).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
+    expect(await run.store.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
+  });
+
+  test('a place that refuses writes: unavailable to who would reserve, with the reason; it may still be read', async () => {
+    await using run = await oneRun();
+    await run.store.update(begin('b'));
+    const readOnly = createBudgetStore(
+      { ...run.cells, write: () => Promise.resolve({ kind: 'refused', why: 'the token may not do this' }) },
+      () => noon,
+    );
+    expect(await readOnly.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the token may not do this' });
+    expect(await readOnly.read()).toMatchObject({ kind: 'budget', budget: { reservations: [{ mark: 'b' }] } });
+  });
+
+  test('one of a machine years ahead is replaced by one that counts from now on, once: later looks do not prolong it', async () => {
+    await using run = await oneRun();
+    const ahead = noon + 1e4 * hour;
+    await put(
+      run.elsewhere,
+      'budget',
+      serializeBudget({
+        ...emptyBudget,
+        windows: { hour: { openedAt: ahead, calls: 12, tokens: 0 }, day: { openedAt: ahead, costUsd: 5 } },
+      }),
+    );
+    expect(await run.store.read()).toMatchObject({ kind: 'budget', problem: expect.stringContaining('in the future') });
+    const later = await createBudgetStore(run.elsewhere, () => noon + hour / 2).read();
+    expect(later).toMatchObject({
+      kind: 'budget',
+      budget: { windows: { hour: { openedAt: noon, calls: 12 }, day: { openedAt: noon, costUsd: 5 } } },
+      problem: null,
+    });
+  });
+
+  test('one that cannot be read is replaced by a used up one, once: later looks do not prolong it', async () => {
+    await using run = await oneRun();
+    await put(run.elsewhere, 'budget', 'garbage');
+    const first = await run.store.read();
+    if (first.kind !== 'budget') throw new Error(JSON.stringify(first));
+    expect(first.problem).toContain('cannot be read');
+    expect(windowsFor(first.budget, 'a', noon).hour?.calls).toBeGreaterThan(policy.maxCallsPerHour);
+    const later = createBudgetStore(run.elsewhere, () => noon + hour);
+    expect(await later.read()).toMatchObject({ kind: 'budget', budget: first.budget, problem: null });
+    expect(windowsFor(first.budget, 'a', noon + hour).hour).toBeNull();
+  });
+
+  test('one that cannot be read grants nothing to the run that finds it', async () => {
+    await using run = await oneRun();
+    await put(run.elsewhere, 'budget', 'garbage');
+    expect(await run.store.update(begin('a'))).toMatchObject({
+      kind: 'budget',
+      budget: { reservations: [{ mark: 'a', calls: 0 }] },
+      problem: expect.stringContaining('cannot be read'),
+    });
+  });
+
+  test('one of a newer version is refused and never overwritten', async () => {
+    await using run = await oneRun();
+    const newer = '{"version":2,"in":"another form"}';
+    await put(run.elsewhere, 'budget', newer);
+    expect(await run.store.read()).toEqual({ kind: 'unavailable', why: expect.stringContaining('newer version') });
+    expect(await run.store.update(begin('a'))).toEqual({
+      kind: 'unavailable',
+      why: expect.stringContaining('newer version'),
+    });
+    expect(await textOf(run.elsewhere, 'budget')).toBe(newer);
+  });
+
+  test('it is no lane', async () => {
+    await using run = await oneRun();
+    await run.store.update(() => ({ ...emptyBudget, reservations: [reservation('a', 1)] }));
+    expect(await textOf(run.elsewhere, 'budget')).toBe(
+      serializeBudget({ ...emptyBudget, reservations: [reservation('a', 1)] }),
+    );
+    expect(await textOf(run.elsewhere, 'queue')).toBeNull();
+  });
+});

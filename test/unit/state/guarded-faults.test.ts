@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest';
+import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import type { OrderGiven } from '../../../src/core/sharing/orders.ts';
+import type { CellStore } from '../../../src/ports/state.ts';
+import { createGuardedStore } from '../../../src/state/guarded-store.ts';
+import { withFaults } from '../../loop/stage/in-memory-cells.ts';
+import { copyOf, places, put, textOf } from './cell-fixtures.ts';
+import { noon } from '../core/core-fixtures.ts';
+import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+
+const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
+/** A lane at #40 that nobody works on. */
+const free: LaneRecord = { ...emptyRecord('queue'), sequence: 40, document: copyOf(40).document, savedBy: 'old' };
+
+async function recordIn(cells: CellStore): Promise<LaneRecord> {
+  const parsed = parseRecord((await textOf(cells, 'queue')) ?? '', 'queue');
+  if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+  return parsed.record;
+}
+
+describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => {
+  /** Run a has restored the lane of #40, or claimed it. */
+  async function runAt(progress: 'restored' | 'claimed', text = serializeRecord(free)) {
+    const shared = await open();
+    const elsewhere = shared.machine();
+    await put(elsewhere, 'queue', text);
+    const start = (mark: string) => {
+      const cells = withFaults(shared.machine());
+      return { cells, store: createGuardedStore({ cells, lease: () => leaseOf(mark), now: () => noon }) };
+    };
+    const a = start('a');
+    const restored = await a.store.restore('queue');
+    if (progress === 'claimed') expect(await a.store.claim('queue')).toMatchObject({ kind: 'claimed' });
+    return {
+      ...a,
+      restored,
+      elsewhere,
+      other: start('b').store,
+      [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
+    };
+  }
+
+  describe('a claim', () => {
+    test('whose answer was taken for a conflict is a claim all the same', async () => {
+      await using run = await runAt('restored');
+      run.cells.fail('write', 'taken-for-conflict');
+      expect(await run.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40 });
+    });
+
+    test.each([
+      ['refused', null],
+      ['answer-lost', 'a'],
+    ] as const)('%s: nobody knows who has the lane, with the reason; the save still works', async (fault, owner) => {
+      await using run = await runAt('restored');
+      run.cells.fail('write', fault);
+      expect(await run.store.claim('queue')).toEqual({
+        kind: 'unavailable',
+        why: expect.stringContaining('the server'),
+      });
+      expect((await recordIn(run.elsewhere)).lease?.mark ?? null).toBe(owner);
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, lease: null });
+    });
+
+    test('that lost against another one, when nobody answers any more, is to be tried again', async () => {
+      await using run = await runAt('restored');
+      run.cells.meanwhile('write', () => run.other.order('queue', pause));
+      run.cells.fail('read', 'refused');
+      expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
+    });
+  });
+
+  describe('a save', () => {
+    test('whose answer was taken for a conflict is saved, once', async () => {
+      await using run = await runAt('claimed');
+      run.cells.fail('write', 'taken-for-conflict');
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(run.cells.asked.slice(2)).toEqual(['write queue', 'read queue', 'readHead queue']);
+    });
+
+    test.each([
+      ['refused', 'saved'],
+      ['answer-lost', 'already'],
+    ] as const)(
+      '%s: not saved and perhaps still held, with the reason; saved when it is tried again',
+      async (fault, again) => {
+        await using run = await runAt('claimed');
+        run.cells.fail('write', fault);
+        expect(await run.store.save(copyOf(41))).toEqual({
+          kind: 'not-saved',
+          why: expect.stringContaining('the server'),
+          lane: { kind: 'held', why: expect.stringContaining('the server') },
+        });
+        expect(await run.store.save(copyOf(41))).toEqual({ kind: again });
+        expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: null });
+      },
+    );
+
+    test('that cannot be read back is not called saved', async () => {
+      await using run = await runAt('claimed');
+      run.cells.fail('readHead', 'refused');
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('read back'),
+        lane: { kind: 'free' },
+      });
+    });
+
+    test('that somebody replaced before it was read back is not called saved', async () => {
+      await using run = await runAt('claimed');
+      run.cells.meanwhile('readHead', () => put(run.elsewhere, 'queue', serializeRecord(free)));
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('read back'),
+        lane: { kind: 'free' },
+      });
+    });
+
+    test('is saved also when the next run claims the lane before it was read back', async () => {
+      await using run = await runAt('claimed');
+      run.cells.meanwhile('readHead', async () => {
+        await run.other.restore('queue');
+        await run.other.claim('queue');
+      });
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: { mark: 'b' } });
+    });
+
+    test('is saved also when a person leaves an order before it was read back', async () => {
+      await using run = await runAt('claimed');
+      run.cells.meanwhile('readHead', () => run.other.order('queue', pause));
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+    });
+
+    test('that is overtaken again and again gives up with a reason', async () => {
+      await using run = await runAt('claimed');
+      const overtake = async (): Promise<void> => {
+        run.cells.meanwhile('write', overtake);
+        await run.other.order('queue', pause);
+      };
+      run.cells.meanwhile('write', overtake);
+      expect(await run.store.save(copyOf(41))).toEqual({
+        kind: 'not-saved',
+        why: expect.stringContaining('changed 5 times'),
+        lane: { kind: 'held', why: expect.stringContaining('changed 5 times') },
+      });
+    });
+
+    test('of a run that never had the lane, where nothing can be written, holds nothing', async () => {
+      await using run = await runAt('restored');
+      run.cells.fail('write', 'refused');
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'not-saved', lane: { kind: 'free' } });
+    });
+  });
+
+  describe('giving the lane back', () => {
+    test.each(['refused', 'answer-lost'] as const)(
+      '%s: perhaps still held, with the reason; free when it is tried again',
+      async (fault) => {
+        await using run = await runAt('claimed');
+        run.cells.fail('write', fault);
+        expect(await run.store.release('queue')).toEqual({ kind: 'held', why: expect.stringContaining('the server') });
+        expect(await run.store.release('queue')).toEqual({ kind: 'free' });
+        expect(await recordIn(run.elsewhere)).toEqual(free);
+      },
+    );
+
+    test('that was given back before asks nobody', async () => {
+      await using run = await runAt('claimed');
+      await run.store.release('queue');
+      const asked = run.cells.asked.length;
+      expect(await run.store.release('queue')).toEqual({ kind: 'free' });
+      expect(run.cells.asked.length).toBe(asked);
+    });
+  });
+
+  describe('an order', () => {
+    test('whose answer was taken for a conflict is kept once', async () => {
+      await using run = await runAt('restored');
+      run.cells.fail('write', 'taken-for-conflict');
+      expect(await run.store.order('queue', pause)).toMatchObject({ kind: 'kept' });
+      expect((await recordIn(run.elsewhere)).orders).toHaveLength(1);
+    });
+
+    test('that nobody took is reported', async () => {
+      await using run = await runAt('restored');
+      run.cells.outage = 'the server is on fire';
+      expect(await run.store.order('queue', pause)).toEqual({ kind: 'not-kept', why: 'the server is on fire' });
+    });
+  });
+
+  test('nobody answers: each method says so, and none throws', async () => {
+    await using run = await runAt('claimed');
+    run.cells.outage = 'the server is on fire';
+    expect(await run.store.restore('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
+    expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
+    expect(await run.store.save(copyOf(41))).toEqual({
+      kind: 'not-saved',
+      why: 'the server is on fire',
+      lane: { kind: 'held', why: 'the server is on fire' },
+    });
+    expect(await run.store.release('queue')).toEqual({ kind: 'held', why: 'the server is on fire' });
+  });
+
+  test.each([
+    ['a blank', ' '],
+    ['half a record', serializeRecord(free).slice(0, 60)],
+    ['garbage', 'garbage'],
+    ['another lane', serializeRecord({ ...free, lane: 'issue-7' })],
+  ])('a record that cannot be read (%s) is reported and written anew', async (_, text) => {
+    await using run = await runAt('claimed', text);
+    expect(run.restored).toEqual({ kind: 'record', record: emptyRecord('queue'), problem: expect.any(String) });
+    expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+    expect(await recordIn(run.elsewhere)).toEqual({
+      ...emptyRecord('queue'),
+      sequence: 41,
+      document: copyOf(41).document,
+      savedBy: 'a',
+    });
+  });
+
+  test('a record of a newer version is refused and never overwritten', async () => {
+    const newer = '{"version":3,"in":"another form"}';
+    await using run = await runAt('restored', newer);
+    expect(run.restored).toEqual({ kind: 'newer', version: 3 });
+    expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
+    expect(await run.store.save(copyOf(41))).toEqual({
+      kind: 'not-saved',
+      why: expect.stringContaining('newer version'),
+      lane: { kind: 'held', why: expect.stringContaining('newer version') },
+    });
+    expect(await run.store.order('queue', pause)).toEqual({
+      kind: 'not-kept',
+      why: expect.stringContaining('newer version'),
+    });
+    await run.store.release('queue');
+    expect(await textOf(run.elsewhere, 'queue')).toBe(newer);
+  });
+});

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
+import { createGuardedStore, type GuardedStore } from '../../../src/state/guarded-store.ts';
+import { paced, withFaults, type CellFault } from '../../loop/stage/in-memory-cells.ts';
+import { copyOf, places, textOf } from './cell-fixtures.ts';
+import { hour, minute, noon } from '../core/core-fixtures.ts';
+import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+
+/** What a run does with the lane once it has it, and what happens to the answer to its claim. */
+interface Plan {
+  readonly end: 'save' | 'release' | 'killed';
+  readonly worksMs: number;
+  readonly fault: CellFault | null;
+}
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  end: fc.constantFrom('save', 'release', 'killed'),
+  // Some work longer than their lease lasts, while others may come and go.
+  worksMs: fc.constantFrom(0, 20 * minute, 90 * minute),
+  fault: fc.constantFrom(null, null, 'taken-for-conflict'),
+});
+
+test.each(places)(
+  'whoever is next at every step: one run at most holds a lane in a $place, one gets it, and no copy and no order is lost',
+  async ({ place, open }) => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.array(plan, { minLength: 2, maxLength: 5 }), async (scheduler, plans) => {
+        await using shared = await open();
+        let now = noon;
+        const holding = new Map<string, number>();
+        const saved: number[] = [];
+        const ordered: string[] = [];
+        let claims = 0;
+        const turn = () => scheduler.schedule(Promise.resolve());
+
+        async function work({ end, worksMs, fault }: Plan, index: number): Promise<void> {
+          const mark = `run-${index}`;
+          const cells = withFaults(paced(shared.machine(), turn));
+          const store = createGuardedStore({ cells, lease: () => leaseOf(mark, { acquiredAt: now }), now: () => now });
+          const sequence = await claim(store, () => fault !== null && cells.fail('write', fault));
+          if (sequence === null) return;
+          claims += 1;
+          for (const [other, until] of holding) if (until <= now) holding.delete(other);
+          expect([...holding.keys(), mark]).toEqual([mark]);
+          holding.set(mark, now + hour);
+          now += worksMs;
+          for (let waited = 0; waited < worksMs; waited += 5 * minute) await turn();
+          if (end === 'killed') return;
+          // From the request on, the lane may be free for others.
+          holding.delete(mark);
+          if (end === 'release') await store.release('queue');
+          else if ((await store.save(copyOf(sequence + 1, { savedAt: now }))).kind === 'saved')
+            saved.push(sequence + 1);
+          if (
+            (await store.order('queue', { kind: 'pause', task: null, run: null, by: mark, from: 'comment', at: now }))
+              .kind === 'kept'
+          )
+            ordered.push(mark);
+        }
+
+        await scheduler.waitFor(Promise.all(plans.map(work)));
+        expect(claims).toBeGreaterThan(0);
+        expect(new Set(saved).size).toBe(saved.length);
+        const parsed = parseRecord((await textOf(shared.machine(), 'queue')) ?? '', 'queue');
+        if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+        expect(parsed.record.sequence).toBeGreaterThanOrEqual(Math.max(0, ...saved));
+        expect(parsed.record.orders.map(({ by }) => by).sort()).toEqual(ordered.sort());
+      }),
+      { numRuns: place === 'memory' ? 200 : 25 },
+    );
+  },
+);
+
+/** Restores and claims as the gate does, again when the lane changed meanwhile; the sequence of what the lane has, or null: another run has it. */
+async function claim(store: GuardedStore, before: () => unknown): Promise<number | null> {
+  for (let tried = 0; tried < 10; tried += 1) {
+    await store.restore('queue');
+    before();
+    const claimed = await store.claim('queue');
+    if (claimed.kind !== 'changed') return claimed.kind === 'claimed' ? claimed.sequence : null;
+  }
+  return null;
+}
