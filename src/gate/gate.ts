@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import type { GateRun } from './gate-run.ts';
+import type { GateDeps } from './deps.ts';
 import { answering } from './command/answering.ts';
 import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane } from './lane/end-lane.ts';
@@ -12,7 +12,7 @@ import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
 /** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
-export async function gate(run: GateRun): Promise<Intake> {
+export async function gate(run: GateDeps): Promise<Intake> {
   const intent = readIntent(run.context.event, run.config);
   switch (intent.kind) {
     case 'not-for-us':
@@ -40,7 +40,7 @@ export async function gate(run: GateRun): Promise<Intake> {
 }
 
 async function workLabeledIssue(
-  run: GateRun,
+  run: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
 ): Promise<Intake> {
   if (!(await trusts(run, actor)))
@@ -49,7 +49,7 @@ async function workLabeledIssue(
 }
 
 /** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */
-async function obeyIfAllowed(run: GateRun, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
+async function obeyIfAllowed(run: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const comment = { kind: 'comment', id: intent.commentId } as const;
   const isAllowed = await trusts(run, intent.actor);
   await run.forge.react(comment, isAllowed ? 'eyes' : '-1');

@@ -4,7 +4,7 @@ import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
 import { admit } from './lane/admit.ts';
 import { refuse } from './command/answering.ts';
-import type { GateRun } from './gate-run.ts';
+import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { IssueText } from './tasks/tasks.ts';
@@ -18,7 +18,7 @@ export interface AskedIssue {
 }
 
 /** Works every admitted task on the lane `queue`. */
-export async function workQueue(run: GateRun): Promise<Intake> {
+export async function workQueue(run: GateDeps): Promise<Intake> {
   const issues = await queuedIssues(run);
   const files = await taskFilesBeside(run, issues);
   if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
@@ -26,7 +26,7 @@ export async function workQueue(run: GateRun): Promise<Intake> {
 }
 
 /** Files of tasks. A checkout that cannot be read is told with whatever else keeps the issues from being worked; without issues it is all there is to tell. */
-async function taskFilesBeside(run: GateRun, issues: readonly Issue[]): Promise<BaseFiles | null> {
+async function taskFilesBeside(run: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(run);
   } catch (error) {
@@ -37,7 +37,7 @@ async function taskFilesBeside(run: GateRun, issues: readonly Issue[]): Promise<
 }
 
 /** Works one issue on its own lane. */
-export async function workIssue(run: GateRun, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
+export async function workIssue(run: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
   const { taskLabel } = run.config;
   const issue = await run.forge.issue(number);
   const refused = (why: string): Intake => refuse(run, number, why);
@@ -57,10 +57,10 @@ export async function workIssue(run: GateRun, { number, redo, approvedText }: As
 }
 
 /** Issues that the queue works on, if it works on issues. */
-export async function queuedIssues({ config, forge }: Pick<GateRun, 'config' | 'forge'>): Promise<readonly Issue[]> {
+export async function queuedIssues({ config, forge }: Pick<GateDeps, 'config' | 'forge'>): Promise<readonly Issue[]> {
   return config.taskSources.includes('issues') ? forge.openIssuesWithLabel(config.taskLabel) : [];
 }
 
-export function hasTaskLabel({ config }: Pick<GateRun, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
+export function hasTaskLabel({ config }: Pick<GateDeps, 'config'>, { labels }: Pick<Issue, 'labels'>): boolean {
   return hasLabel(labels, config.taskLabel);
 }

@@ -1,5 +1,5 @@
 import { UserError } from '../../errors.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 
 /** Who asked in the thread hears how it stands, whatever came of it. */
@@ -19,7 +19,7 @@ export async function answering(thread: number, ask: () => Promise<Intake>): Pro
 }
 
 /** What was asked in the thread makes no sense there: nothing is done, and the answer says why. */
-export function refuse({ log }: Pick<GateRun, 'log'>, thread: number, why: string): Intake {
+export function refuse({ log }: Pick<GateDeps, 'log'>, thread: number, why: string): Intake {
   log.info(why);
   return { ...endIntake({ kind: 'idle', reason: 'answered' }), answer: { thread, text: { kind: 'refusal', why } } };
 }

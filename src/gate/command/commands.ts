@@ -4,17 +4,17 @@ import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
 import type { TaskId } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { refuse } from './answering.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import type { Answer, Intake } from '../../handover/intake.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { keepOrder } from './keep-order.ts';
 import { readLane } from '../lane/restore.ts';
-import { tellStatus } from './tell-status.ts';
+import { reportStatus } from './report-status.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obey(
-  run: GateRun,
+  run: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
 ): Promise<Intake> {
   const found = await placeOfThread(run, thread);
@@ -36,13 +36,13 @@ export async function obey(
       return lane.kind === 'none' ? refused(lane.why) : retry(run, lane.id, { kind: 'retry', task, ...by });
     }
     default:
-      return tellStatus(run, await laneAt(run, found), { thread: thread.number, text: answerTo(command) });
+      return reportStatus(run, await laneAt(run, found), { thread: thread.number, text: answerTo(command) });
   }
 }
 
 /** Obeys a command that a dispatch gives to the queue. Who may dispatch may command. */
 export async function obeyDispatch(
-  run: GateRun,
+  run: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<Intake> {
   const by: Giver = { by: actor, from: 'dispatch', thread: null };
@@ -60,9 +60,9 @@ export async function obeyDispatch(
     }
     case 'help':
       for (const [name, what] of Object.entries(COMMANDS)) run.log.info(`${name}: ${what}`);
-      return tellStatus(run, QUEUE, null);
+      return reportStatus(run, QUEUE, null);
     default:
-      return tellStatus(run, QUEUE, null);
+      return reportStatus(run, QUEUE, null);
   }
 }
 
@@ -76,13 +76,13 @@ function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown
 type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
 
-async function order(run: GateRun, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+async function order(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   const receipt = await keepOrder(run, lane, given);
-  return tellStatus(run, lane, { thread, text: { kind: 'status', receipt } });
+  return reportStatus(run, lane, { thread, text: { kind: 'status', receipt } });
 }
 
 /** The order is kept first: a run that may not work now leaves it to the lane's next one, and the answer says so. */
-async function retry(run: GateRun, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+async function retry(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   // Where nothing is kept, nothing has failed before.
   const receipt = run.config.stateStore === 'none' ? null : await keepOrder(run, lane, given);
   const intake =
@@ -109,7 +109,7 @@ function whatToRetry(place: Place, named: TaskId | null): { readonly place: Plac
 }
 
 async function placeOfThread(
-  run: GateRun,
+  run: GateDeps,
   thread: Thread,
 ): Promise<Place | { readonly kind: 'none'; readonly why: string }> {
   if (!thread.isPullRequest) return { kind: 'issue', issue: thread.number };
@@ -131,7 +131,7 @@ async function placeOfThread(
 }
 
 /** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
-async function laneAt(run: GateRun, place: Place): Promise<LaneId> {
+async function laneAt(run: GateDeps, place: Place): Promise<LaneId> {
   if (place.kind === 'queue') return QUEUE;
   const own = issueLane(place.issue);
   if (place.kind === 'lane') return own;
@@ -154,7 +154,7 @@ async function laneAt(run: GateRun, place: Place): Promise<LaneId> {
 
 /** As `laneAt`, but an order to the queue is given where the queue works. */
 async function laneToOrder(
-  run: GateRun,
+  run: GateDeps,
   place: Place,
 ): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
   const id = await laneAt(run, place);

@@ -1,7 +1,7 @@
 import { applyOrders, tasksToRetry, type OrderGiven } from '../../core/sharing/orders.ts';
 import { serializeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
 import { UserError } from '../../errors.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { lookUpLane, readLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
 
@@ -10,7 +10,7 @@ import { lookUpLane, readLane, type KeptLane, type RestoredLane } from '../lane/
  * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
  */
 export async function keepOrder(
-  run: GateRun,
+  run: GateDeps,
   lane: LaneId,
   words: Omit<OrderGiven, 'run' | 'at'>,
 ): Promise<Receipt | null> {
@@ -37,14 +37,14 @@ export async function keepOrder(
 }
 
 /** The cache alone keeps no orders, so there every attempt but the first is taken for a second one. */
-function wasGiven({ config, context }: GateRun, { restored }: KeptLane): boolean {
+function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolean {
   if (context.runAttempt === 1) return false;
   const orders = restored !== null && 'orders' in restored ? restored.orders : [];
   return config.stateStore === 'cache' || orders.some(({ run }) => run === context.runId);
 }
 
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
-async function saveObeyed({ store, clock }: GateRun, state: LaneState, given: OrderGiven): Promise<void> {
+async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: OrderGiven): Promise<void> {
   const sequence = state.sequence + 1;
   const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [
     { ...given, number: Math.max(given.at, state.ordersApplied + 1) },

@@ -9,7 +9,7 @@ import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
 import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
@@ -21,7 +21,7 @@ const MAX_TRIES = 3;
 const MAX_NAMED = 10;
 
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admit(run: GateRun, request: Request): Promise<Intake> {
+export async function admit(run: GateDeps, request: Request): Promise<Intake> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
     const decided = await decide(run, request);
     if (decided.kind === 'end') return decided.intake;
@@ -63,7 +63,7 @@ interface Admissible {
 }
 
 async function decide(
-  run: GateRun,
+  run: GateDeps,
   request: Request,
 ): Promise<Admissible | { readonly kind: 'end'; readonly intake: Intake }> {
   const { config, log } = run;
@@ -187,7 +187,7 @@ function refusal({ requested, issues }: Request, why: readonly string[]): Answer
 }
 
 /** Opens the lane that this run holds now. */
-async function open(run: GateRun, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
+async function open(run: GateDeps, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
   const { lane, sessionFolder } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
   const tasks = decided.tasks.filter(({ id }) => !held.elsewhere.has(id));
@@ -248,7 +248,7 @@ function onAnotherLane(tasks: readonly Task[]): Outcome {
 
 /** Why no call may be made now; null when one may, or when what is complete is still to be published. */
 function stopNow(
-  { config, clock }: GateRun,
+  { config, clock }: GateDeps,
   { state, tasks }: { readonly state: LaneState; readonly tasks: readonly Task[] },
 ): Outcome | null {
   const now = clock.now();
@@ -258,7 +258,7 @@ function stopNow(
 
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
 async function checkBeforeSpending(
-  run: GateRun,
+  run: GateDeps,
   lane: { readonly base: string; readonly branch: string },
 ): Promise<void> {
   const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
@@ -289,7 +289,7 @@ function isPublished({ state: { lastRun } }: RestoredLane, remoteHead: string | 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
 /** The branch that work starts from. */
-export async function baseBranch(run: GateRun): Promise<string> {
+export async function baseBranch(run: GateDeps): Promise<string> {
   if (run.config.baseBranch !== null) return run.config.baseBranch;
   const event = defaultBranchOfEvent.safeParse(run.context.event.payload);
   return event.success ? event.data.repository.default_branch : run.forge.defaultBranch();

@@ -1,6 +1,6 @@
 import { QUEUE, type LaneId, type LaneState } from '../../core/lane/state.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
 import { restoreState } from './restore.ts';
@@ -16,7 +16,7 @@ const MAX_NAMED = 10;
 
 /** A pull request of ours was closed: merged, the lane's work is over; not merged, the lane rests. */
 export async function endLane(
-  run: GateRun,
+  run: GateDeps,
   { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
 ): Promise<EndIntake> {
   const { number, branch, merged } = pullRequest;
@@ -62,7 +62,7 @@ function laneOf(name: string): LaneId | null {
  * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
  * no issue), or of which nothing is known, would be begun anew without it; one that is not done is to be gone on with.
  */
-async function whatRemains(run: GateRun, { lane, tasks }: LaneState): Promise<Remains | null> {
+async function whatRemains(run: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const issue = lane === QUEUE ? null : await run.forge.issue(Number(lane.replace('issue-', '')));
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue)) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
@@ -71,7 +71,7 @@ async function whatRemains(run: GateRun, { lane, tasks }: LaneState): Promise<Re
 
 /** The conversation was about what is merged now. Returns what went wrong, as a sentence. */
 async function endSession(
-  { store, config, context, clock }: GateRun,
+  { store, config, context, clock }: GateDeps,
   { lane, session }: LaneState,
   by: string,
 ): Promise<string | null> {

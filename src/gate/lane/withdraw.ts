@@ -2,7 +2,7 @@ import { definitionOf, labelChange, type LifecycleLabel } from '../../core/peopl
 import { issueLane } from '../../core/lane/state.ts';
 import type { Issue } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
 import { hasTaskLabel } from '../work.ts';
@@ -11,7 +11,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** An issue stopped being a task: our labels come off it. Needs nobody's permission, since nothing is worked for it. */
 export async function withdraw(
-  run: GateRun,
+  run: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
@@ -38,7 +38,7 @@ export async function withdraw(
 
 /** An issue with the task label was opened again. */
 export async function takeBack(
-  run: GateRun,
+  run: GateDeps,
   { issue: number }: Extract<Intent, { kind: 'take-back' }>,
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
@@ -54,14 +54,14 @@ export async function takeBack(
 }
 
 /** The end of a run that had only to take notice. */
-export function noted({ log }: Pick<GateRun, 'log'>, message: string): EndIntake {
+export function noted({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
   log.info(message);
   return endIntake({ kind: 'idle', reason: 'noted', message });
 }
 
 /** A label that stays is worth a warning, not a red run. */
 export async function takeLabelsOff(
-  { forge }: GateRun,
+  { forge }: GateDeps,
   { number, labels }: Issue,
   wanted: LifecycleLabel | null,
 ): Promise<Partial<EndIntake>> {

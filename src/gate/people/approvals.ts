@@ -2,7 +2,7 @@ import { accountsThatMatter, judgeConsent, type Consent } from '../../core/peopl
 import type { LaneState } from '../../core/lane/state.ts';
 import { taskIdOfIssue } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import type { ApprovalNotice } from '../../handover/intake.ts';
 import { hashOfText } from '../tasks/tasks.ts';
 import { trustAmong } from './trust.ts';
@@ -12,7 +12,7 @@ const MAX_NAMED = 10;
 
 /** Who approved these issues; one that is not there any more is left out. */
 export async function judgeIssues(
-  run: Pick<GateRun, 'config' | 'forge'>,
+  run: Pick<GateDeps, 'config' | 'forge'>,
   issues: readonly Issue[],
   approvals: LaneState['approvals'],
 ): Promise<ReadonlyMap<number, Consent>> {

@@ -1,7 +1,7 @@
 import { readCommand } from '../../core/people/command.ts';
 import type { TaskComment } from '../../core/tasks/task.ts';
 import type { Account, IssueComment } from '../../ports/forge.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { OWN_COMMENT_MARKER } from '../event/intent.ts';
 import { unseenIn } from '../tasks/tasks.ts';
 import { trusts } from './trust.ts';
@@ -34,7 +34,7 @@ export interface ReadComments {
 
 /** What the agent gets to read of the comments, by issue. */
 export async function readComments(
-  run: Pick<GateRun, 'config' | 'forge'>,
+  run: Pick<GateDeps, 'config' | 'forge'>,
   wanted: readonly CommentsWanted[],
 ): Promise<ReadonlyMap<number, ReadComments>> {
   if (run.config.commentsFrom === 'nobody' || wanted.length === 0) return new Map();
@@ -50,7 +50,7 @@ export async function readComments(
 type Trust = (account: Account | null) => Promise<boolean>;
 
 async function admitted(
-  { config }: Pick<GateRun, 'config'>,
+  { config }: Pick<GateDeps, 'config'>,
   comments: readonly IssueComment[],
   { until, isTrusted }: { readonly until: number; readonly isTrusted: Trust },
 ): Promise<ReadComments> {
@@ -93,7 +93,7 @@ async function lastAsked(
   return until;
 }
 
-function trustOfFew(run: Pick<GateRun, 'config' | 'forge'>): Trust {
+function trustOfFew(run: Pick<GateDeps, 'config' | 'forge'>): Trust {
   const people = new Set<string>();
   return async (account) => {
     if (account === null) return false;

@@ -2,7 +2,7 @@ import { issueLane, QUEUE, type LaneState } from '../../core/lane/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
 import { taskIdOfIssue } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreState } from '../lane/restore.ts';
@@ -11,7 +11,7 @@ import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
 /** An issue's text was edited: whether its approval still holds is judged, and told, now. Nothing is worked. */
-export async function recheckApproval(run: GateRun, number: number): Promise<Intake> {
+export async function recheckApproval(run: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await run.forge.issue(number);
   if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(run, issue))
@@ -41,7 +41,7 @@ export async function recheckApproval(run: GateRun, number: number): Promise<Int
 }
 
 /** The approved text may be back: then nothing is waited for any more. */
-async function approvedStill(run: GateRun, issue: Issue): Promise<Intake> {
+async function approvedStill(run: GateDeps, issue: Issue): Promise<Intake> {
   const waited = holdByLabel(taskOfIssue(issue)) !== null;
   return {
     ...noted(
@@ -53,7 +53,7 @@ async function approvedStill(run: GateRun, issue: Issue): Promise<Intake> {
 }
 
 /** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
-async function judgeAnywhere(run: GateRun, issue: Issue) {
+async function judgeAnywhere(run: GateDeps, issue: Issue) {
   const judge = async (approvals: LaneState['approvals']) =>
     (await judgeIssues(run, [issue], approvals)).get(issue.number);
   const first = await judge({});

@@ -11,7 +11,7 @@ import {
 import { grouped } from '../../core/tasks/files/grouped.ts';
 import type { Task, TaskId } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 
 /** Files of tasks that the checkout has, as the job made it. */
 export interface BaseFiles {
@@ -39,7 +39,7 @@ const MAX_NAMED = 5;
 export async function findTaskFiles({
   config,
   repository,
-}: Pick<GateRun, 'config' | 'repository'>): Promise<BaseFiles | null> {
+}: Pick<GateDeps, 'config' | 'repository'>): Promise<BaseFiles | null> {
   const sources = config.taskSources.filter((source) => source !== 'issues');
   if (sources.length === 0) return null;
   const { base, unread } = await repository.readTexts(
@@ -52,7 +52,7 @@ export async function findTaskFiles({
 
 /** Reads the tasks. `lane`: the branch that has the living documents; null where the base has all that counts. */
 export async function readTasks(
-  { repository }: Pick<GateRun, 'repository'>,
+  { repository }: Pick<GateDeps, 'repository'>,
   { sources, base, unread }: BaseFiles,
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {

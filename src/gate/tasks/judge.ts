@@ -4,7 +4,7 @@ import { noted, type LaneState } from '../../core/lane/state.ts';
 import { inOrderOfWork, progressOf, withinReach } from '../../core/tasks/queue.ts';
 import { taskIdOfIssue, type Task, type TaskHold, type TaskId } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from '../people/approvals.ts';
 import type { ApprovalNotice } from '../../handover/intake.ts';
 import { hashOfText, holdByLabel, taskOfIssue, type IssueText } from './tasks.ts';
@@ -51,7 +51,7 @@ const AT_ONCE = 50;
 const MAX_PEOPLE = 100;
 
 /** Judges as many issues as this run can get to, and those that are settled: somebody may have asked for them again. */
-export async function judgeTasks(run: GateRun, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
+export async function judgeTasks(run: GateDeps, candidates: Candidates, restored: LaneState): Promise<JudgedTasks> {
   const { config } = run;
   const waiting = createWaiting(run);
   const issues = new Map(candidates.issues.map((issue) => [taskIdOfIssue(issue.number), issue]));

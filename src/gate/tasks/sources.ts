@@ -14,7 +14,7 @@ import {
 import type { Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { readComments } from '../people/comments.ts';
 import { readTasks, warnOfUnmarked, type BaseFiles } from './file-tasks.ts';
 import { judgeTasks, type JudgedTasks } from './judge.ts';
@@ -42,7 +42,7 @@ export interface LaneNow {
 }
 
 /** The tasks that a lane has now: issues and files merged, consent and dependencies judged. Throws a UserError when files are all there is and none can be read. */
-export async function findTasks(run: GateRun, request: Request, lane: LaneNow): Promise<JudgedTasks> {
+export async function findTasks(run: GateDeps, request: Request, lane: LaneNow): Promise<JudgedTasks> {
   const { requested, files, approvedText } = request;
   const issues = issuesOfLane(request, run.config, lane.branches);
   const isByName = requested === 'by-name';
@@ -80,7 +80,7 @@ export async function findTasks(run: GateRun, request: Request, lane: LaneNow): 
 
 /** The lane's tasks as they are listed, for people: nobody is asked who approved them or what they wait for. */
 export async function listTasks(
-  run: GateRun,
+  run: GateDeps,
   request: Pick<Request, 'requested' | 'issues' | 'files'>,
   lane: Pick<LaneNow, 'branches' | 'state'>,
 ): Promise<{ readonly tasks: readonly Task[]; readonly state: LaneState }> {
@@ -117,7 +117,7 @@ export interface PreparedTasks {
 
 /** Gives the open tasks that are approved their texts and comments: this run may get to any of them, since what it expects to work on may fail, or be another lane's by then. */
 export async function prepareTasks(
-  run: GateRun,
+  run: GateDeps,
   { tasks, state, approved }: Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>,
 ): Promise<PreparedTasks> {
   const isOpen = (id: TaskId): boolean => ['todo', 'in-progress'].includes(progressOf(state.tasks, id).state);

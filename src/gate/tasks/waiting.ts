@@ -8,7 +8,7 @@ import {
 } from '../../core/tasks/dependencies.ts';
 import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../../core/tasks/task.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 
 /** GitHub's own dependencies are asked for one by one. */
 const MAX_ASKED = 30;
@@ -30,7 +30,7 @@ export interface Waiting {
   ): Promise<SettledTasks<Task>>;
 }
 
-export function createWaiting(run: Pick<GateRun, 'forge' | 'context'>): Waiting {
+export function createWaiting(run: Pick<GateDeps, 'forge' | 'context'>): Waiting {
   const awaited = new Map<TaskId, readonly Awaited[]>();
   const states = new Map<number, Dependency['state']>();
   /** Issues whose own dependencies are not known. */

@@ -1,6 +1,6 @@
 import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
 import { baseBranch } from '../lane/admit.ts';
-import type { GateRun } from '../gate-run.ts';
+import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';
 import { endIntake, type Answer, type Intake } from '../../handover/intake.ts';
 import { restoreState } from '../lane/restore.ts';
@@ -8,7 +8,7 @@ import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
 /** How the lane stands, as an answer to who asked. */
-export async function tellStatus(run: GateRun, id: LaneId, answer: Answer | null): Promise<Intake> {
+export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | null): Promise<Intake> {
   const { config, forge } = run;
   const branches = await run.remote.branches(config.branchPrefix);
   const branch = config.branchPrefix + id;

@@ -6,13 +6,13 @@ import type { Remote, Repository } from '../ports/repository.ts';
 import type { Holder } from './lane/claim.ts';
 
 /** What the gate needs of the world. */
-export interface GateRun extends Holder {
+export interface GateDeps extends Holder {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly repository: Repository;
-  readonly remote: Remote;
+  readonly repository: Pick<Repository, 'problems' | 'readTexts' | 'openLane'>;
+  readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteMerged'>;
   readonly log: Log;
-  /** Told before a lane is claimed: whoever ends this run from then on must let it go. */
+  /** Called before a lane is claimed: whoever ends this run from then on must give it back. */
   readonly claiming: (lane: LaneId) => void;
 }
