@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { connect, createPlace, createWorld, secretsOf, systemClock, type World } from '../wiring/run.ts';
+import { createPlace } from '../wiring/machine.ts';
+import { connect } from '../wiring/connect.ts';
+import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
 import { conclude, type Outcome } from '../core/outcome.ts';

@@ -1,13 +1,8 @@
-import {
-  connect,
-  createWorld,
-  endAgent,
-  giveCredentialsBack,
-  secretsOf,
-  sessionFolderOf,
-  type Patience,
-  type World,
-} from '../wiring/run.ts';
+import { endAgent } from '../wiring/agent.ts';
+import { giveCredentialsBack } from '../wiring/git.ts';
+import { sessionFolderOf } from '../wiring/machine.ts';
+import { connect } from '../wiring/connect.ts';
+import { createWorld, secretsOf, type Patience, type World } from '../wiring/world.ts';
 import { parseInputs } from '../config/inputs.ts';
 import { finishRun, type FinishLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';

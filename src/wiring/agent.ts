@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
+import type { Agent, Verifier } from '../ports/agent.ts';
+import { COMMIT_IDENTITY } from './git.ts';
+import { systemClock, type World } from './world.ts';
+
+/** The agent's CLI. */
+export async function createAgent(world: World): Promise<Agent> {
+  const { createClaudeAgent } = await import('../agents/claude/agent.ts');
+  const { config, context, environment } = world;
+  return createClaudeAgent({
+    command:
+      config.agent.path === null
+        ? {
+            kind: 'install',
+            version: config.agent.version,
+            folder: join(
+              environment.RUNNER_TOOL_CACHE ?? context.temp,
+              'ralph-action',
+              `claude-code-${config.agent.version}`,
+            ),
+          }
+        : { kind: 'path', path: config.agent.path },
+    model: config.agent.model,
+    allowedTools: config.policy.allowedTools,
+    extraArgs: config.agent.args,
+    environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames) },
+    workFolder: context.workspace,
+    configFolder: join(world.runFolder, 'agent'),
+    mark: world.mark,
+    log: world.log,
+    now: systemClock.now,
+    redact: world.redact,
+  });
+}
+
+/** The user's verify commands. */
+export async function createCommands(world: World): Promise<Verifier> {
+  const { createVerifier } = await import('../agents/command.ts');
+  const { config, context } = world;
+  return createVerifier({
+    commands: config.verify,
+    workFolder: context.workspace,
+    environment: verifyEnvironment(world.environment, config.agent.envNames),
+    mark: world.mark,
+    log: world.log,
+    now: systemClock.now,
+  });
+}
+
+/** Without these the agent's own `git commit` fails on a runner, which has no git user. */
+function gitIdentity(): Record<string, string> {
+  const { name, email } = COMMIT_IDENTITY;
+  return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
+}
+
+/** Ends every process that carries the mark. */
+export async function endAgent(mark: string): Promise<void> {
+  const { endMarked } = await import('../agents/claude/agent.ts');
+  await endMarked(mark);
+}

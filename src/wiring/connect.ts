@@ -1,0 +1,27 @@
+import type { Connections } from '../river/river.ts';
+import { batchReads } from '../state/batched-cells.ts';
+import { createAgent, createCommands } from './agent.ts';
+import { connectRemote, openRepository } from './git.ts';
+import { connectForge } from './github.ts';
+import { openBudget, openCells, openStore } from './state.ts';
+import type { Patience, World } from './world.ts';
+
+/** The world's ports, each made at its first use and once. `patience`: null leaves it to each adapter. */
+export function connect(world: World, patience: Patience | null): Connections {
+  const { stateStore } = world.config;
+  const cells = once(async () => batchReads(await openCells(world, patience)));
+  return {
+    forge: once(() => connectForge(world, patience)),
+    remote: once(() => connectRemote(world, patience)),
+    repository: once(() => openRepository(world)),
+    store: once(async () => openStore(world, stateStore === 'cache' ? null : await cells())),
+    budget: once(async () => (stateStore === 'cache' || stateStore === 'none' ? null : openBudget(await cells()))),
+    agent: once(() => createAgent(world)),
+    verifier: once(() => createCommands(world)),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => (made ??= make());
+}

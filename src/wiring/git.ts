@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Remote, Repository } from '../ports/repository.ts';
+import { remoteUrl, type Patience, type World } from './world.ts';
+
+/** Author of the loop's commits, and of the agent's own where the checkout names none. */
+export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
+
+/** The remote side of the repository. */
+export async function connectRemote(world: World, patience: Patience | null): Promise<Remote> {
+  const { createRemote } = await import('../git/remote/remote.ts');
+  const gitFolder = join(world.context.workspace, '.git');
+  return createRemote({
+    url: remoteUrl(world.context),
+    token: world.config.githubToken,
+    branchPrefix: world.config.branchPrefix,
+    workFolder: join(world.runFolder, 'push'),
+    sourceGitFolder: existsSync(gitFolder) ? gitFolder : null,
+    env: world.environment as NodeJS.ProcessEnv,
+    log: world.log,
+    ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),
+  });
+}
+
+/** The checkout. */
+export async function openRepository(world: World): Promise<Repository> {
+  const [{ createRepository }, { createSecretScanner }] = await Promise.all([
+    import('../git/checkout/checkout.ts'),
+    import('../secrets/scanner.ts'),
+  ]);
+  const { config, context } = world;
+  return createRepository({
+    folder: context.workspace,
+    remote: { url: remoteUrl(context), token: config.githubToken },
+    workFolder: join(world.runFolder, 'git'),
+    rules: {
+      allowProtectedPaths: config.allowProtectedPaths,
+      maxPatchFiles: config.maxPatchFiles,
+      maxPatchKib: config.maxPatchKib,
+      secretValues: world.secrets,
+      scanner: createSecretScanner(),
+    },
+    identity: COMMIT_IDENTITY,
+    env: world.environment as NodeJS.ProcessEnv,
+  });
+}
+
+/** Puts credentials back that a killed main had taken out of the checkout. */
+export async function giveCredentialsBack({ runFolder }: Pick<World, 'runFolder'>): Promise<void> {
+  const { restoreCredentials } = await import('../git/checkout/credentials.ts');
+  await restoreCredentials(join(runFolder, 'git'));
+}

@@ -1,0 +1,16 @@
+import type { Forge } from '../ports/forge.ts';
+import { systemClock, type Patience, type World } from './world.ts';
+
+/** GitHub's API. */
+export async function connectForge({ config, context, log, debug }: World, patience: Patience | null): Promise<Forge> {
+  const { createForge } = await import('../github/forge.ts');
+  return createForge({
+    token: config.githubToken,
+    apiUrl: context.apiUrl,
+    repository: context.repository,
+    log,
+    debug,
+    now: systemClock.now,
+    ...(patience === null ? {} : { pace: patience.request }),
+  });
+}

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LaneId } from '../core/lane/state.ts';
+import type { RunPlace } from '../river/river.ts';
+import { writeRunRecord } from '../river/run-record.ts';
+import { onCancel } from '../runner/cancellation.ts';
+import { rememberForPost } from '../runner/results.ts';
+import { createWorkFiles, readWorkspaceFile } from '../runner/workspace-files.ts';
+import { endAgent } from './agent.ts';
+import type { World } from './world.ts';
+
+/** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
+const MAX_PROMPT_BYTES = 1024 * 1024;
+/** The prompt shows the last 2,000 characters; a character is at most four bytes. */
+const MAX_LEARNINGS_BYTES = 8_000;
+
+/** This machine, as main needs it. */
+export function createPlace(world: World, startedAt: number): RunPlace {
+  const { context, runFolder, mark } = world;
+  let remembered: LaneId | null = null;
+  return {
+    readPrompt: () => readPrompt(world),
+    readLearnings: async () =>
+      (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
+    files: createWorkFiles(context.workspace),
+    record: (record) => {
+      writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
+      // The lane by itself as well: it must be given back even when the folder is gone.
+      if (record.held !== remembered) rememberForPost('lane', record.held ?? '');
+      remembered = record.held;
+    },
+    loss: () =>
+      existsSync(runFolder)
+        ? null
+        : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`,
+    sessionFolder: sessionFolderOf(world),
+    onCancel,
+    endAgent: () => endAgent(mark),
+    exit: (code) => process.exit(code),
+  };
+}
+
+/** Where the session's transcript is put before it is stored. */
+export function sessionFolderOf({ runFolder }: Pick<World, 'runFolder'>): string {
+  return join(runFolder, 'session');
+}
+
+/** The user's prompt, or the built-in one. */
+async function readPrompt({ context, config, actionFolder, log }: World): Promise<string> {
+  for (const path of [config.promptFile, 'PROMPT.md']) {
+    const text = await readWorkspaceFile(context.workspace, path, MAX_PROMPT_BYTES);
+    if (text !== null && text.trim() !== '') {
+      log.info(`prompt: ${path}`);
+      return text;
+    }
+  }
+  return readFile(join(actionFolder, 'templates', 'PROMPT.md'), 'utf8');
+}

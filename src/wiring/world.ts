@@ -1,0 +1,74 @@
+import { dirname } from 'node:path';
+import { secretValues } from '../config/agent-environment.ts';
+import type { RunContext } from '../config/config.ts';
+import { createRedactor } from '../core/text/redact.ts';
+import type { Pace } from '../github/client.ts';
+import type { Clock } from '../ports/machine.ts';
+import type { RunFrame } from '../river/river.ts';
+import { createLog, debug } from '../runner/log.ts';
+
+/** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
+export interface World extends Omit<RunFrame, 'connect'> {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Folder of the action: dist/ and templates/. */
+  readonly actionFolder: string;
+  readonly secrets: readonly string[];
+  /** This run's private folder. */
+  readonly runFolder: string;
+}
+
+/** The world of a run, in main and in post. `mark`: every process of the agent carries it. */
+export function createWorld({
+  environment,
+  config,
+  context,
+  runFolder,
+  mark,
+}: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'mark'>): World {
+  const { secrets, redact } = secretsOf(environment, config.agent.envNames);
+  return {
+    environment,
+    actionFolder: actionFolderOf(process.argv[1]),
+    config,
+    context,
+    secrets,
+    redact,
+    clock: systemClock,
+    log: createLog(redact),
+    debug: (text) => {
+      debug(redact(text));
+    },
+    runFolder,
+    mark,
+  };
+}
+
+/** How long ports wait for a server. */
+export interface Patience {
+  /** Of one git command that talks to the remote, in ms. */
+  readonly gitCommandMs: number;
+  readonly request: Pace;
+}
+
+/** The wall clock at the start, and from then on a clock that nobody can turn back: a run's own time must bind whatever happens to the machine's. */
+const startedAt = Date.now() - performance.now();
+export const systemClock: Clock = { now: () => Math.round(startedAt + performance.now()) };
+
+/** Values that nothing may show, and the function that hides them. */
+export function secretsOf(
+  environment: World['environment'],
+  envNames: readonly string[],
+): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
+  const secrets = secretValues(environment, envNames);
+  return { secrets, redact: createRedactor(secrets) };
+}
+
+/** Folder that holds `dist/`, from the script that the runner started. */
+function actionFolderOf(script: string | undefined): string {
+  return dirname(dirname(script ?? ''));
+}
+
+/** Where git reaches the repository. */
+export function remoteUrl({ serverUrl, repository }: RunContext): string {
+  return `${serverUrl}/${repository.owner}/${repository.repo}.git`;
+}
