@@ -1,0 +1,244 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parseState, serializeState, type LaneState } from '../../src/core/lane/state.ts';
+import { parseBudget, serializeBudget } from '../../src/core/sharing/budget.ts';
+import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
+import { readRunRecord, type RunRecord } from '../../src/river/run-record.ts';
+import { ralph } from './cli/fixture.ts';
+
+// What real runs stored. A later version reads it as they meant it, and writes it back without loss.
+
+const sample = (name: string): string => fileURLToPath(new URL(`../samples/${name}`, import.meta.url));
+const textOf = (name: string): string => readFileSync(sample(name), 'utf8');
+
+function stateIn(document: string | null, lane: string): LaneState {
+  const parsed = parseState(document ?? '', lane);
+  if (parsed.kind !== 'state' || parsed.problems.length > 0) throw new Error(JSON.stringify(parsed));
+  return parsed.state;
+}
+
+describe("a lane's record", () => {
+  test.each<[string, string, object, object]>([
+    [
+      'lane-record-v1.json',
+      'queue',
+      { version: 2, sequence: 1, savedBy: '41b58008-2b40-4db8-9168-211c518ce9db' },
+      { currentTask: 'issue-1', approvals: {}, unmarked: [], lastRun: { outcome: 'limit', reason: 'iterations' } },
+    ],
+    [
+      'lane-record-v2.json',
+      'queue',
+      { version: 2, sequence: 1, savedBy: '27a2fd26-3fe5-47d7-aeef-9c50ca7b08a8' },
+      { currentTask: 'issue-1', tasks: { 'issue-2': { state: 'done', attempts: 2 } }, unmarked: [] },
+    ],
+    [
+      'lane-record-v2-orders.json',
+      'queue',
+      { sequence: 1, lease: null },
+      { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: 1795345956238 }, session: null },
+    ],
+    [
+      'lane-record-v2-parked.json',
+      'issue-1',
+      { sequence: 1, lease: null, orders: [] },
+      { park: { reason: 'usage_limit', resumeAt: 1795353170000, taskId: 'issue-1' }, circuit: { kind: 'closed' } },
+    ],
+  ])('%s: the record and the document in it', (name, lane, record, state) => {
+    const parsed = parseRecord(textOf(name), lane);
+    if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+    expect(parsed.record).toMatchObject({ lane, ...record });
+    expect(stateIn(parsed.record.document, lane)).toMatchObject({ lane, version: 3, ...state });
+  });
+
+  test.each([
+    ['lane-record-v2.json', 'queue'],
+    ['lane-record-v2-orders.json', 'queue'],
+    ['lane-record-v2-parked.json', 'issue-1'],
+  ])('%s is written as it was', (name, lane) => {
+    const parsed = parseRecord(textOf(name), lane);
+    if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+    const { document } = parsed.record;
+    expect(JSON.parse(serializeRecord(parsed.record))).toEqual(JSON.parse(textOf(name)));
+    expect(JSON.parse(serializeState(stateIn(document, lane)))).toEqual(JSON.parse(document ?? ''));
+  });
+
+  test('the lease of a run at work is kept, field by field', () => {
+    const parsed = parseRecord(textOf('lane-record-v2.json'), 'queue');
+    if (parsed.kind !== 'record') throw new Error(JSON.stringify(parsed));
+    expect((JSON.parse(serializeRecord(parsed.record)) as { lease: unknown }).lease).toEqual({
+      mark: '211aed1d-a7ee-4be3-8c64-5c8071397b21',
+      runId: '1005',
+      runAttempt: 1,
+      runUrl: 'https://github.com/acme/shop/actions/runs/1005',
+      acquiredAt: 1795345928723,
+      durationMs: 3_600_000,
+    });
+  });
+
+  test.each<[string, readonly object[]]>([
+    [
+      'lane-record-v1.json',
+      [
+        { number: 1795346079207, kind: 'pause', by: 'octo', from: 'comment', at: 1795346079207, task: null, run: null },
+        {
+          number: 1795346084311,
+          kind: 'resume',
+          by: 'octo',
+          from: 'comment',
+          at: 1795346084311,
+          task: null,
+          run: null,
+        },
+      ],
+    ],
+    [
+      'lane-record-v2.json',
+      [
+        { kind: 'pause', task: null, run: '1002' },
+        { kind: 'resume', task: null, run: '1004' },
+      ],
+    ],
+    [
+      'lane-record-v2-orders.json',
+      [
+        { kind: 'retry', task: 'issue-1', run: '1002' },
+        { kind: 'stop', task: null, run: '1003' },
+      ],
+    ],
+  ])('%s: the orders', (name, orders) => {
+    expect(parseRecord(textOf(name), 'queue')).toMatchObject({ record: { orders } });
+  });
+});
+
+test('state-v3.json: read without loss, and written as it was', () => {
+  const stored = JSON.parse(textOf('state-v3.json')) as object;
+  const state = stateIn(textOf('state-v3.json'), 'queue');
+  expect(state).toEqual(stored);
+  expect(state).toMatchObject({ ordersApplied: 1795345923066, windows: { hour: { calls: 4 } } });
+  expect(JSON.parse(serializeState(state))).toEqual(stored);
+});
+
+test('budget-v1.json: what is used, and what a run has reserved', () => {
+  const text = textOf('budget-v1.json');
+  const parsed = parseBudget(text, 1795345930000);
+  if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));
+  expect(parsed.problem).toBe(null);
+  expect(parsed.budget).toMatchObject({
+    windows: { hour: { openedAt: 1795345907835, calls: 3, tokens: 4500 }, day: { costUsd: 0.03 } },
+    reservations: [{ lane: 'queue', expiresAt: 1795349529048, tasks: ['issue-1'], calls: 10, tokens: 0, costUsd: 0 }],
+  });
+  expect(serializeBudget(parsed.budget)).toBe(text);
+});
+
+describe("a run's record, from main to post", () => {
+  function recordIn(name: string): RunRecord | null {
+    const folder = mkdtempSync(join(tmpdir(), 'ralph-record-'));
+    try {
+      copyFileSync(sample(name), join(folder, 'run.json'));
+      return readRunRecord(folder);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  test.each<[string, object, object]>([
+    [
+      'run-record-work.json',
+      { stage: 'work', startedAt: 1795345926438 },
+      { tasks: [{ id: 'issue-2' }, { id: 'issue-1' }], outcome: { kind: 'cancelled', reason: 'killed' } },
+    ],
+    [
+      'run-record-ended.json',
+      { stage: 'ended', startedAt: 1795345902462 },
+      { journal: [{ taskId: 'issue-2' }, { taskId: 'issue-2' }, { taskId: 'issue-1' }], outcome: { kind: 'limit' } },
+    ],
+  ])('%s', (name, record, work) => {
+    expect(recordIn(name)).toMatchObject({ version: 1, ...record, work: { lane: { id: 'queue' }, ...work } });
+  });
+});
+
+describe('a journal is replayed with the same decisions', () => {
+  test.each<[string, string]>([
+    [
+      'journal-limit.jsonl',
+      `Lane queue, started 2026-11-22T11:11:45.801Z, 3 iterations.
+    1  issue-2: Add a product · progress, circuit closed
+    2  issue-2: Add a product · progress, task done, circuit closed
+    3  issue-1: Add a farewell · progress, circuit closed
+End: limit (iterations)
+
+4 decisions made again: the same.`,
+    ],
+    [
+      'journal-complete.jsonl',
+      `Lane queue, started 2026-11-22T11:12:17.037Z, 1 iteration.
+    1  issue-1: Add a farewell · progress, task done, circuit closed
+End: complete (plan_complete)
+
+2 decisions made again: the same.`,
+    ],
+    [
+      'journal-cancelled.jsonl',
+      `Lane queue, started 2026-11-22T11:12:08.722Z, 1 iteration.
+    1  issue-1: Add a farewell · no progress, circuit closed
+End: cancelled (signal)
+
+2 decisions made again: the same.`,
+    ],
+    [
+      'journal-killed.jsonl',
+      `Lane queue, started 2026-11-22T11:12:25.680Z, 1 iteration.
+    1  issue-1: Count · progress, circuit closed
+The journal has no end: the run was killed, failed, or still goes on.
+
+1 decision made again: the same.`,
+    ],
+    [
+      'journal-halted.jsonl',
+      `Lane queue, started 2026-11-22T11:12:33.030Z, 3 iterations.
+    1  issue-1: Greet · no progress, circuit closed
+    2  issue-1: Greet · no progress, circuit half-open
+    3  issue-1: Greet · no progress, circuit open
+End: halted (circuit_open, no_progress)
+
+4 decisions made again: the same.`,
+    ],
+    [
+      'journal-parked.jsonl',
+      `Lane issue-1, started 2026-11-22T11:12:53.271Z, 2 iterations.
+    1  issue-1: Greet · progress, circuit closed
+    2  issue-1: Greet · no progress, circuit closed
+End: parked (usage_limit, until 2026-11-22T13:12:50.000Z)
+
+3 decisions made again: the same.`,
+    ],
+    [
+      'journal-plan.jsonl',
+      `Lane queue, started 2026-11-22T11:13:34.188Z, 4 iterations.
+    1  plan-031e9b6d6b95: Greet · progress, task done, circuit closed
+    2  plan-435c835ae7a3: Farewell · progress, task done, circuit closed
+    3  plan-e2d1546e66df: Greet in German · progress, circuit closed
+    4  plan-e2d1546e66df: Greet in German · progress, task done, circuit closed
+End: complete (plan_complete)
+
+5 decisions made again: the same.`,
+    ],
+    // Of before tasks could stand in files.
+    [
+      'journal-before-found.jsonl',
+      `Lane queue, started 2026-11-22T11:14:25.768Z, 3 iterations.
+    1  issue-2: Add a product · progress, circuit closed
+    2  issue-2: Add a product · progress, task done, circuit closed
+    3  issue-1: Add a farewell · progress, circuit closed
+End: limit (iterations)
+
+4 decisions made again: the same.`,
+    ],
+  ])('%s', async (name, replayed) => {
+    const { code, out } = await ralph(['replay', sample(name)]);
+    expect({ code, out: out.trimEnd() }).toEqual({ code: 0, out: replayed });
+  });
+});
