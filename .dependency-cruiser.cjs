@@ -22,6 +22,9 @@ const layers = {
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
+  // What an agent's CLI prints is parsed by pure code.
+  'agents/claude/events': { may: ['core'], packages: [] },
+  'agents/claude/output': { may: ['core', 'agents/claude/events'], packages: [] },
   git: { may: [...ADAPTER, 'processes'], packages: ['execa', 'node:'] },
   github: { may: ADAPTER, packages: ['@actions/github', '@octokit/', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/'] },

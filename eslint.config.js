@@ -37,7 +37,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/core/**/*.ts', 'src/markdown/**/*.ts', 'src/json/**/*.ts'],
+    files: ['src/core/**/*.ts', 'src/markdown/**/*.ts', 'src/json/**/*.ts', 'src/agents/*/{events,output}/**/*.ts'],
     rules: {
       'no-restricted-globals': [
         'error',

@@ -1,12 +1,12 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** The tables that judge core/, for mutation testing. Properties find what no table names, but are too slow to run for each mutant. */
+/** The tables that judge core/ and what an agent prints, for mutation testing. Properties find what no table names, but are too slow to run for each mutant. */
 export default defineConfig({
   test: {
     testTimeout: 120_000,
     // The tables share nothing; a worker for each file would take most of the time.
     isolate: false,
-    include: ['test/unit/core/**/*.test.ts'],
+    include: ['test/unit/core/**/*.test.ts', 'test/unit/agents/*/{events,output}/**/*.test.ts'],
     exclude: [...configDefaults.exclude, '**/*properties.test.ts'],
   },
 });

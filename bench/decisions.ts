@@ -1,4 +1,4 @@
-import { analyze } from '../src/core/analysis/analyze.ts';
+import type { Analysis } from '../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
@@ -9,6 +9,7 @@ import { spread, type Row } from './measure.ts';
 import { configOf } from './simulator/policies.ts';
 import { print } from './simulator/saying.ts';
 import { createWorld } from './simulator/world.ts';
+import { analyzeOutput } from './analyze-output.ts';
 
 const goalMs = 1;
 const steps = 2_000;
@@ -59,7 +60,7 @@ interface Lane {
 
 interface Call {
   readonly now: number;
-  readonly analysis: ReturnType<typeof analyze>;
+  readonly analysis: Analysis;
   readonly evidence: Evidence;
 }
 
@@ -96,7 +97,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
   } as const;
   return {
     now,
-    analysis: analyze(print(says, `session-${String(nth % 7)}`), now),
+    analysis: analyzeOutput(print(says, `session-${String(nth % 7)}`), now).analysis,
     evidence: {
       before: { head: `head-${String(nth)}`, tree: `tree-${String(nth)}` },
       after: { head: `head-${String(nth + 1)}`, tree: `tree-${String(nth + 1)}` },

@@ -6,7 +6,6 @@ import { createSampleProject, startGitRemote } from '../sandbox/git-remote.ts';
 import { readInputDefaults } from '../sandbox/runner.ts';
 import { ACTION_FOLDER, TOKEN } from '../sandbox/sandbox.ts';
 import { parseInputs } from '../src/config/inputs.ts';
-import { analyze } from '../src/core/analysis/analyze.ts';
 import { initialState } from '../src/core/lane/state.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { createRepository } from '../src/git/checkout/checkout.ts';
@@ -18,6 +17,7 @@ import { createRunFolder, writeRunRecord } from '../src/river/run-record.ts';
 import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
+import { analyzeOutput } from './analyze-output.ts';
 
 const GOAL = 3;
 const ROUNDS = 7;
@@ -134,7 +134,7 @@ async function loopOn(
 }
 
 function writingAgent(workspace: string): Agent {
-  const analysis = analyze('I wrote a file; more to come.', 0);
+  const { analysis } = analyzeOutput(new TextEncoder().encode('I wrote a file; more to come.'), 0);
   return {
     prepare: () => Promise.resolve(''),
     call: async () => {

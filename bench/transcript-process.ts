@@ -1,5 +1,6 @@
 import { lineOf } from '../src/agents/claude/log-events.ts';
-import { createOutputReader } from '../src/core/analysis/reader.ts';
+import { createOutputReader } from '../src/agents/claude/output/reader.ts';
+import { analyze } from '../src/core/analysis/analyze.ts';
 import { chunks, shortLines } from './transcript-chunks.ts';
 
 // Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be told; prints one line of JSON.
@@ -9,10 +10,7 @@ const isText = process.argv[2] === 'short-lines';
 let shown = 0;
 let spentMs = 0;
 let bytes = 0;
-const reader = createOutputReader({
-  now: 0,
-  ...(isText ? {} : { onEvent: (event) => void (shown += lineOf(event).length) }),
-});
+const reader = createOutputReader({ now: 0, onEvent: isText ? null : (event) => void (shown += lineOf(event).length) });
 for (const chunk of isText ? shortLines(BYTES) : chunks(BYTES)) {
   bytes += chunk.length;
   const startedAt = performance.now();
@@ -20,7 +18,7 @@ for (const chunk of isText ? shortLines(BYTES) : chunks(BYTES)) {
   spentMs += performance.now() - startedAt;
 }
 const startedAt = performance.now();
-const { format, turns, signal } = reader.end();
+const { format, turns, signal } = analyze(reader.end()).analysis;
 spentMs += performance.now() - startedAt;
 const isUnderstood = isText ? format === 'text' : turns !== null && signal.from === 'block' && shown > 0;
 if (!isUnderstood) throw new Error('the transcript was not understood');

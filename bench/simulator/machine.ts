@@ -1,9 +1,9 @@
 import type { Config } from '../../src/config/config.ts';
-import { createOutputReader } from '../../src/core/analysis/reader.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopRun } from '../../src/loop/loop-run.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import type { Repository } from '../../src/ports/repository.ts';
+import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
 import { print } from './saying.ts';
 import { after, snapshotOf, testsPass, type World } from './world.ts';
@@ -105,12 +105,12 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   const durationMs = Math.min(wantedMs, call.timeoutMs);
   scene.now += durationMs;
   const isTimeout = act.end === 'timeout' || wantedMs > call.timeoutMs;
-  const reader = createOutputReader({ now: scene.now });
-  reader.push(isTimeout ? new Uint8Array() : print(act.says, call.resume ?? `session-${String(turn)}`));
+  const output = isTimeout ? new Uint8Array() : print(act.says, call.resume ?? `session-${String(turn)}`);
+  const { analysis, finalChars, endsInFencedBlock } = analyzeOutput(output, scene.now);
   return {
-    analysis: reader.end(),
-    outputChars: reader.finalChars(),
-    fencedBlock: reader.endsInFencedBlock(),
+    analysis,
+    outputChars: finalChars,
+    fencedBlock: endsInFencedBlock,
     durationMs,
     end: isTimeout ? { kind: 'timeout', of: call.timeoutOf } : { kind: 'exited', code: act.end === 'crashed' ? 1 : 0 },
   };

@@ -1,5 +1,6 @@
 import { addCommand } from '../cli/tasks/add.ts';
-import { analyzeCommand } from '../cli/inspect/analyze.ts';
+import { createOutputReader } from '../agents/claude/output/reader.ts';
+import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
 import type { Command, Terminal } from '../cli/command.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
@@ -18,7 +19,7 @@ const openImport: OpenImport = async () => (await import('../wiring/import.ts'))
 
 const COMMANDS: readonly Command[] = [
   addCommand,
-  analyzeCommand,
+  createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
   cleanCommand,
   createImportCommand(openImport),
   replayCommand,

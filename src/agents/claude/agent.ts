@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
-import { createOutputReader } from '../../core/analysis/reader.ts';
+import { analyze } from '../../core/analysis/analyze.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Log } from '../../ports/machine.ts';
 import { runBounded } from '../../processes/bounded-process.ts';
 import type { ProcessEnd } from '../../processes/bounded-process.ts';
 import { claudeArguments, claudeEnvironment } from './command-line.ts';
+import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
 import { oneLine } from '../../processes/log-line.ts';
@@ -110,12 +111,12 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is told on stderr alone.
   if (silent) reader.push(stderr.bytes());
-  const analysis = reader.end();
+  const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end());
   return {
     analysis,
     end: agentEnd(end, call),
-    outputChars: reader.finalChars(),
-    fencedBlock: reader.endsInFencedBlock(),
+    outputChars: finalChars,
+    fencedBlock: endsInFencedBlock,
     durationMs: options.now() - startedAt,
   };
 }

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../../core/analysis/stream-event.ts';
+import type { StreamEvent } from './events/stream-event.ts';
 import { oneLine } from '../../processes/log-line.ts';
 
 /** Longest line that an event adds to the log, in characters. */

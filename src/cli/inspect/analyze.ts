@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Analysis } from '../../core/analysis/analysis.ts';
-import { createOutputReader } from '../../core/analysis/reader.ts';
+import { analyze } from '../../core/analysis/analyze.ts';
+import type { TranscriptReader } from '../../core/analysis/transcript.ts';
 import { renderAnalysis } from './analysis-text.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
@@ -18,17 +18,26 @@ make of it: its status block, errors, denials, usage limit and usage.
 Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 for a missing file or wrong arguments.
 `;
 
+/** A reader of the agent's output; `now` (ms) fixes the clock for texts such as `resets 5pm`. */
+export type CreateReader = (now: number) => TranscriptReader;
+
 /** `ralph analyze`: one agent output → its analysis. */
-export const analyzeCommand: Command = {
-  name: 'analyze',
-  summary: 'what the loop makes of one output of an agent',
-  help,
-  run: analyze,
-};
+export function createAnalyzeCommand(createReader: CreateReader): Command {
+  return {
+    name: 'analyze',
+    summary: 'what the loop makes of one output of an agent',
+    help,
+    run: (args, terminal) => analyzeOutput(createReader, args, terminal),
+  };
+}
 
 const instant = z.iso.datetime({ offset: true });
 
-async function analyze(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+async function analyzeOutput(
+  createReader: CreateReader,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag', now: 'value' }, { name: 'FILE', min: 0, max: 1 });
   const [now] = given.values('now');
   const name = given.positionals[0] ?? '-';
@@ -42,16 +51,16 @@ async function analyze(args: readonly string[], terminal: Terminal): Promise<Com
   ];
   if (problems.length > 0 || input.kind === 'missing') throw new UsageError(problems);
 
-  const reader = createOutputReader({ now: now === undefined ? terminal.now() : Date.parse(now) });
+  const reader = createReader(now === undefined ? terminal.now() : Date.parse(now));
   try {
     for await (const chunk of input.bytes) reader.push(chunk);
   } catch (error) {
     terminal.error(`ralph analyze: reading ${JSON.stringify(name)} failed: ${reasonOf(error)}.\n`);
     return 'failed';
   }
-  const analysis: Analysis = reader.end();
+  const { analysis, endsInFencedBlock } = analyze(reader.end());
   terminal.out(
-    given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, reader.endsInFencedBlock()),
+    given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, endsInFencedBlock),
   );
   return 'done';
 }

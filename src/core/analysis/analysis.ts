@@ -1,67 +1,79 @@
-/** What one agent output says, as `ralph analyze --json` prints it. `null` means absent or unreadable throughout. */
-export interface Analysis {
-  readonly format: 'json' | 'json-array' | 'jsonl' | 'text';
-  readonly signal: Signal;
-  readonly completionIndicator: boolean;
-  /** 0–100; 100 with a status block, phrases count from 60. */
-  readonly confidence: number;
-  readonly testOnly: boolean;
-  readonly noWork: boolean;
-  readonly question: boolean;
-  readonly agentError: AgentError | null;
-  readonly errors: readonly FingerprintedError[];
-  readonly denials: readonly Denial[];
-  readonly usageLimit: UsageLimit | null;
-  readonly sessionId: string | null;
-  readonly turns: number | null;
-  /** Input, output and cache tokens added up. */
-  readonly tokens: number | null;
-  /** This process's own cost in US dollars. */
-  readonly costUsd: number | null;
-}
+import { z } from 'zod';
+import type { DeepReadonly } from '../deep-readonly.ts';
 
+const amount = z.number().nonnegative().nullable();
+
+/** What `ralph analyze --json` prints and a journal holds. A change that breaks readers needs a new major version. */
+export const analysisSchema = z.object({
+  format: z
+    .enum(['json', 'json-array', 'jsonl', 'text'])
+    .describe("Form of the output: the CLI's one object, its array, its lines, or plain text."),
+  signal: z
+    .object({
+      from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
+      status: z.enum(['IN_PROGRESS', 'COMPLETE', 'BLOCKED']).nullable(),
+      exitSignal: z.boolean().nullable().describe('After inference from STATUS: COMPLETE.'),
+      testsStatus: z.enum(['PASSING', 'FAILING', 'NOT_RUN']).nullable(),
+      workType: z.enum(['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING']).nullable(),
+      tasksCompleted: z.number().int().nonnegative().nullable(),
+      filesModified: z.number().int().nonnegative().nullable(),
+      recommendation: z.string().nullable(),
+      unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
+    })
+    .describe('What the agent claims of itself. null: absent or unreadable.'),
+  completionIndicator: z.boolean(),
+  confidence: z.number().min(0).max(100).describe('100 with a status block; phrases count from 60.'),
+  testOnly: z.boolean(),
+  noWork: z.boolean(),
+  question: z.boolean(),
+  agentError: z
+    .object({
+      kind: z.enum([
+        'auth',
+        'billing',
+        'rate-limit',
+        'server',
+        'model',
+        'prompt-too-long',
+        'unknown-session',
+        'max-turns',
+        'budget',
+        'other',
+      ]),
+      text: z.string(),
+    })
+    .nullable()
+    .describe("How the agent's CLI itself failed."),
+  errors: z
+    .array(z.object({ text: z.string(), fingerprint: z.string() }))
+    .describe('Errors in the final message; one entry per fingerprint.'),
+  denials: z
+    .array(z.object({ tool: z.string(), command: z.string().nullable() }))
+    .describe('Tool calls that were refused, in order.'),
+  usageLimit: z
+    .object({ window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']), resumeAt: z.iso.datetime().nullable() })
+    .nullable()
+    .describe('The limit of the provider that ended the call.'),
+  sessionId: z.string().nullable(),
+  turns: amount,
+  tokens: amount.describe('Input, output and cache tokens added up.'),
+  costUsd: amount.describe('Cost of this process in US dollars.'),
+});
+
+/** What one agent output says. `null` means absent or unreadable throughout. */
+export type Analysis = DeepReadonly<z.infer<typeof analysisSchema>>;
 /** What the agent claims of itself. */
-export interface Signal {
-  readonly from: 'block' | 'phrases' | 'none';
-  readonly status: 'IN_PROGRESS' | 'COMPLETE' | 'BLOCKED' | null;
-  /** After inference from STATUS: COMPLETE. */
-  readonly exitSignal: boolean | null;
-  readonly testsStatus: 'PASSING' | 'FAILING' | 'NOT_RUN' | null;
-  readonly workType: 'IMPLEMENTATION' | 'TESTING' | 'DOCUMENTATION' | 'REFACTORING' | null;
-  readonly tasksCompleted: number | null;
-  readonly filesModified: number | null;
-  readonly recommendation: string | null;
-  /** Names of fields that were there and could not be read, e.g. `EXIT_SIGNAL`. */
-  readonly unreadable: readonly string[];
-}
+export type Signal = Analysis['signal'];
+/** How the agent's CLI itself failed. */
+export type AgentError = NonNullable<Analysis['agentError']>;
+/** An error in the final message; its fingerprint is the same when it comes again. */
+export type FingerprintedError = Analysis['errors'][number];
+/** A tool call that was refused; `command` is null for a tool that takes none. */
+export type Denial = Analysis['denials'][number];
+/** The provider's limit that ended a call; `resumeAt` is an ISO instant. */
+export type UsageLimit = NonNullable<Analysis['usageLimit']>;
 
-export interface AgentError {
-  readonly kind:
-    | 'auth'
-    | 'billing'
-    | 'rate-limit'
-    | 'server'
-    | 'model'
-    | 'prompt-too-long'
-    | 'unknown-session'
-    | 'max-turns'
-    | 'budget'
-    | 'other';
-  readonly text: string;
-}
-
-export interface FingerprintedError {
-  readonly text: string;
-  readonly fingerprint: string;
-}
-
-export interface Denial {
-  readonly tool: string;
-  readonly command: string | null;
-}
-
-export interface UsageLimit {
-  readonly window: 'five-hour' | 'weekly' | 'extra' | 'unknown';
-  /** ISO instant. */
-  readonly resumeAt: string | null;
+/** The published JSON Schema of `ralph analyze --json`. */
+export function analysisJsonSchema(): object {
+  return { title: 'ralph analyze --json', ...z.toJSONSchema(analysisSchema) };
 }

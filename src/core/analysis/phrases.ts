@@ -19,7 +19,7 @@ const MAX_CHARS = 64 * 1024;
 const MAX_SENTENCE_CHARS = 1_000;
 
 /** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes. Of two errors it prefers to miss what was said. */
-export function readPhrases(prose: string): Phrases {
+export function findPhrases(prose: string): Phrases {
   const sentences = sentencesOf(prose);
   const says = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
     sentences.some(

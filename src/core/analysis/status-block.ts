@@ -1,5 +1,5 @@
 import type { Signal } from './analysis.ts';
-import { capped } from './json.ts';
+import { capped } from '../text/capped.ts';
 import type { MarkedLine } from './markdown-code.ts';
 
 /** What a status block says: a signal without its origin. */
@@ -15,7 +15,7 @@ export interface FoundBlock {
 export function findStatusBlock(lines: readonly MarkedLine[]): FoundBlock {
   const block =
     passagesIn(lines)
-      .map(readBlock)
+      .map(parseBlock)
       .findLast((found) => found !== null) ?? null;
   return { block, endsInFencedBlock: endsInFencedBlock(lines) };
 }
@@ -82,7 +82,7 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
     const next = markers[index + 1];
     const body = lines.slice(at + 1, next?.at);
     if (kind === 'yaml') return [yamlPassage(body, indentOf(lines[at]?.text ?? ''))];
-    const fieldsEnd = next?.kind === 'end' ? body.length : endOf(body, ({ text }) => readField(text) !== null);
+    const fieldsEnd = next?.kind === 'end' ? body.length : endOf(body, ({ text }) => parseField(text) !== null);
     return [{ ...divided(body, (line, position) => position < fieldsEnd && line.within === 'prose'), behind: [] }];
   });
 }
@@ -127,7 +127,7 @@ function endOf(lines: readonly MarkedLine[], holds: (line: MarkedLine) => boolea
 }
 
 /** `name` is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
-function readField(line: string): { readonly name: string; readonly value: string } | null {
+function parseField(line: string): { readonly name: string; readonly value: string } | null {
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
   const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
@@ -171,12 +171,12 @@ function mentions(lines: readonly string[], pattern: RegExp): boolean {
   return lines.some((line) => pattern.test(visible(line).toLowerCase()));
 }
 
-function readBlock(passage: Passage): StatusBlock | null {
+function parseBlock(passage: Passage): StatusBlock | null {
   const fields = new Map<FieldName, string[]>();
   const unread = [...passage.inside];
   const foreign: string[] = [];
   for (const line of passage.fields) {
-    const field = readField(line);
+    const field = parseField(line);
     const name = FIELD_NAMES.find((known) => known === field?.name);
     const values = name && fields.get(name);
     if (field === null || (name === undefined && mentions([field.name], DISGUISE))) unread.push(line);
@@ -202,14 +202,14 @@ function readBlock(passage: Passage): StatusBlock | null {
   const filesModified = read('FILES_MODIFIED', count);
   const testsStatus = read('TESTS_STATUS', oneOf(TESTS_STATUSES));
   const workType = read('WORK_TYPE', oneOf(WORK_TYPES));
-  const exitSignal = readExitSignal();
+  const exitSignal = parseExitSignal();
   const recommendation = read('RECOMMENDATION', (value) =>
     value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
   );
   return { status, exitSignal, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
 
   /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
-  function readExitSignal(): boolean | null {
+  function parseExitSignal(): boolean | null {
     const said = read('EXIT_SIGNAL', trueOrFalse);
     if (said === false || unreadable.includes('EXIT_SIGNAL')) return said;
     const isHidden =
@@ -289,5 +289,5 @@ function endsInFencedBlock(lines: readonly MarkedLine[]): boolean {
       text: text.trimStart().startsWith('```') || text.trimStart().startsWith('~~~') ? '' : text,
       within: 'prose',
     }));
-  return passagesIn(inside).some((passage) => readBlock(passage) !== null);
+  return passagesIn(inside).some((passage) => parseBlock(passage) !== null);
 }

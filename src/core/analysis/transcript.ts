@@ -1,125 +1,18 @@
-import type { Denial } from './analysis.ts';
-import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
-import { createDenial } from './denials.ts';
-import { asString, capped } from './json.ts';
+import type { Analysis } from './analysis.ts';
 
-/** What the events of one process come to; memory does not grow with their number. */
-export interface Transcript {
-  add(event: CliEvent): void;
-  summary(): TranscriptSummary;
-}
-
-/** `failure`: how the last result, or the cut-off end, failed. `rejected`: the provider's limit in force at the end. */
-export interface TranscriptSummary {
+/** What one process of an agent printed, whichever agent it was; `null` means that the agent did not say. */
+export interface Transcript extends Pick<
+  Analysis,
+  'format' | 'agentError' | 'denials' | 'usageLimit' | 'sessionId' | 'turns' | 'tokens' | 'costUsd'
+> {
   readonly finalMessage: string;
-  readonly failure: Failure | null;
-  readonly rejected: RateLimit | null;
-  readonly denials: readonly Denial[];
-  readonly sessionId: string | null;
-  readonly turns: number | null;
-  readonly tokens: number | null;
-  readonly costUsd: number | null;
+  /** Whether the agent turned to a person with a tool made for that. */
+  readonly askedPerson: boolean;
 }
 
-/** Tool calls whose command is remembered until their denial is reported. */
-const MAX_PENDING_TOOLS = 256;
-const MAX_DENIALS = 500;
-
-export function createTranscript(): Transcript {
-  /** Of the turn that no result has ended yet; null while nothing has happened in it. */
-  let lastText: string | null = null;
-  let failure: Failure | null = null;
-  let rejected: RateLimit | null = null;
-  let result: Result | null = null;
-  let sessionId: string | null = null;
-  let totals: Totals = { turns: null, tokens: null, costSinceLastUsd: null };
-  const denials: Denial[] = [];
-  let deniedSinceResult: Denial[] = [];
-  const commands = new Map<string, string | null>();
-
-  return { add, summary };
-
-  function add(event: CliEvent): void {
-    sessionId = event.session ?? sessionId;
-    switch (event.kind) {
-      case 'assistant':
-        event.tools.forEach(rememberCommand);
-        if (event.nested) return;
-        // What an earlier turn's result said is not the last word any more.
-        lastText = event.text ?? lastText ?? '';
-        if (event.failure) failure = event.failure;
-        else goOn();
-        return;
-      case 'denied':
-        if (deniedSinceResult.length < MAX_DENIALS)
-          deniedSinceResult.push(createDenial(event.tool, commands.get(event.toolUseId ?? '') ?? null));
-        return;
-      case 'rate-limit':
-        if (event.limit.rejected) rejected = laterOf(rejected, event.limit);
-        else if (event.limit.type === rejected?.type) rejected = null;
-        return;
-      case 'result':
-        finish(event.result);
-        return;
-      default:
-    }
-  }
-
-  /** The agent spoke, so whatever failed before did not end the call. */
-  function goOn(): void {
-    failure = null;
-    rejected = null;
-  }
-
-  function finish(next: Result): void {
-    // The error of the synthetic message says more than the result line that follows it.
-    failure = next.failure && { ...next.failure, error: next.failure.error ?? failure?.error ?? null };
-    if (failure === null) rejected = null;
-    result = { ...next, text: next.text ?? lastText };
-    totals = {
-      turns: sum(totals.turns, next.turns),
-      tokens: sum(totals.tokens, next.tokens),
-      costSinceLastUsd: sum(totals.costSinceLastUsd, next.costSinceLastResultUsd),
-    };
-    denials.push(...next.denials.slice(0, MAX_DENIALS - denials.length));
-    deniedSinceResult = [];
-    lastText = null;
-  }
-
-  function rememberCommand({ id, input }: ToolUse): void {
-    const command = asString(input['command']);
-    if (id === null || command === null) return;
-    commands.set(id, capped(command, 2_000));
-    const [oldest] = commands.keys();
-    if (commands.size > MAX_PENDING_TOOLS && oldest !== undefined) commands.delete(oldest);
-  }
-
-  function summary(): TranscriptSummary {
-    return {
-      finalMessage: lastText ?? result?.text ?? '',
-      failure,
-      rejected,
-      denials: [...denials, ...deniedSinceResult],
-      sessionId,
-      turns: totals.turns,
-      tokens: totals.tokens,
-      // The total of a resumed session holds what earlier processes spent.
-      costUsd: totals.costSinceLastUsd ?? result?.totalCostUsd ?? null,
-    };
-  }
-}
-
-/** Of several limits the call has to wait for the last one to end. */
-function laterOf(limit: RateLimit | null, next: RateLimit): RateLimit {
-  return (next.resetsAt ?? 0) >= (limit?.resetsAt ?? 0) ? next : (limit ?? next);
-}
-
-interface Totals {
-  readonly turns: number | null;
-  readonly tokens: number | null;
-  readonly costSinceLastUsd: number | null;
-}
-
-function sum(total: number | null, more: number | null): number | null {
-  return more === null ? total : (total ?? 0) + more;
+/** Turns the bytes that an agent's process prints into a transcript, in one pass; never throws for what they are. */
+export interface TranscriptReader {
+  push(chunk: Uint8Array): void;
+  /** To be called once, after the last chunk. */
+  end(): Transcript;
 }

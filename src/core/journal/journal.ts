@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { analysisSchema } from '../analysis/analysis-schema.ts';
-import type { Analysis } from '../analysis/analysis.ts';
+import { analysisSchema, type Analysis } from '../analysis/analysis.ts';
 import type { Evidence } from '../evidence.ts';
 import { evidenceSchema, outcomeSchema, policySchema, taskSchema, verdictSchema } from './journal-schema.ts';
 import type { Outcome } from '../outcome.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { assistantLine, block, resultLine } from '../../unit/core/analysis/fixtures.ts';
+import { assistantLine, block, resultLine } from '../../unit/agents/claude/fixtures.ts';
 import { idle, progress, task } from '../../unit/core/core-fixtures.ts';
 import { record } from '../../unit/core/journal/journal-fixtures.ts';
 import { runGit } from '../git/git-fixture.ts';

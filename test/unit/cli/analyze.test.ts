@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { assistantLine, block, failedLine, jsonLines, resultLine } from '../core/analysis/fixtures.ts';
+import { assistantLine, block, failedLine, jsonLines, resultLine } from '../agents/claude/fixtures.ts';
 import { ralph } from './fixture.ts';
 
 describe('ralph analyze --json', () => {

@@ -1,5 +1,6 @@
 import { addCommand } from '../../../src/cli/tasks/add.ts';
-import { analyzeCommand } from '../../../src/cli/inspect/analyze.ts';
+import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
+import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import type { Command } from '../../../src/cli/command.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
@@ -26,7 +27,7 @@ export const commands = commandsAt(nowhere);
 function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
   return [
     addCommand,
-    analyzeCommand,
+    createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
     cleanCommand,
     createImportCommand(() => Promise.resolve(world)),
     replayCommand,

@@ -10,7 +10,7 @@ import {
   rateLimitLine,
   resultLine,
   syntheticLine,
-} from './fixtures.ts';
+} from '../../agents/claude/fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const no = block('EXIT_SIGNAL: false');

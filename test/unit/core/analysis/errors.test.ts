@@ -10,7 +10,7 @@ import {
   resultLine,
   syntheticLine,
   toolResultLine,
-} from './fixtures.ts';
+} from '../../agents/claude/fixtures.ts';
 
 test.each([
   '"is_error": false',

@@ -1,15 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import { judgeOutput } from '../../../../src/core/analysis/judge.ts';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import { analyzeAt, block, NOW } from './fixtures.ts';
+import { analyze } from '../../../../src/core/analysis/analyze.ts';
+import type { Transcript } from '../../../../src/core/analysis/transcript.ts';
+import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
+
+/** An agent of which nothing is known but its final message. */
+const saying = (finalMessage: string): Transcript => ({
+  format: 'text',
+  finalMessage,
+  agentError: null,
+  usageLimit: null,
+  denials: [],
+  askedPerson: false,
+  sessionId: null,
+  turns: null,
+  tokens: null,
+  costUsd: null,
+});
 
 describe('of a message longer than 256 Ki characters', () => {
   const HEAD = 64 * 1024;
   const TAIL = 192 * 1024;
   const yes = block('EXIT_SIGNAL: true');
   const filler = (chars: number): string => `\n${'x'.repeat(chars - 2)}\n`;
-  const exitSignalOf = (text: string): boolean | null =>
-    judgeOutput({ format: 'text', text }, NOW).analysis.signal.exitSignal;
+  const exitSignalOf = (text: string): boolean | null => analyze(saying(text)).analysis.signal.exitSignal;
 
   test.each<[string, string, boolean | null]>([
     ['the beginning is read', `${yes}${filler(HEAD + TAIL)}`, true],
@@ -22,17 +35,11 @@ describe('of a message longer than 256 Ki characters', () => {
   });
 });
 
-test('the reader tells whether the final message ends in a fenced block', () => {
-  for (const [message, expected] of [
-    [`\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\``, true],
-    ['done', false],
-  ] as const) {
-    const reader = createOutputReader({ now: NOW });
-    reader.push(new TextEncoder().encode(message));
-    reader.end();
-    expect(reader.endsInFencedBlock()).toBe(expected);
-    expect(reader.finalChars()).toBe(message.length);
-  }
+test.each([
+  [`\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\``, true],
+  ['done', false],
+])('of %j the length is known, and whether it ends in a fenced block', (finalMessage, endsInFencedBlock) => {
+  expect(analyze(saying(finalMessage))).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
 });
 
 test.each<[string, string, object]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { analyzeAt, block, inEveryFormat } from './fixtures.ts';
+import { analyzeAt, block, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each<[string, boolean]>([
   ['All tasks complete, ready for review.', true],

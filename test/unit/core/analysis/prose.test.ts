@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../../../src/core/analysis/errors.ts';
-import { analyzeAt, assistantLine, block, failedLine, INIT, resultLine } from './fixtures.ts';
+import { analyzeAt, assistantLine, block, failedLine, INIT, resultLine } from '../../agents/claude/fixtures.ts';
 
 describe('a completion indicator', () => {
   test.each([

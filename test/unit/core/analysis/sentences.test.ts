@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readPhrases } from '../../../../src/core/analysis/phrases.ts';
-import { analyzeAt } from './fixtures.ts';
+import { findPhrases } from '../../../../src/core/analysis/phrases.ts';
+import { analyzeAt } from '../../agents/claude/fixtures.ts';
 
 const isComplete = (message: string): boolean => analyzeAt(message).completionIndicator;
 
@@ -84,7 +84,7 @@ describe('only', () => {
     ['the last 64 KiB of a message', 64 * 1024 - phrase.length - 1, true],
     ['not what is before them', 64 * 1024 - phrase.length, false],
   ])('%s is read', (_rule, fillers, found) => {
-    expect(readPhrases(`${phrase}\n${'x'.repeat(fillers - 1)}.`).found).toBe(found);
+    expect(findPhrases(`${phrase}\n${'x'.repeat(fillers - 1)}.`).found).toBe(found);
   });
 
   test.each<[string, number, boolean]>([

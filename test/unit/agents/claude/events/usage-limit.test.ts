@@ -9,7 +9,7 @@ import {
   resultLine,
   syntheticLine,
   toolResultLine,
-} from './fixtures.ts';
+} from '../fixtures.ts';
 
 const RESETS_AT = 1795304042;
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType: 'five_hour' });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { classifyFailure, failureInText, limitIn, statusIn } from '../../../../src/core/analysis/agent-error.ts';
-import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
-import type { Failure } from '../../../../src/core/analysis/cli-event.ts';
-import { analyzeAt, failedLine } from './fixtures.ts';
+import { classifyFailure, failureInText, limitIn, statusIn } from '../../../../../src/agents/claude/events/failure.ts';
+import type { AgentError } from '../../../../../src/core/analysis/analysis.ts';
+import type { Failure } from '../../../../../src/agents/claude/events/cli-event.ts';
+import { analyzeAt, failedLine } from '../fixtures.ts';
 
 type Kind = AgentError['kind'];
 

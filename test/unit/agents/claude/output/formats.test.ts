@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import type { StreamEvent } from '../../../../src/core/analysis/stream-event.ts';
+import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
+import type { StreamEvent } from '../../../../../src/agents/claude/events/stream-event.ts';
 import {
   analyzeAt,
   assistantLine,
@@ -12,7 +12,7 @@ import {
   resultLine,
   toolResultLine,
   toolUseLine,
-} from './fixtures.ts';
+} from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const no = block('EXIT_SIGNAL: false');
@@ -168,13 +168,6 @@ describe('the final message', () => {
     ],
   ])('%s', (_rule, output, exitSignal) => {
     expect(analyzeAt(output).signal.exitSignal).toBe(exitSignal);
-  });
-
-  test('its length is told', () => {
-    const reader = createOutputReader({ now: NOW });
-    reader.push(new TextEncoder().encode(jsonLines(INIT, resultLine('four'))));
-    reader.end();
-    expect(reader.finalChars()).toBe(4);
   });
 });
 

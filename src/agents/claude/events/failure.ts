@@ -1,6 +1,6 @@
-import type { AgentError } from './analysis.ts';
+import type { AgentError } from '../../../core/analysis/analysis.ts';
 import type { Failure } from './cli-event.ts';
-import { capped } from './json.ts';
+import { capped } from '../../../core/text/capped.ts';
 
 type Kind = AgentError['kind'];
 

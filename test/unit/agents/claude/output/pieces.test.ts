@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asAmount, asArray, asObject, asString, capped, tryParseJson } from '../../../../src/core/analysis/json.ts';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import { analyzeAt, assistantLine, block, INIT, jsonLines, NOW, resultLine } from './fixtures.ts';
+import { analyzeAt, analyzeChunks, assistantLine, block, inChunks, INIT, jsonLines, resultLine } from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
@@ -79,19 +77,7 @@ describe('whatever the chunks, the analysis is the same', () => {
   test.each(outputs.flatMap(([what, output]) => [1, 2, 5, 12, 64].map((size) => [what, size, output] as const)))(
     'of %s in chunks of %d bytes',
     (_what, size, output) => {
-      const reader = createOutputReader({ now: NOW });
-      const bytes = new TextEncoder().encode(output);
-      for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
-      expect(reader.end()).toEqual(analyzeAt(output));
+      expect(analyzeChunks(inChunks(output, size))).toEqual(analyzeAt(output));
     },
   );
-});
-
-test('JSON of unknown shape is read as what it is, or not at all', () => {
-  expect([tryParseJson('{"a":1}'), tryParseJson('{')]).toEqual([{ a: 1 }, undefined]);
-  expect([{}, [], null, 'x', undefined].map(asObject)).toEqual([{}, null, null, null, null]);
-  expect([[1], {}, null].map(asArray)).toEqual([[1], [], []]);
-  expect(['x', 7, null].map(asString)).toEqual(['x', null, null]);
-  expect([0, 0.5, -1, Infinity, NaN, '1', null].map(asAmount)).toEqual([0, 0.5, null, null, null, null, null]);
-  expect(['abc', 'abcd'].map((text) => capped(text, 3))).toEqual(['abc', 'ab…']);
 });

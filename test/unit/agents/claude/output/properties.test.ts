@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
+import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
+import { analyze } from '../../../../../src/core/analysis/analyze.ts';
 import {
   analyzeAt,
+  analyzeChunks,
   assistantLine,
   block,
   failedLine,
@@ -12,7 +14,7 @@ import {
   resultLine,
   syntheticLine,
   toolResultLine,
-} from './fixtures.ts';
+} from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const no = block('EXIT_SIGNAL: false');
@@ -73,7 +75,7 @@ describe('any bytes', () => {
         bytes,
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }),
         (output, sizes) => {
-          const reader = createOutputReader({ now: NOW });
+          const reader = createOutputReader({ now: NOW, onEvent: null });
           for (let at = 0, i = 0; at < output.length; i += 1) {
             const size = sizes[i % sizes.length] ?? 1;
             // The reader must not keep a view of a buffer that its caller fills again.
@@ -82,7 +84,7 @@ describe('any bytes', () => {
             chunk.fill(0x7b);
             at += size;
           }
-          expect(reader.end()).toEqual(analyzeAt(output));
+          expect(analyze(reader.end()).analysis).toEqual(analyzeAt(output));
         },
       ),
       { numRuns: 2_000 },
@@ -125,10 +127,8 @@ describe('any bytes', () => {
       fc.property(fc.array(line, { maxLength: 12 }), (lines) => {
         const expected = analyzeAt(lines.join('\n'));
         for (const output of [lines.join('\n'), lines.join('\r\n')]) {
-          for (const onEvent of [undefined, () => undefined]) {
-            const reader = createOutputReader({ now: NOW, ...(onEvent && { onEvent }) });
-            reader.push(new TextEncoder().encode(output));
-            expect(reader.end()).toEqual(expected);
+          for (const onEvent of [null, () => undefined]) {
+            expect(analyzeChunks([new TextEncoder().encode(output)], NOW, onEvent)).toEqual(expected);
           }
         }
       }),

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { analysisJsonSchema } from '../../../../src/core/analysis/analysis-schema.ts';
+import { analysisJsonSchema } from '../../../../src/core/analysis/analysis.ts';
+import { createOutputReader, type ReaderOptions } from '../../../../src/agents/claude/output/reader.ts';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
 import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
 
@@ -12,10 +13,27 @@ export const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 /** The analysis, which fits the published JSON Schema whatever the output was. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
-  const analysis = analyze(output, now);
+  const analysis = analyzeChunks([typeof output === 'string' ? new TextEncoder().encode(output) : output], now);
   if (!isPublishedShape(JSON.parse(JSON.stringify(analysis))))
     throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
   return analysis;
+}
+
+/** The analysis of an output that comes in chunks. */
+export function analyzeChunks(
+  chunks: Iterable<Uint8Array>,
+  now = NOW,
+  onEvent: ReaderOptions['onEvent'] = null,
+): Analysis {
+  const reader = createOutputReader({ now, onEvent });
+  for (const chunk of chunks) reader.push(chunk);
+  return analyze(reader.end()).analysis;
+}
+
+/** The output in chunks of `size` bytes. */
+export function* inChunks(output: string, size: number): Generator<Uint8Array> {
+  const bytes = new TextEncoder().encode(output);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size);
 }
 
 export function block(...fields: string[]): string {

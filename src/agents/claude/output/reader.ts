@@ -1,44 +1,31 @@
-import type { Analysis } from './analysis.ts';
+import type { Transcript, TranscriptReader } from '../../../core/analysis/transcript.ts';
+import { parseCliEvent } from '../events/cli-event.ts';
+import type { CliEvent } from '../events/cli-event.ts';
+import { createEventCollector, transcriptOfText } from '../events/collector.ts';
+import type { JsonObject } from '../events/json.ts';
+import { streamEventsOf, textEvent } from '../events/stream-event.ts';
+import type { StreamEvent } from '../events/stream-event.ts';
 import { createCappedBytes, decodeKept } from './capped-bytes.ts';
 import type { Kept } from './capped-bytes.ts';
-import { readCliEvent } from './cli-event.ts';
-import type { CliEvent } from './cli-event.ts';
 import { createFormatWitness } from './formats.ts';
-import { judgeOutput } from './judge.ts';
-import { createObjectFinder, parseObject } from './objects.ts';
-import type { JsonObject } from './json.ts';
 import { SPACE } from './line-bytes.ts';
+import { createObjectFinder, parseObject } from './objects.ts';
 import { createSplitter } from './splitter.ts';
-import { streamEventsOf, textEvent } from './stream-event.ts';
-import type { StreamEvent } from './stream-event.ts';
 import { createTextLines } from './text-lines.ts';
-import { createTranscript } from './transcript.ts';
 
-/** Turns the bytes that an agent printed into an analysis, in one pass; never throws for what they are. */
-export interface OutputReader {
-  push(chunk: Uint8Array): void;
-  /** To be called once, after the last chunk. */
-  end(): Analysis;
-  /** Characters of the final message; known after `end`. */
-  finalChars(): number;
-  /** Whether the final message ends in a status block that does not count because it is fenced; known after `end`. */
-  endsInFencedBlock(): boolean;
-}
-
-/** `now`: the instant (ms) from which texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes. */
+/** `now`: the instant (ms) from which texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
 export interface ReaderOptions {
   readonly now: number;
-  readonly onEvent?: (event: StreamEvent) => void;
+  readonly onEvent: ((event: StreamEvent) => void) | null;
 }
 
 /** Time is linear in the bytes; memory does not grow with the length of a transcript, a single line is kept up to 5 MiB. */
-export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReader {
-  const transcript = createTranscript();
+export function createOutputReader({ now, onEvent }: ReaderOptions): TranscriptReader {
+  const collector = createEventCollector();
   const witness = createFormatWitness();
   /** The output for as long as it may turn out to be plain text, which is the agent's message; behind many events only what is none. */
   const text = createCappedBytes();
   let hasSession = false;
-  let final = { chars: 0, endsInFencedBlock: false };
 
   const texts = createTextLines();
   const objects = createObjectFinder({ mayStart: () => !texts.inFence(), object: takeObject, text: takeText });
@@ -46,18 +33,18 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     line: takeLine,
     lines: takeLines,
     mayOpenArray: () => witness.eventCount() === 0 && !texts.inFence(),
-    element: (element) => takeEvent(readCliEvent(parseObject(element)), 'element'),
+    element: (element) => takeEvent(parseCliEvent(parseObject(element)), 'element'),
     arrayBytes: (bytes) => {
       if (witness.mayBeQuotation()) text.append(bytes);
     },
   });
-  return { push: splitter.push, end, finalChars: () => final.chars, endsInFencedBlock: () => final.endsInFencedBlock };
+  return { push: splitter.push, end };
 
   function takeLine(line: Kept): void {
     if (witness.mayBeQuotation()) keep(line);
     if (!hasSession || !isUnread(line) || texts.inFence()) return objects.take(line);
     takeEvent(UNREAD, 'line');
-    if (onEvent && line.head.length <= MAX_SHOWN_BYTES) show(readCliEvent(parseObject(line)));
+    if (onEvent !== null && line.head.length <= MAX_SHOWN_BYTES) show(parseCliEvent(parseObject(line)));
   }
 
   function takeLines(chunk: Uint8Array, from: number, mayArrayCome: boolean): number {
@@ -74,7 +61,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   }
 
   function takeObject(object: JsonObject): void {
-    const event = readCliEvent(object);
+    const event = parseCliEvent(object);
     if (event === null) witness.sawObject();
     else takeEvent(event, 'line');
   }
@@ -84,12 +71,12 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     hasSession ||= event.session !== null;
     texts.ignoreFences();
     witness.sawEvent(event, from);
-    transcript.add(event);
+    collector.add(event);
     show(event);
   }
 
   function show(event: CliEvent | null): void {
-    if (onEvent && event !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
+    if (onEvent !== null && event !== null) streamEventsOf(event).forEach((shown) => onEvent(shown));
   }
 
   function takeText(line: Kept): void {
@@ -100,7 +87,7 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
   function takeTexts(lines: Kept): void {
     if (!witness.mayBeQuotation()) keep(lines);
     witness.sawText(lines.head);
-    if (onEvent === undefined) return;
+    if (onEvent === null) return;
     for (const line of decodeKept({ head: lines.head, tail: null }).split('\n'))
       if (line.trim() !== '') onEvent(textEvent(line, false));
   }
@@ -110,16 +97,11 @@ export function createOutputReader({ now, onEvent }: ReaderOptions): OutputReade
     if (tail !== null) text.append(tail);
   }
 
-  function end(): Analysis {
+  function end(): Transcript {
     splitter.end();
     const output = decodeKept(text.kept());
     const format = witness.format(output);
-    const judged = judgeOutput(
-      format === 'text' ? { format, text: output } : { format, summary: transcript.summary() },
-      now,
-    );
-    final = judged.final;
-    return judged.analysis;
+    return format === 'text' ? transcriptOfText(output, now) : collector.transcript(format, now);
   }
 }
 

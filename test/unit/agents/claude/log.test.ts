@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { lineOf } from '../../../src/agents/claude/log-events.ts';
-import { oneLine } from '../../../src/processes/log-line.ts';
-import type { StreamEvent } from '../../../src/core/analysis/stream-event.ts';
+import { lineOf } from '../../../../src/agents/claude/log-events.ts';
+import { oneLine } from '../../../../src/processes/log-line.ts';
+import type { StreamEvent } from '../../../../src/agents/claude/events/stream-event.ts';
 
 test.each<{ event: StreamEvent; line: string }>([
   { event: { kind: 'text', nested: false, text: 'I will\nwrite   it.' }, line: 'I will write it.' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claudeArguments, claudeEnvironment } from '../../../src/agents/claude/command-line.ts';
+import { claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/command-line.ts';
 
 const plain = { model: null, allowedTools: ['Read', 'Bash(npm:*)'], extraArgs: [], resume: null, budgetUsd: null };
 const sessionId = '0f0e0d0c-1111-4222-8333-444455556666';

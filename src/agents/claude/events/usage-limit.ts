@@ -1,7 +1,7 @@
-import { limitIn, statusIn } from './agent-error.ts';
-import type { UsageLimit } from './analysis.ts';
+import { limitIn, statusIn } from './failure.ts';
+import type { UsageLimit } from '../../../core/analysis/analysis.ts';
 import type { Failure, RateLimit } from './cli-event.ts';
-import { nextReset } from './reset-time.ts';
+import { nextReset } from '../../../core/analysis/reset-time.ts';
 
 type Window = UsageLimit['window'];
 

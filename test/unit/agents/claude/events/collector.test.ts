@@ -9,7 +9,7 @@ import {
   resultLine,
   syntheticLine,
   toolUseLine,
-} from './fixtures.ts';
+} from '../fixtures.ts';
 
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: 1795304042, rateLimitType: 'five_hour' });
 const bare = (fields: object): string => JSON.stringify({ type: 'result', is_error: false, ...fields });

@@ -1,15 +1,18 @@
-import type { Denial } from './analysis.ts';
-import { asArray, asObject, asString, capped } from './json.ts';
+import type { Denial } from '../../../core/analysis/analysis.ts';
+import { capped } from '../../../core/text/capped.ts';
+import { asArray, asObject, asString } from './json.ts';
 
 /** Bounds of what one output may bring into the journal. */
 const MAX_DENIALS = 200;
 const MAX_COMMAND_CHARS = 2_000;
 
-/** The CLI's own question tool: refused in a job, where nobody can answer. */
-export const QUESTION_TOOL = 'AskUserQuestion';
+/** Whether the CLI's own question tool was refused: in a job nobody can answer. */
+export function isQuestion({ tool }: Denial): boolean {
+  return tool === 'AskUserQuestion';
+}
 
-/** Reads the CLI's field `permission_denials`, in order. */
-export function readDenials(value: unknown): readonly Denial[] {
+/** The refused calls in the CLI's field `permission_denials`, in order. */
+export function parseDenials(value: unknown): readonly Denial[] {
   return asArray(value)
     .slice(0, MAX_DENIALS)
     .flatMap((item) => {

@@ -1,9 +1,10 @@
-import type { Analysis } from './analysis.ts';
-import type { CliEvent } from './cli-event.ts';
-import { asArray, asObject, tryParseJson } from './json.ts';
+import type { Analysis } from '../../../core/analysis/analysis.ts';
+import type { CliEvent } from '../events/cli-event.ts';
+import { tryJson } from '../../../core/text/try-json.ts';
+import { asArray, asObject } from '../events/json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import { announces, holdsProse } from './noise.ts';
-import { holdsMarker } from './status-block.ts';
+import { holdsMarker } from '../../../core/analysis/status-block.ts';
 
 export type Format = Analysis['format'];
 
@@ -84,7 +85,7 @@ function formatOfText(text: string): Format {
 
 function isJsonSoFar(text: string): boolean {
   if (isCutOff(text)) return true;
-  const value = tryParseJson(text);
+  const value = tryJson(text);
   return asObject(value) !== null || asArray(value).length > 0;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, assistantLine, block, INIT, jsonLines, resultLine } from './fixtures.ts';
+import { analyzeAt, assistantLine, block, INIT, jsonLines, resultLine } from '../fixtures.ts';
 
 const events = jsonLines(INIT, resultLine('done'));
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import type { StreamEvent } from '../../../../src/core/analysis/stream-event.ts';
+import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
+import type { StreamEvent } from '../../../../../src/agents/claude/events/stream-event.ts';
 import {
   assistantLine,
   failedLine,
@@ -12,7 +12,7 @@ import {
   syntheticLine,
   toolResultLine,
   toolUseLine,
-} from './fixtures.ts';
+} from '../fixtures.ts';
 
 /** What a person following the run sees of an output. */
 function shown(output: string): readonly StreamEvent[] {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { failureInText } from '../../../../src/core/analysis/agent-error.ts';
-import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import { createTextLines } from '../../../../src/core/analysis/text-lines.ts';
-import { analyzeAt, block, INIT, jsonLines, NOW, resultLine } from './fixtures.ts';
+import { failureInText } from '../../../../../src/agents/claude/events/failure.ts';
+import type { Analysis } from '../../../../../src/core/analysis/analysis.ts';
+import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
+import { createTextLines } from '../../../../../src/agents/claude/output/text-lines.ts';
+import { analyzeAt, analyzeChunks, block, inChunks, INIT, jsonLines, NOW, resultLine } from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
@@ -98,10 +98,11 @@ test.each([
   ['an object behind one that another broke off', `{ "a":\n${result}`],
 ])('%s is read, whatever the chunks', (_what, text) => {
   for (const size of [1, 7, 64, 4096]) {
-    const reader = createOutputReader({ now: NOW });
-    const bytes = bytesOf(text);
-    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
-    expect(reader.end()).toMatchObject({ format: 'json', sessionId: 's-1', signal: { exitSignal: true } });
+    expect(analyzeChunks(inChunks(text, size))).toMatchObject({
+      format: 'json',
+      sessionId: 's-1',
+      signal: { exitSignal: true },
+    });
   }
 });
 

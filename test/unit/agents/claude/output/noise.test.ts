@@ -1,16 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { createOutputReader } from '../../../../src/core/analysis/reader.ts';
-import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
-import { analyzeAt, assistantLine, block, INIT, jsonLines, NOW, resultLine } from './fixtures.ts';
+import type { Analysis } from '../../../../../src/core/analysis/analysis.ts';
+import {
+  analyzeAt,
+  analyzeChunks,
+  assistantLine,
+  block,
+  inChunks,
+  INIT,
+  jsonLines,
+  NOW,
+  resultLine,
+} from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
 const ownFalse = 'RALPH_STATUS:\n  STATUS: IN_PROGRESS\n  EXIT_SIGNAL: false\n';
 
 function observed(output: string): Analysis {
-  const reader = createOutputReader({ now: NOW, onEvent: () => undefined });
-  reader.push(new TextEncoder().encode(output));
-  return reader.end();
+  return analyzeChunks([new TextEncoder().encode(output)], NOW, () => undefined);
 }
 
 describe('a line of prose that begins like an event is none', () => {
@@ -100,10 +107,7 @@ describe('noise on the line of the object', () => {
       [1, 2, 5, 64].map((size) => [what, size, `npm warn\n${output}`] as const),
     ),
   )('is none in chunks either: %s, %d bytes', (_what, size, output) => {
-    const reader = createOutputReader({ now: NOW });
-    const bytes = new TextEncoder().encode(output);
-    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.slice(at, at + size));
-    expect(reader.end()).toEqual(analyzeAt(output));
+    expect(analyzeChunks(inChunks(output, size))).toEqual(analyzeAt(output));
   });
 
   test('two events on a line are two', () => {

@@ -1,7 +1,8 @@
 import { createCappedBytes, decodeKept } from './capped-bytes.ts';
 import type { Kept } from './capped-bytes.ts';
-import { asObject, tryParseJson } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { tryJson } from '../../../core/text/try-json.ts';
+import { asObject } from '../events/json.ts';
+import type { JsonObject } from '../events/json.ts';
 import { createJsonWalker } from './json-walker.ts';
 import type { JsonWalker } from './json-walker.ts';
 import {
@@ -159,7 +160,7 @@ const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[]
 
 /** The object that the bytes are; null when they are something else. */
 export function parseObject(bytes: Kept): JsonObject | null {
-  return asObject(tryParseJson(decodeKept(bytes).trim()));
+  return asObject(tryJson(decodeKept(bytes).trim()));
 }
 
 /** A cheap look, so that no time is spent on parsing what is cut off. */

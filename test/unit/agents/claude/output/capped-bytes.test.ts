@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createCappedBytes, decodeKept } from '../../../../src/core/analysis/capped-bytes.ts';
-import type { CappedBytes } from '../../../../src/core/analysis/capped-bytes.ts';
+import { createCappedBytes, decodeKept } from '../../../../../src/agents/claude/output/capped-bytes.ts';
+import type { CappedBytes } from '../../../../../src/agents/claude/output/capped-bytes.ts';
 
 describe('of a run of bytes', () => {
   const MI = 1024 * 1024;

@@ -1,5 +1,5 @@
-import type { Denial } from './analysis.ts';
-import { readDenials } from './denials.ts';
+import type { Denial } from '../../../core/analysis/analysis.ts';
+import { parseDenials } from './denials.ts';
 import { asAmount, asArray, asObject, asString } from './json.ts';
 import type { JsonObject } from './json.ts';
 
@@ -72,24 +72,24 @@ export interface Result {
   readonly totalCostUsd: number | null;
 }
 
-/** Reads one parsed JSON value; null when it is no event of the CLI. */
-export function readCliEvent(value: unknown): CliEvent | null {
+/** The event that a JSON value is; null when it is no event of the CLI. */
+export function parseCliEvent(value: unknown): CliEvent | null {
   const event = asObject(value);
   if (event === null) return null;
   const session = sessionId(event);
   switch (event['type']) {
     case 'assistant': {
       const message = asObject(event['message']);
-      return message === null ? null : readAssistant(event, message, session);
+      return message === null ? null : parseAssistant(event, message, session);
     }
     case 'user': {
       const message = asObject(event['message']);
       return message === null ? null : { kind: 'tool-results', session, failed: toolResults(message) };
     }
     case 'system':
-      return typeof event['subtype'] === 'string' ? readSystem(event, session) : null;
+      return typeof event['subtype'] === 'string' ? parseSystem(event, session) : null;
     case 'rate_limit_event': {
-      const limit = readRateLimit(event['rate_limit_info']);
+      const limit = parseRateLimit(event['rate_limit_info']);
       return limit === null ? null : { kind: 'rate-limit', session, limit };
     }
     case 'result': {
@@ -97,14 +97,14 @@ export function readCliEvent(value: unknown): CliEvent | null {
         typeof event['is_error'] === 'boolean' ||
         typeof event['subtype'] === 'string' ||
         typeof event['result'] === 'string';
-      return looksReal ? { kind: 'result', session, result: readResult(event) } : null;
+      return looksReal ? { kind: 'result', session, result: parseResult(event) } : null;
     }
     default:
       return typeof event['type'] === 'string' && session !== null ? { kind: 'other', session } : null;
   }
 }
 
-function readAssistant(event: JsonObject, message: JsonObject, session: string | null): CliEvent {
+function parseAssistant(event: JsonObject, message: JsonObject, session: string | null): CliEvent {
   let text: string | null = null;
   const tools: ToolUse[] = [];
   for (const item of asArray(message['content'])) {
@@ -119,7 +119,7 @@ function readAssistant(event: JsonObject, message: JsonObject, session: string |
   }
   const synthetic =
     message['model'] === '<synthetic>' || typeof event['error'] === 'string' || event['is_api_error_message'] === true;
-  const failure = synthetic ? readFailure(event, text ?? '') : null;
+  const failure = synthetic ? parseFailure(event, text ?? '') : null;
   return {
     kind: 'assistant',
     session,
@@ -130,7 +130,7 @@ function readAssistant(event: JsonObject, message: JsonObject, session: string |
   };
 }
 
-function readSystem(event: JsonObject, session: string | null): CliEvent {
+function parseSystem(event: JsonObject, session: string | null): CliEvent {
   switch (event['subtype']) {
     case 'permission_denied':
       return {
@@ -152,7 +152,7 @@ function readSystem(event: JsonObject, session: string | null): CliEvent {
   }
 }
 
-function readResult(event: JsonObject): Result {
+function parseResult(event: JsonObject): Result {
   const text = asString(event['result']);
   const subtype = asString(event['subtype']);
   const failed = event['is_error'] === true || (subtype?.startsWith('error') ?? false);
@@ -161,8 +161,8 @@ function readResult(event: JsonObject): Result {
     .join('\n');
   return {
     text,
-    failure: failed ? readFailure(event, text || errors || (subtype ?? '')) : null,
-    denials: readDenials(event['permission_denials']),
+    failure: failed ? parseFailure(event, text || errors || (subtype ?? '')) : null,
+    denials: parseDenials(event['permission_denials']),
     turns: asAmount(event['num_turns']),
     tokens: tokensOf(event['usage']),
     costSinceLastResultUsd: costOf(event['model_usage_since_last_result']),
@@ -170,7 +170,7 @@ function readResult(event: JsonObject): Result {
   };
 }
 
-function readFailure(event: JsonObject, text: string): Failure {
+function parseFailure(event: JsonObject, text: string): Failure {
   return {
     text,
     subtype: event['type'] === 'result' ? asString(event['subtype']) : null,
@@ -181,7 +181,7 @@ function readFailure(event: JsonObject, text: string): Failure {
   };
 }
 
-function readRateLimit(value: unknown): RateLimit | null {
+function parseRateLimit(value: unknown): RateLimit | null {
   const info = asObject(value);
   return (
     info && {

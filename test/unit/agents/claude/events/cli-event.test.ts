@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readCliEvent } from '../../../../src/core/analysis/cli-event.ts';
-import type { CliEvent } from '../../../../src/core/analysis/cli-event.ts';
+import { parseCliEvent } from '../../../../../src/agents/claude/events/cli-event.ts';
+import type { CliEvent } from '../../../../../src/agents/claude/events/cli-event.ts';
 
 const FAILURE = { text: '', subtype: null, error: null, apiError: null, terminalReason: null, status: null };
 const RESULT = {
@@ -31,7 +31,7 @@ describe('no event of the CLI is', () => {
     ['a rate limit event without information', { type: 'rate_limit_event', session_id: 's' }],
     ['a result with nothing of a result', { type: 'result', session_id: 's' }],
   ])('%s', (_what, value) => {
-    expect(readCliEvent(value)).toBeNull();
+    expect(parseCliEvent(value)).toBeNull();
   });
 });
 
@@ -96,7 +96,7 @@ describe('an event is', () => {
       { kind: 'tool-results', session: null, failed: [] },
     ],
   ])('%s', (_what, value, event) => {
-    expect(readCliEvent(value)).toEqual(event);
+    expect(parseCliEvent(value)).toEqual(event);
   });
 });
 
@@ -148,7 +148,7 @@ describe('an assistant message', () => {
       { failure: FAILURE },
     ],
   ])('%s', (_rule, fields, expected) => {
-    expect(readCliEvent({ type: 'assistant', ...fields })).toEqual({ ...ASSISTANT, ...expected });
+    expect(parseCliEvent({ type: 'assistant', ...fields })).toEqual({ ...ASSISTANT, ...expected });
   });
 });
 
@@ -223,7 +223,7 @@ describe('a result', () => {
       { text: '', costSinceLastResultUsd: 0 },
     ],
   ])('%s', (_rule, fields, expected) => {
-    expect(readCliEvent({ type: 'result', ...fields })).toEqual({
+    expect(parseCliEvent({ type: 'result', ...fields })).toEqual({
       kind: 'result',
       session: null,
       result: { ...RESULT, ...expected },
@@ -241,5 +241,5 @@ test.each<[unknown, string | null]>([
   ['', null],
   [7, null],
 ])('the session of the id %j is %j', (id, session) => {
-  expect(readCliEvent({ type: 'result', result: '', session_id: id })?.session).toBe(session);
+  expect(parseCliEvent({ type: 'result', result: '', session_id: id })?.session).toBe(session);
 });
