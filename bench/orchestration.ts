@@ -78,7 +78,7 @@ const TASK: Task = {
   body: 'One after another.',
   source: { kind: 'issue', number: 1, url: 'https://example.com/1', labels: [] },
   comments: [],
-  hold: null,
+  obstacle: null,
   priority: 3,
   dependsOn: [],
   optional: false,

@@ -96,7 +96,7 @@ function taskOf(number: number): Task {
     body: '',
     source: { kind: 'issue', number, url: `https://example.test/${String(number)}`, labels: [] },
     comments: [],
-    hold: null,
+    obstacle: null,
     priority: 3,
     dependsOn: [],
     optional: false,

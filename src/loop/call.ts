@@ -78,7 +78,7 @@ export async function callAgent(
 /** Titles of the tasks that are open beside this one. */
 function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
   return tasks
-    .filter((task) => task.id !== id && task.hold === null && progressOf(state.tasks, task.id).state === 'todo')
+    .filter((task) => task.id !== id && task.obstacle === null && progressOf(state.tasks, task.id).state === 'todo')
     .map(({ title }) => title);
 }
 

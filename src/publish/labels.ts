@@ -39,11 +39,11 @@ export function labelWishes({
   notices,
   told,
 }: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] }): readonly LabelWish[] {
-  const listed = tasks.flatMap(({ id, hold, source }): LabelWish[] => {
+  const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
-    const wanted = labelFor(progressOf(progress, id), hold);
+    const wanted = labelFor(progressOf(progress, id), obstacle);
     // Nobody looked whether it still waits.
-    const isUnknown = hold === 'unchecked' && wanted === null && waitsForApproval(source.labels);
+    const isUnknown = obstacle === 'unchecked' && wanted === null && waitsForApproval(source.labels);
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
   const isListed = new Set(listed.map(({ issue }) => issue));

@@ -371,7 +371,7 @@ describe('how many are asked about', () => {
     const { project, asked } = many(40);
     const run = await runOnce(project);
     expect(asked).toEqual([[1, 2, 3, 4, 5, 6, 7]]);
-    expect(run.work?.tasks.filter(({ hold }) => hold === 'unchecked')).toHaveLength(33);
+    expect(run.work?.tasks.filter(({ obstacle }) => obstacle === 'unchecked')).toHaveLength(33);
   });
 
   test('more when those turn out to be no tasks, as many as one request tells of', async () => {
@@ -409,7 +409,7 @@ describe('how many are asked about', () => {
     const { project } = many(40);
     addIssue(project.forge, 40, { labels: ['ralph', 'ralph:needs-approval'] });
     const run = await runOnce(project);
-    expect(run.work?.tasks.find(({ id }) => id === 'issue-40')?.hold).toBe('needs-approval');
+    expect(run.work?.tasks.find(({ id }) => id === 'issue-40')?.obstacle).toBe('needs-approval');
   });
 });
 

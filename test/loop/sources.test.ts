@@ -494,7 +494,7 @@ describe('dependencies of issues', () => {
     const run = await runOnce(project);
     expect(asked).toHaveLength(30);
     expect(warned(run)).toContain('5 issues more have dependencies');
-    expect(run.work?.tasks.filter(({ hold }) => hold === null).length).toBeLessThanOrEqual(30);
+    expect(run.work?.tasks.filter(({ obstacle }) => obstacle === null).length).toBeLessThanOrEqual(30);
   });
 
   test('that are done in another order than was to be expected: what is free then has its text and its approval', async () => {

@@ -128,7 +128,7 @@ describe('the built-in prompt', () => {
       body: '',
       source: { kind: 'issue', number: 7, url: '', labels: [] },
       comments: [],
-      hold: null,
+      obstacle: null,
       priority: 3,
       dependsOn: [],
       optional: false,

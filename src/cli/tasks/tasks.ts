@@ -116,8 +116,8 @@ async function readTasks(
     { states: new Map(), isDone: (id) => done.has(id) },
   );
   const places = placesInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
-  const circular = tasks.flatMap(({ id, hold, source }) =>
-    hold === 'dependency-cycle' && source.kind !== 'issue'
+  const circular = tasks.flatMap(({ id, obstacle, source }) =>
+    obstacle === 'dependency-cycle' && source.kind !== 'issue'
       ? [
           {
             file: source.path,

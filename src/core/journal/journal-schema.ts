@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { taskHolds } from '../tasks/task.ts';
+import { taskObstacles } from '../tasks/task.ts';
 
 const count = z.number().int().min(0);
 const snapshot = z.object({ head: z.string(), tree: z.string() });
@@ -88,14 +88,16 @@ export const policySchema = z.object({
 });
 
 /** `QueuedTask`, as the start of a journal holds it. */
-export const taskSchema = z.object({
-  id: z.string(),
-  priority: z.number(),
-  dependsOn: z.array(z.string()),
-  optional: z.boolean(),
-  // Journals of before tasks could be held.
-  hold: z.enum(taskHolds).nullable().default(null),
-});
+export const taskSchema = z
+  .object({
+    id: z.string(),
+    priority: z.number(),
+    dependsOn: z.array(z.string()),
+    optional: z.boolean(),
+    // Journals call it so. Those of before anything could be in a task's way have none.
+    hold: z.enum(taskObstacles).nullable().default(null),
+  })
+  .transform(({ hold, ...task }) => ({ ...task, obstacle: hold }));
 
 const instant = z.number().int().min(0).max(8.64e15);
 const message = z.string();

@@ -92,8 +92,9 @@ export function serializeEntry(entry: JournalEntry): string {
   return JSON.stringify({ kind: 'iteration', ...entry, found: entry.found.map(queued) });
 }
 
-function queued({ id, priority, dependsOn, optional, hold }: QueuedTask): QueuedTask {
-  return { id, priority, dependsOn, optional, hold };
+/** Journals call a task's obstacle its `hold`. */
+function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): object {
+  return { id, priority, dependsOn, optional, hold: obstacle };
 }
 
 /** The end of a run as one line of JSON, without a line end. */

@@ -116,7 +116,7 @@ function advance(
     priority: 0,
     dependsOn: [],
     optional: false,
-    hold: null,
+    obstacle: null,
   };
   const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
   return {

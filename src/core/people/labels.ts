@@ -1,4 +1,4 @@
-import type { TaskHold, TaskProgress } from '../tasks/task.ts';
+import type { TaskObstacle, TaskProgress } from '../tasks/task.ts';
 
 /** The labels by which people see on an issue how Ralph stands with it. At most one of them is on an issue. */
 export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | 'ralph:blocked' | 'ralph:needs-approval';
@@ -21,9 +21,9 @@ export const lifecycleLabels: Readonly<
 export const noticeLabel: LifecycleLabel = 'ralph:needs-approval';
 
 /** The label that says how a task stands; null: none, for a task that was not begun. */
-export function labelFor({ state }: Pick<TaskProgress, 'state'>, hold: TaskHold | null): LifecycleLabel | null {
+export function labelFor({ state }: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
   if (state === 'done') return 'ralph:done';
-  if (hold === 'needs-approval') return noticeLabel;
+  if (obstacle === 'needs-approval') return noticeLabel;
   return ({ todo: null, 'in-progress': 'ralph:working', failed: 'ralph:failed', blocked: 'ralph:blocked' } as const)[
     state
   ];

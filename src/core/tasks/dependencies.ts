@@ -41,7 +41,7 @@ export function issuesToAskAbout(
 }
 
 /**
- * Gives each task its `dependsOn`, and holds those whose wait cannot end. `states`: of the issues that are no tasks of the lane;
+ * Gives each task its `dependsOn`, and an obstacle to those whose wait cannot end. `states`: of the issues that are no tasks of the lane;
  * one that is missing there does not exist. `isDone`: tasks that wait for nothing any more.
  */
 export function settleDependencies<T extends QueuedTask>(
@@ -64,7 +64,7 @@ export function settleDependencies<T extends QueuedTask>(
       );
     return {
       ...dependent,
-      task: { ...task, dependsOn: ids, hold: task.hold ?? (missing.length > 0 ? 'dependency-unknown' : null) },
+      task: { ...task, dependsOn: ids, obstacle: task.obstacle ?? (missing.length > 0 ? 'dependency-unknown' : null) },
     };
   });
   const circles = findCircles(settled.filter(({ task }) => !known.isDone(task.id)).map(({ task }) => task));
@@ -76,7 +76,7 @@ export function settleDependencies<T extends QueuedTask>(
     );
   return {
     tasks: settled.map(({ task }) =>
-      inCircle.has(task.id) ? { ...task, hold: task.hold ?? 'dependency-cycle' } : task,
+      inCircle.has(task.id) ? { ...task, obstacle: task.obstacle ?? 'dependency-cycle' } : task,
     ),
     warnings,
   };

@@ -110,7 +110,7 @@ export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressB
 function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   const { state } = progressOf(progress, task.id);
   return (
-    task.hold === null &&
+    task.obstacle === null &&
     (state === 'todo' || state === 'in-progress') &&
     task.dependsOn.every((id) => progressOf(progress, id).state === 'done')
   );

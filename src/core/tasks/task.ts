@@ -31,7 +31,7 @@ export interface QueuedTask {
   /** Never blocks completion. */
   readonly optional: boolean;
   /** Why it may not be worked although it is open; null: nothing is in the way. */
-  readonly hold: TaskHold | null;
+  readonly obstacle: TaskObstacle | null;
 }
 
 /**
@@ -40,14 +40,14 @@ export interface QueuedTask {
  * `unchecked`: so far down the queue that this run did not look who approved it.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
-export const taskHolds = [
+export const taskObstacles = [
   'needs-approval',
   'dependency-unknown',
   'dependency-cycle',
   'unchecked',
   'unreadable',
 ] as const;
-export type TaskHold = (typeof taskHolds)[number];
+export type TaskObstacle = (typeof taskObstacles)[number];
 
 /** How far a lane got with a task. */
 export interface TaskProgress {

@@ -6,7 +6,7 @@ import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreState } from '../lane/restore.ts';
-import { holdByLabel, taskOfIssue } from '../tasks/tasks.ts';
+import { obstacleByLabel, taskOfIssue } from '../tasks/tasks.ts';
 import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
@@ -42,7 +42,7 @@ export async function recheckApproval(run: GateDeps, number: number): Promise<In
 
 /** The approved text may be back: then nothing is waited for any more. */
 async function approvedStill(run: GateDeps, issue: Issue): Promise<Intake> {
-  const waited = holdByLabel(taskOfIssue(issue)) !== null;
+  const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   return {
     ...noted(
       run,

@@ -2,12 +2,12 @@ import type { TaskSourceName } from '../../config/config.ts';
 import type { Consent } from '../../core/people/consent.ts';
 import { noted, type LaneState } from '../../core/lane/state.ts';
 import { inOrderOfWork, progressOf, withinReach } from '../../core/tasks/queue.ts';
-import { taskIdOfIssue, type Task, type TaskHold, type TaskId } from '../../core/tasks/task.ts';
+import { taskIdOfIssue, type Task, type TaskObstacle, type TaskId } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from '../people/approvals.ts';
 import type { ApprovalNotice } from '../../handover/intake.ts';
-import { hashOfText, holdByLabel, taskOfIssue, type IssueText } from './tasks.ts';
+import { hashOfText, obstacleByLabel, taskOfIssue, type IssueText } from './tasks.ts';
 import { accountsAsked } from '../people/trust.ts';
 import { createWaiting } from './waiting.ts';
 
@@ -75,7 +75,7 @@ export async function judgeTasks(run: GateDeps, candidates: Candidates, restored
     const ofIssues = [...issues.values()].map(taskOfIssue).flatMap((task): readonly Task[] => {
       const consent = consents.get(task.id);
       if (consent === 'gone' || consent?.kind === 'never') return [];
-      return [{ ...task, hold: consent?.kind === 'changed' && !isCoveredByEvent ? 'needs-approval' : null }];
+      return [{ ...task, obstacle: consent?.kind === 'changed' && !isCoveredByEvent ? 'needs-approval' : null }];
     });
     const all = [...ofIssues.sort(byNumber), ...candidates.fileTasks];
     const bySource = candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source));
@@ -104,7 +104,7 @@ export async function judgeTasks(run: GateDeps, candidates: Candidates, restored
     if (must.size === 0 && !isFirst) return [];
     // A request that is made anyhow may as well ask about the next ones.
     const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
-    for (const { id, hold } of tasks) if (must.size < size && hold === null && unknown(id)) must.add(id);
+    for (const { id, obstacle } of tasks) if (must.size < size && obstacle === null && unknown(id)) must.add(id);
     return [...must].flatMap((id) => issues.get(id) ?? []);
   }
 
@@ -146,7 +146,7 @@ export async function judgeTasks(run: GateDeps, candidates: Candidates, restored
     }
     const worked = [...approved.values()].filter(({ issue, text }) => hashOfText(issue) !== hashOfText(text));
     return {
-      tasks: tasks.map((task) => ({ ...task, hold: task.hold ?? holdOfUnjudged(task) })),
+      tasks: tasks.map((task) => ({ ...task, obstacle: task.obstacle ?? obstacleOfUnjudged(task) })),
       state,
       approved,
       notices,
@@ -162,9 +162,9 @@ export async function judgeTasks(run: GateDeps, candidates: Candidates, restored
     };
   }
 
-  function holdOfUnjudged(task: Task): TaskHold | null {
+  function obstacleOfUnjudged(task: Task): TaskObstacle | null {
     const isJudged = !issues.has(task.id) || consents.has(task.id) || isDone(task.id);
-    return isJudged ? null : (holdByLabel(task) ?? 'unchecked');
+    return isJudged ? null : (obstacleByLabel(task) ?? 'unchecked');
   }
 
   function isDone(id: TaskId): boolean {

@@ -18,7 +18,7 @@ import type { GateDeps } from '../deps.ts';
 import { readComments } from '../people/comments.ts';
 import { readTasks, warnOfUnmarked, type BaseFiles } from './file-tasks.ts';
 import { judgeTasks, type JudgedTasks } from './judge.ts';
-import { hashOfText, holdByLabel, tasksOfIssues, withText, type CleanedTask, type IssueText } from './tasks.ts';
+import { hashOfText, obstacleByLabel, tasksOfIssues, withText, type CleanedTask, type IssueText } from './tasks.ts';
 
 /** Work that is asked for; `by-name` means that a person named this very issue now. */
 export interface Request {
@@ -88,7 +88,7 @@ export async function listTasks(
     request.files === null ? { base: [], unreadable: [] } : await readTasks(run, request.files, null);
   const issues = tasksOfIssues(issuesOfLane(request, run.config, lane.branches)).map((task) => ({
     ...task,
-    hold: holdByLabel(task),
+    obstacle: obstacleByLabel(task),
   }));
   const tasks = fileProgress(lane.state.tasks, base, { beginsAnew: false, unmarked: lane.state.unmarked });
   return {

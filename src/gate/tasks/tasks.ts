@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import type { CleanedText } from '../../core/text/clean.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from '../../core/tasks/priority.ts';
-import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskHold } from '../../core/tasks/task.ts';
+import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskObstacle } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 
 /** Title and body of an issue, as GitHub has them. */
@@ -20,7 +20,7 @@ export function taskOfIssue(issue: Issue): Task {
     body: '',
     source: { kind: 'issue', number: issue.number, url: issue.url, labels: issue.labels },
     comments: [],
-    hold: null,
+    obstacle: null,
     priority: priorityOf(issue.labels),
     dependsOn: [],
     optional: false,
@@ -69,9 +69,9 @@ export function unseenIn({ kinds }: CleanedText): number {
 }
 
 /** What an earlier run found and told the issue by its label; who takes no second look leaves it so. */
-export function holdByLabel({ source }: Pick<Task, 'source'>): TaskHold | null {
-  const isHeld = source.kind === 'issue' && waitsForApproval(source.labels);
-  return isHeld ? 'needs-approval' : null;
+export function obstacleByLabel({ source }: Pick<Task, 'source'>): TaskObstacle | null {
+  const isWaiting = source.kind === 'issue' && waitsForApproval(source.labels);
+  return isWaiting ? 'needs-approval' : null;
 }
 
 /** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */

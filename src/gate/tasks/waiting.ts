@@ -64,7 +64,9 @@ export function createWaiting(run: Pick<GateDeps, 'forge' | 'context'>): Waiting
       const settled = settleDependencies(dependents, { states, isDone });
       const isUnknown = ({ id }: Task): boolean => unasked.has(id) || overlong.has(id);
       return {
-        tasks: settled.tasks.map((task) => (isUnknown(task) ? { ...task, hold: task.hold ?? 'unchecked' } : task)),
+        tasks: settled.tasks.map((task) =>
+          isUnknown(task) ? { ...task, obstacle: task.obstacle ?? 'unchecked' } : task,
+        ),
         warnings: [...settled.warnings, ...warnOfUnasked(), ...warnOfLength(), ...warnOfElsewhere(open)],
       };
     },

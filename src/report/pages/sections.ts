@@ -103,7 +103,7 @@ export function commitLink(sha: string, report: RunReport): string {
 
 /** What open tasks wait for that no agent has failed at. */
 export function waitingSection(report: RunReport): string {
-  const unchecked = report.tasks.filter(({ task }) => task.hold === 'unchecked').length;
+  const unchecked = report.tasks.filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
     unchecked === 0
       ? []

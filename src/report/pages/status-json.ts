@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cap } from '../../core/text/plain-text.ts';
-import { issueOfTask, nameOfTask, taskHolds } from '../../core/tasks/task.ts';
+import { issueOfTask, nameOfTask, taskObstacles } from '../../core/tasks/task.ts';
 import {
   discrepancies,
   doneTasks,
@@ -42,7 +42,7 @@ export const ralphStatusSchema = z.object({
       title: z.string(),
       state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
       hold: z
-        .enum(taskHolds)
+        .enum(taskObstacles)
         .nullable()
         .optional()
         .describe('Why it may not be worked although it is open; null: nothing is in the way.'),
@@ -144,7 +144,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
       source: { kind: task.source.kind, name: cap(nameOfTask(task), 120) },
       title: cap(task.title, 120),
       state: progress.state,
-      hold: task.hold,
+      hold: task.obstacle,
       attempts: progress.attempts,
       commit: progress.doneCommit,
     })),

@@ -6,9 +6,9 @@ import { awaitedOutside } from './waiting.ts';
 export function unblocking(report: RunReport): string {
   const { tasks } = report;
   const stuck = tasks.filter(({ progress: { state } }) => state === 'failed' || state === 'blocked');
-  const isHeld = tasks.some(({ task, progress }) => task.hold !== null && progress.state !== 'done');
+  const hasObstacle = tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done');
   const outside = awaitedOutside(tasks);
-  if (stuck.length === 0 && isHeld) return `Do for each task what stands there; ${lookAgain(report)}.`;
+  if (stuck.length === 0 && hasObstacle) return `Do for each task what stands there; ${lookAgain(report)}.`;
   if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
   const is = (state: string): boolean => stuck.some(({ progress }) => progress.state === state);
   const hasIssue = stuck.length === 0 || stuck.some(({ task }) => issueOfTask(task) !== null);

@@ -1,6 +1,6 @@
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import { nameOfAwaited } from '../../core/tasks/dependencies.ts';
-import { nameOfTask, type TaskHold, type TaskId } from '../../core/tasks/task.ts';
+import { nameOfTask, type TaskObstacle, type TaskId } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 
@@ -22,7 +22,7 @@ export function heldLines(tasks: readonly TaskReport[]): readonly string[] {
   });
 }
 
-const HOLDS: Readonly<Record<TaskHold, string | null>> = {
+const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
   'needs-approval': 'its text was changed after it was approved: remove and re-add the label',
   'dependency-unknown': 'what it depends on does not exist',
   'dependency-cycle': 'what it depends on depends on it',
@@ -32,7 +32,7 @@ const HOLDS: Readonly<Record<TaskHold, string | null>> = {
 };
 
 function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
-  if (task.hold !== null) return HOLDS[task.hold];
+  if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
   const more = open.length - shownDependencies;
   return open.length === 0

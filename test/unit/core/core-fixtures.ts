@@ -46,7 +46,7 @@ export function task(number: number, change: Partial<Task> = {}): Task {
     body: `Body ${String(number)}`,
     source: { kind: 'issue', number, url: `https://example.test/${String(number)}`, labels: [] },
     comments: [],
-    hold: null,
+    obstacle: null,
     priority: 3,
     dependsOn: [],
     optional: false,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { LifecycleLabel } from '../../../src/core/people/labels.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
-import type { TaskHold, TaskProgress } from '../../../src/core/tasks/task.ts';
+import type { TaskObstacle, TaskProgress } from '../../../src/core/tasks/task.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { labelWishes, labelWishesOfEnd, publishLabels } from '../../../src/publish/labels.ts';
 import { UserError } from '../../../src/errors.ts';
@@ -12,10 +12,10 @@ const notice = (issue: number, labels: readonly string[] = []) => ({ issue, labe
 
 function issueTask(
   number: number,
-  { hold, labels }: { readonly hold: TaskHold | null; readonly labels: readonly string[] },
+  { obstacle, labels }: { readonly obstacle: TaskObstacle | null; readonly labels: readonly string[] },
 ) {
   const { task } = taskReport(number);
-  return { ...task, hold, source: { kind: 'issue', number, url: '', labels } as const };
+  return { ...task, obstacle, source: { kind: 'issue', number, url: '', labels } as const };
 }
 
 const progress = (state: TaskProgress['state']): LaneState['tasks'] => ({
@@ -23,7 +23,7 @@ const progress = (state: TaskProgress['state']): LaneState['tasks'] => ({
 });
 
 describe('the label that an issue should have', () => {
-  test.each<[TaskProgress['state'], TaskHold | null, readonly string[], LifecycleLabel | null]>([
+  test.each<[TaskProgress['state'], TaskObstacle | null, readonly string[], LifecycleLabel | null]>([
     ['todo', null, [], null],
     ['todo', null, ['ralph:needs-approval'], null],
     ['todo', 'needs-approval', [], 'ralph:needs-approval'],
@@ -35,16 +35,16 @@ describe('the label that an issue should have', () => {
     ['done', 'needs-approval', [], 'ralph:done'],
     ['failed', null, [], 'ralph:failed'],
     ['blocked', null, [], 'ralph:blocked'],
-  ])('%s, held: %s, now: %j → %s', (state, hold, labels, wanted) => {
+  ])('%s, obstacle: %s, now: %j → %s', (state, obstacle, labels, wanted) => {
     expect(
-      labelWishes({ tasks: [issueTask(1, { hold, labels })], progress: progress(state), notices: [], told: [] }),
+      labelWishes({ tasks: [issueTask(1, { obstacle, labels })], progress: progress(state), notices: [], told: [] }),
     ).toEqual([{ issue: 1, labels, wanted }]);
   });
 
   test('is not known while nobody has looked whether it still waits for approval', () => {
     expect(
       labelWishes({
-        tasks: [issueTask(1, { hold: 'unchecked', labels: ['ralph:needs-approval'] })],
+        tasks: [issueTask(1, { obstacle: 'unchecked', labels: ['ralph:needs-approval'] })],
         progress: {},
         notices: [],
         told: [],
@@ -55,8 +55,8 @@ describe('the label that an issue should have', () => {
   test('is that it waits, once it was told so, be it a task of the lane or not', () => {
     const [first, second, third] = [notice(1), notice(2, ['bug']), notice(3)];
     const tasks = [
-      issueTask(1, { hold: 'needs-approval', labels: [] }),
-      issueTask(3, { hold: 'needs-approval', labels: [] }),
+      issueTask(1, { obstacle: 'needs-approval', labels: [] }),
+      issueTask(3, { obstacle: 'needs-approval', labels: [] }),
       planTask(7).task,
     ];
     expect(
@@ -78,8 +78,8 @@ describe('a run that the gate ended', () => {
     return {
       ...base,
       tasks: [
-        issueTask(1, { hold: null, labels: ['ralph:working'] }),
-        issueTask(2, { hold: null, labels: ['ralph:needs-approval'] }),
+        issueTask(1, { obstacle: null, labels: ['ralph:working'] }),
+        issueTask(2, { obstacle: null, labels: ['ralph:needs-approval'] }),
       ],
       state: { ...initialState('queue', 0), tasks: progress('done') },
       notes: { ...base.notes, working: isWorked ? working : null, notices: [notice(3)] },

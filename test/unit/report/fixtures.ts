@@ -54,7 +54,7 @@ export function taskReport(
       priority: 2,
       dependsOn: [],
       optional: false,
-      hold: null,
+      obstacle: null,
     },
     progress: { state: 'todo', attempts: 0, startedTree: null, doneCommit: null, ...progress },
   };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
 import { reportWithoutLane, type RunReport, type TaskReport } from '../../../src/handover/report.ts';
-import type { TaskHold } from '../../../src/core/tasks/task.ts';
+import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { END, entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 const inMinutes = (minutes: number) => END + minutes * 60_000;
@@ -18,9 +18,9 @@ const denied = [
   }),
 ];
 
-function held(number: number, hold: TaskHold): TaskReport {
+function held(number: number, obstacle: TaskObstacle): TaskReport {
   const { task, progress } = taskReport(number);
-  return { task: { ...task, hold }, progress };
+  return { task: { ...task, obstacle }, progress };
 }
 
 function dependent(number: number, dependsOn: readonly string[]): TaskReport {

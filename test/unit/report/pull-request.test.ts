@@ -11,7 +11,7 @@ const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 /** A task that waits for approval, and depends on another. */
 function waiting(number: number, title: string): TaskReport {
   const { task, progress } = taskReport(number, { title });
-  return { task: { ...task, hold: 'needs-approval', dependsOn: ['issue-99'] }, progress };
+  return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, progress };
 }
 
 /** What a reader sees: without the hidden part and the invisible breakers. */

@@ -121,7 +121,7 @@ describe('for any foreign text', () => {
               tasks: [
                 failed,
                 {
-                  task: { ...failed.task, id: 'x', hold: 'needs-approval' },
+                  task: { ...failed.task, id: 'x', obstacle: 'needs-approval' },
                   progress: { ...failed.progress, state: 'todo' },
                 },
               ],

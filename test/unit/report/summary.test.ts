@@ -1,13 +1,13 @@
-import { issueOfTask, type TaskHold } from '../../../src/core/tasks/task.ts';
+import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
 import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { readOnlyEvent } from '../../../src/state/cache-environment.ts';
 import { END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
-function held(number: number, hold: TaskHold): TaskReport {
+function held(number: number, obstacle: TaskObstacle): TaskReport {
   const { task, progress } = taskReport(number);
-  return { task: { ...task, hold }, progress };
+  return { task: { ...task, obstacle }, progress };
 }
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;

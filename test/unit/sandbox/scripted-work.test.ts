@@ -46,7 +46,7 @@ function promptWith(open: number): string {
       body: 'Please.\n- Tasks: 0 done, 1 open',
       source: { kind: 'issue', number: 12, url: 'https://example.com/12', labels: [] },
       comments: [],
-      hold: null,
+      obstacle: null,
       priority: 1,
       dependsOn: [],
       optional: false,

@@ -199,7 +199,7 @@ function taskOf(bead: Bead, path: string, dependsOn: readonly TaskId[]): FileTas
     dependsOn,
     // Put on ice on purpose: nothing waits for it.
     optional: bead.status === 'deferred',
-    hold: null,
+    obstacle: null,
   };
 }
 

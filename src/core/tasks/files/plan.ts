@@ -126,7 +126,7 @@ function taskOf(
     priority: headings.map(priorityOfHeading).findLast((priority) => priority !== null) ?? NORMAL_PRIORITY,
     dependsOn,
     optional: headings.some(isOptionalHeading),
-    hold: null,
+    obstacle: null,
   };
 }
 

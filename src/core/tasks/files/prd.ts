@@ -33,7 +33,7 @@ export function parsePrd(
       priority: priorityOf(entry.node, note),
       dependsOn: dependenciesOf(entry.node, { idOfKey, archived }, note),
       optional: member(entry.node, 'optional')?.value === true,
-      hold: null,
+      obstacle: null,
     },
   }));
   return { tasks, problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) };

@@ -25,6 +25,6 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
     priority: NORMAL_PRIORITY,
     dependsOn: [],
     optional: false,
-    hold: 'unreadable',
+    obstacle: 'unreadable',
   };
 }

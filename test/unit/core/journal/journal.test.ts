@@ -20,7 +20,7 @@ const start: JournalStart = {
   lane: 'queue',
   startedAt: noon,
   policy,
-  tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false, hold: null }],
+  tasks: [{ id: 'issue-1', priority: 3, dependsOn: [], optional: false, obstacle: null }],
   state: before.state,
 };
 const facts = {
@@ -53,7 +53,7 @@ const entry: JournalEntry = {
   sessionDroppedAt: null,
   endedAt: noon + minute,
   ...facts,
-  found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, hold: null }],
+  found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, obstacle: null }],
   commit: 'abc',
   verdict: settled.verdict,
 };

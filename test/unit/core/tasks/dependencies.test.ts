@@ -26,8 +26,8 @@ const settle = (
     states: new Map(Object.entries(states).map(([number, state]) => [Number(number), state])),
     isDone: (id) => done.includes(id),
   });
-const holds = ({ tasks }: ReturnType<typeof settle>) =>
-  Object.fromEntries(tasks.filter(({ hold }) => hold !== null).map(({ id, hold }) => [id, hold]));
+const obstacles = ({ tasks }: ReturnType<typeof settle>) =>
+  Object.fromEntries(tasks.filter(({ obstacle }) => obstacle !== null).map(({ id, obstacle }) => [id, obstacle]));
 
 describe('what a task waits for', () => {
   test.each<[string, readonly (number | Awaited)[], Readonly<Record<number, State>>, readonly string[]]>([
@@ -39,13 +39,13 @@ describe('what a task waits for', () => {
     ['an open issue of another repository', [{ kind: 'elsewhere', name: 'acme/api#4' }], {}, ['elsewhere-acme.api.4']],
   ])('%s', (_, on, states, expected) => {
     const { tasks, warnings } = settle({ 1: on, 2: [] }, states);
-    expect(tasks[0]).toMatchObject({ dependsOn: expected, hold: null });
+    expect(tasks[0]).toMatchObject({ dependsOn: expected, obstacle: null });
     expect(warnings).toEqual([]);
   });
 
   test('itself, which is ignored and said', () => {
     const { tasks, warnings } = settle({ 1: [1, 2], 2: [] });
-    expect(tasks[0]).toMatchObject({ dependsOn: ['issue-2'], hold: null });
+    expect(tasks[0]).toMatchObject({ dependsOn: ['issue-2'], obstacle: null });
     expect(warnings).toEqual(['#1 says that it depends on itself, which is ignored.']);
   });
 
@@ -55,7 +55,7 @@ describe('what a task waits for', () => {
     ['an entry that its file does not have', { kind: 'task', id: 'prd-US-9' }, {}, 'prd-US-9'],
   ])('%s: the task is held, and people are told which', (_, on, states, name) => {
     const settled = settle({ 1: [on], 2: [] }, states);
-    expect(holds(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
+    expect(obstacles(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
     expect(settled.warnings).toEqual([
       `#1 depends on ${name}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`,
     ]);
@@ -63,7 +63,7 @@ describe('what a task waits for', () => {
 
   test('nothing, once it is done', () => {
     expect(settle({ 1: [99], 2: [] }, { 99: 'missing' }, ['issue-1'])).toMatchObject({
-      tasks: [{ dependsOn: [], hold: null }, {}],
+      tasks: [{ dependsOn: [], obstacle: null }, {}],
       warnings: [],
     });
   });
@@ -75,9 +75,9 @@ describe('what a task waits for', () => {
     ).toBe('issue-1');
   });
 
-  test('a hold that is there stays', () => {
-    const held: DependentTask = { task: task(1, { hold: 'needs-approval' }), name: '#1', waitsFor: [issue(99)] };
-    expect(settleDependencies([held], { states: new Map(), isDone: () => false }).tasks[0]?.hold).toBe(
+  test('an obstacle that is there stays', () => {
+    const held: DependentTask = { task: task(1, { obstacle: 'needs-approval' }), name: '#1', waitsFor: [issue(99)] };
+    expect(settleDependencies([held], { states: new Map(), isDone: () => false }).tasks[0]?.obstacle).toBe(
       'needs-approval',
     );
   });
@@ -104,7 +104,7 @@ describe('circles', () => {
     ['none', { 1: [2], 2: [3], 3: [] }, [], []],
   ])('%s', (_, waits, held, walks) => {
     const settled = settle(waits);
-    expect(holds(settled)).toEqual(Object.fromEntries(held.map((id) => [id, 'dependency-cycle'])));
+    expect(obstacles(settled)).toEqual(Object.fromEntries(held.map((id) => [id, 'dependency-cycle'])));
     expect(settled.warnings).toEqual(
       walks.map(
         (walk) => `${walk}: these depend on each other, so none of them can begin. Take one of the dependencies out.`,
@@ -113,7 +113,7 @@ describe('circles', () => {
   });
 
   test('is none through a task that is done', () => {
-    expect(holds(settle({ 3: [5], 5: [3] }, {}, ['issue-5']))).toEqual({});
+    expect(obstacles(settle({ 3: [5], 5: [3] }, {}, ['issue-5']))).toEqual({});
   });
 
   test('never lets the plan be complete, nor anything else stop', () => {
@@ -128,7 +128,7 @@ describe('circles', () => {
       Array.from({ length: 1000 }, (_, index) => [index + 1, index === 999 ? [1] : [index + 2]]),
     );
     const started = performance.now();
-    expect(Object.keys(holds(settle(row)))).toHaveLength(1000);
+    expect(Object.keys(obstacles(settle(row)))).toHaveLength(1000);
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
@@ -138,7 +138,7 @@ test('two thousand that wait in a row for a circle are no part of it, and cost n
     Array.from({ length: 2000 }, (_, index) => [index + 1, index === 1999 ? [1999] : [index + 2]]),
   );
   const started = performance.now();
-  expect(Object.keys(holds(settle(row)))).toEqual(['issue-1999', 'issue-2000']);
+  expect(Object.keys(obstacles(settle(row)))).toEqual(['issue-1999', 'issue-2000']);
   expect(performance.now() - started).toBeLessThan(1_000);
 });
 

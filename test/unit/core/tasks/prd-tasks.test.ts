@@ -50,7 +50,7 @@ describe('both forms are read', () => {
       comments: [],
       dependsOn: [],
       optional: false,
-      hold: null,
+      obstacle: null,
     });
   });
 

@@ -70,7 +70,7 @@ test.each<[string, readonly Task[], Record<number, TaskProgress['state']>, numbe
     ['issue-2', 'issue-1'],
   ],
   ['not one that waits for something else', [task(1, { dependsOn: ['issue-9'] }), task(2)], {}, 9, ['issue-2']],
-  ['not one that is held', [task(1, { hold: 'needs-approval' }), task(2)], {}, 9, ['issue-2']],
+  ['not one that is held', [task(1, { obstacle: 'needs-approval' }), task(2)], {}, 9, ['issue-2']],
   [
     'what is next if a task is done at once, and what is next if it never is',
     [task(1, { priority: 1 }), task(2, { priority: 1, dependsOn: ['issue-1'] }), task(3), task(4)],

@@ -51,7 +51,7 @@ test('an issue as a task', () => {
           priority: 1,
           dependsOn: [],
           optional: false,
-          hold: null,
+          obstacle: null,
         },
       },
     ],

@@ -126,7 +126,7 @@ describe('files of tasks', () => {
     const tasks = unreadableTasks(readTaskFiles(files, fileSources).problems, fileSources);
     expect(tasks.map(({ id, title }) => `${id}: ${title}`)).toEqual(expected);
     for (const task of tasks)
-      expect(task).toMatchObject({ hold: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
+      expect(task).toMatchObject({ obstacle: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
   });
 
   test.each<[string, Readonly<Record<string, string>>]>([
@@ -207,7 +207,7 @@ describe('the order of work', () => {
       priority: fields.priority ?? 2,
       dependsOn: fields.dependsOn ?? [],
       optional: fields.optional ?? false,
-      hold: null,
+      obstacle: null,
     },
   });
 
