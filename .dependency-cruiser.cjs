@@ -26,10 +26,10 @@ const layers = {
   'agents/claude/events': { may: ['core'], packages: [] },
   'agents/claude/output': { may: ['core', 'agents/claude/events'], packages: [] },
   git: { may: [...ADAPTER, 'processes'], packages: ['execa', 'node:'] },
-  github: { may: ADAPTER, packages: ['@actions/github', '@octokit/', 'node:'] },
+  github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
-  runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', 'node:'] },
+  runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
   cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod'] },
 };
 

@@ -1,10 +1,10 @@
-import type { getOctokitOptions, GitHub } from '@actions/github/lib/utils';
+import type { Octokit } from '@octokit/rest';
 import type { RequestsSent } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { explain, type Purpose } from './errors.ts';
 
-export type Octokit = InstanceType<typeof GitHub>;
+export type { Octokit };
 export interface RepositoryName {
   readonly owner: string;
   readonly repo: string;
@@ -15,6 +15,8 @@ export interface ForgeOptions {
   /** Without a slash at the end; `https://api.github.com`, or `https://HOST/api/v3` of an Enterprise server. */
   readonly apiUrl: string;
   readonly repository: RepositoryName;
+  /** Who asks, as the first words of the header. */
+  readonly userAgent: string;
   readonly log: Log;
   /** For what matters to nobody but who looks for a fault; without it, that is not said. */
   readonly debug?: (text: string) => void;
@@ -77,7 +79,10 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
 const longestPauseSeconds = 60;
 
-async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, meter: Meter): Promise<Octokit> {
+async function connect(
+  { token, apiUrl, userAgent, log, pace = usualPace }: ForgeOptions,
+  meter: Meter,
+): Promise<Octokit> {
   // A line break in a header value makes fetch fail with a message that quotes the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UserError(
@@ -85,17 +90,19 @@ async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, m
       'The GitHub token is empty, or holds a blank or a line break that no token has. Set the input `github-token` to the bare token.',
     );
   }
-  const [utils, { retry }, { throttling }] = await Promise.all([
-    import('@actions/github/lib/utils'),
+  const [{ Octokit }, { retry }, { throttling }, send] = await Promise.all([
+    import('@octokit/rest'),
     import('@octokit/plugin-retry'),
     import('@octokit/plugin-throttling'),
+    fetchFor(apiUrl),
   ]);
-  const Patient = utils.GitHub.plugin(retry, throttling);
-  const configuration: Parameters<typeof getOctokitOptions>[1] = {
+  const Patient = Octokit.plugin(retry, throttling);
+  return new Patient({
+    auth: token,
     baseUrl: apiUrl,
-    userAgent: 'ralph-action',
+    userAgent,
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
-    request: { fetch: bounded(utils.defaults.request?.fetch as typeof fetch, pace.requestMs, meter) },
+    request: { fetch: bounded(send, pace.requestMs, meter) },
     // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
     retry: {
       retries: pace.retries,
@@ -113,8 +120,20 @@ async function connect({ token, apiUrl, log, pace = usualPace }: ForgeOptions, m
         return again;
       },
     },
-  };
-  return new Patient(utils.getOctokitOptions(token, configuration));
+  });
+}
+
+/** `fetch`, through the proxy that the runner's environment names for this address; what a proxy takes is loaded only then. */
+async function fetchFor(apiUrl: string): Promise<typeof fetch> {
+  const url = URL.parse(apiUrl);
+  const { getProxyUrl } = await import('@actions/http-client/lib/proxy');
+  if (url === null || getProxyUrl(url) === undefined) return fetch;
+  const [{ HttpClient }, undici] = await Promise.all([import('@actions/http-client'), import('undici')]);
+  // It works with the `fetch` of its own undici, not with the one that Node brings.
+  const dispatcher = new HttpClient().getAgentDispatcher(apiUrl);
+  const throughProxy = (input: string, init: object) =>
+    undici.fetch(input, { ...init, ...(dispatcher === undefined ? {} : { dispatcher }) });
+  return throughProxy as unknown as typeof fetch;
 }
 
 const silent = () => undefined;

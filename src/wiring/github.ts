@@ -1,13 +1,18 @@
 import type { Forge } from '../ports/forge.ts';
+import { userAgent } from '../runner/user-agent.ts';
 import { systemClock, type Patience, type World } from './world.ts';
 
 /** GitHub's API. */
-export async function connectForge({ config, context, log, debug }: World, patience: Patience | null): Promise<Forge> {
+export async function connectForge(
+  { environment, config, context, log, debug }: World,
+  patience: Patience | null,
+): Promise<Forge> {
   const { createForge } = await import('../github/forge.ts');
   return createForge({
     token: config.githubToken,
     apiUrl: context.apiUrl,
     repository: context.repository,
+    userAgent: userAgent(environment),
     log,
     debug,
     now: systemClock.now,

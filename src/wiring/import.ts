@@ -10,6 +10,7 @@ import { maxListBytes, type FoundTask } from '../core/tasks/files/requirements.t
 import type { Issue } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
+import { userAgent } from '../runner/user-agent.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * 60_000;
@@ -155,6 +156,7 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
     token,
     apiUrl: apiUrl.replace(/\/+$/, ''),
     repository: named.repository,
+    userAgent: userAgent(process.env),
     log: logTo(log),
     now,
   });

@@ -61,6 +61,7 @@ export async function openForge(
     createForge({
       token: options.sentToken ?? token,
       apiUrl: github.url,
+      userAgent: 'ralph-action',
       repository: { owner: 'octo', repo: 'demo' },
       log,
       debug: (text) => void debugLines.push(text),

@@ -418,6 +418,7 @@ test('an API address that is none ends with an explanation', async () => {
   const forge = createForge({
     token,
     apiUrl: 'nonsense',
+    userAgent: 'ralph-action',
     repository: { owner: 'octo', repo: 'demo' },
     log,
     now: () => now,

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, inputTexts } from '../../../src/runner/results.ts';
 import { readRunContext } from '../../../src/runner/run-context.ts';
+import { userAgent } from '../../../src/runner/user-agent.ts';
 import { readWorkspaceFile } from '../../../src/runner/workspace-files.ts';
 import { UserError } from '../../../src/errors.ts';
 
@@ -176,6 +177,15 @@ describe("the runner's variables", () => {
       `- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`,
     );
   });
+});
+
+test.each([
+  [undefined, 'ralph-action'],
+  ['  ', 'ralph-action'],
+  ['a1b2.main.__default ', 'ralph-action actions_orchestration_id/a1b2.main.__default'],
+  ['a b\n(c)', 'ralph-action actions_orchestration_id/a_b__c_'],
+])('the orchestration id %j of the job is in the user agent', (id, expected) => {
+  expect(userAgent({ ACTIONS_ORCHESTRATION_ID: id })).toBe(expected);
 });
 
 test('inputs come under the names that the runner gives them', () => {
