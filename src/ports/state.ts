@@ -1,7 +1,7 @@
 import type { Budget } from '../core/sharing/budget.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Order, OrderGiven } from '../core/sharing/orders.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId, LaneState } from '../core/lane/state.ts';
 
 /** Where a lane's state is kept between runs, and which run may write it. Time-bounded; never throws. */
 export interface StateStore {
@@ -26,63 +26,75 @@ export interface StateCopy {
   readonly sessionFolder: string | null;
 }
 
-/** `origin`: where the copy came from, for a person; `warnings`: what was wrong with other copies, as sentences. */
+/** Nobody answered, or not in time: nothing is known. `why` is a sentence part for a person. */
+export interface Unavailable {
+  readonly kind: 'unavailable';
+  readonly why: string;
+}
+
+/** What was to be written is not there, for now or for good. */
+export interface NotKept {
+  readonly kind: 'not-kept';
+  readonly why: string;
+}
+
+/** What a store that answered knows of a lane. `origin`: where the copy came from, for a person. */
 export type RestoredState =
-  | {
+  | (Beside & {
       readonly kind: 'found';
-      readonly document: string;
+      readonly state: LaneState;
       readonly sessionFolder: string | null;
       readonly origin: string;
-      readonly orders: readonly Order[];
-      readonly lease: Lease | null;
-      readonly warnings: readonly string[];
-    }
-  | {
-      readonly kind: 'absent';
-      readonly orders: readonly Order[];
-      readonly lease: Lease | null;
-      readonly warnings: readonly string[];
-    }
+    })
+  /** There are copies, and none of them can be read. */
+  | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
+  | (Beside & { readonly kind: 'absent' })
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
+
+/** What is kept beside a state. `warnings`: what was wrong with the state and with other copies of it, as sentences. */
+interface Beside {
+  readonly orders: readonly Order[];
+  readonly lease: Lease | null;
+  readonly warnings: readonly string[];
+}
 
 export type Claimed =
   /** `sequence`: of the copy that the lane has where the claim was made; a new copy must go beyond it. */
   | { readonly kind: 'claimed'; readonly sequence: number }
   /** Another run has the lane. */
-  | { readonly kind: 'taken'; readonly lease: Lease }
+  | { readonly kind: 'leased'; readonly lease: Lease }
   /** The lane is not any more what was restored: restore it again. */
   | { readonly kind: 'changed' }
   /** This store can never keep two runs apart here: it takes no writes, or it is the cache alone. */
   | { readonly kind: 'unguarded'; readonly why: string }
-  /** It did not answer: whether another run has the lane is not known. */
-  | { readonly kind: 'unavailable'; readonly why: string };
+  /** Whether another run has the lane is not known. */
+  | Unavailable;
 
-/** Whether a run has given its lane back. */
+/** Whether a run has given its claim back. */
 export type Released =
-  /** It does not hold the lane, or not any more. */
+  /** It has no claim to the lane, or not any more. */
   | { readonly kind: 'free' }
-  /** It may still hold it. */
-  | { readonly kind: 'held'; readonly why: string };
+  /** Its claim may still stand. */
+  | { readonly kind: 'claimed'; readonly why: string };
 
 /** `lane`: a copy may be kept in one place, and the claim stand in another that did not answer. */
 export type SavedState = SavedCopy & { readonly lane: Released };
 
 /** `where`: `cache ✓ ref ✓`. */
-export type SavedCopy =
-  { readonly kind: 'saved'; readonly where: string } | { readonly kind: 'not-saved'; readonly why: string };
+export type SavedCopy = { readonly kind: 'saved'; readonly where: string } | NotKept;
 
 export type Ordered =
   | { readonly kind: 'kept'; readonly where: string }
   /** Only a store with compare-and-swap takes orders. */
   | { readonly kind: 'unsupported'; readonly why: string }
-  | { readonly kind: 'not-kept'; readonly why: string };
+  | NotKept;
 
 export type OrdersNow =
   | { readonly kind: 'orders'; readonly orders: readonly Order[] }
   /** Only a store with compare-and-swap takes orders. */
   | { readonly kind: 'unsupported' }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
 
 /** Copies of lanes' states with their session folders, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
@@ -98,7 +110,7 @@ export type RestoredCopy =
       readonly sessionFolder: string | null;
     }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
 
 /** Named texts that several machines may change: only who has read the newest may replace it. Time-bounded; never throws. */
 export interface CellStore {
@@ -109,11 +121,7 @@ export interface CellStore {
   /** Compare-and-swap: replaces the text that has `expected` as its head, null: creates it. */
   write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten>;
   /** What the place itself says is the head now. */
-  readHead(
-    name: CellName,
-  ): Promise<
-    { readonly kind: 'head'; readonly head: CellHead | null } | { readonly kind: 'unavailable'; readonly why: string }
-  >;
+  readHead(name: CellName): Promise<{ readonly kind: 'head'; readonly head: CellHead | null } | Unavailable>;
 }
 
 /** `queue`, `issue-7`, `budget`. */
@@ -124,7 +132,7 @@ export type CellHead = string;
 export type CellRead =
   | { readonly kind: 'found'; readonly head: CellHead; readonly text: string }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
 
 export type CellWritten =
   | { readonly kind: 'written'; readonly head: CellHead }
@@ -132,7 +140,7 @@ export type CellWritten =
   | { readonly kind: 'conflict' }
   /** The place lets this run write nothing, now or later: a permission, a ruleset. */
   | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
 
 /** The repository's usage windows, over all lanes. Time-bounded; never throws. */
 export interface BudgetStore {
@@ -143,5 +151,4 @@ export interface BudgetStore {
 }
 
 export type ReadBudget =
-  | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null } | Unavailable;

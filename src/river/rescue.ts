@@ -39,7 +39,7 @@ interface Finished {
   readonly lane: Released;
 }
 
-const untried: Released = { kind: 'held', why: 'it was not tried' };
+const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 
 /** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
 export async function finishRun(run: UnfinishedRun): Promise<RunReport | null> {
@@ -54,7 +54,7 @@ export async function finishRun(run: UnfinishedRun): Promise<RunReport | null> {
       lane: untried,
     };
   });
-  if (held !== null && lane.kind === 'held')
+  if (held !== null && lane.kind === 'claimed')
     await giveBack(run, { lane: held, hasWorked: record === null || record.work !== null });
   return report;
 }
@@ -98,9 +98,9 @@ async function giveBack(
     return hasWorked ? store.release(lane) : letGo({ store, budget: await connect.budget(), clock, mark }, lane);
   };
   const released = await within(hasWorked ? limits.releaseMs : limits.publishMs, letting()).catch(
-    (error: unknown): Released => ({ kind: 'held', why: messageOf(error) }),
+    (error: unknown): Released => ({ kind: 'claimed', why: messageOf(error) }),
   );
-  if (released.kind === 'held')
+  if (released.kind === 'claimed')
     log.warning(
       `Lane ${lane} could not be given back: ${released.why}. It is free again when this run's time is over.`,
     );

@@ -147,5 +147,5 @@ function unavailable(why: string): RestoredCopy {
 }
 
 function notSaved(why: string): SavedCopy {
-  return { kind: 'not-saved', why };
+  return { kind: 'not-kept', why };
 }

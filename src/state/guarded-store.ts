@@ -11,7 +11,17 @@ import {
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderGiven } from '../core/sharing/orders.ts';
 import type { LaneId } from '../core/lane/state.ts';
-import type { CellHead, CellStore, Claimed, Ordered, OrdersNow, Released, StateCopy } from '../ports/state.ts';
+import type {
+  CellHead,
+  CellStore,
+  Claimed,
+  NotKept,
+  Ordered,
+  OrdersNow,
+  Released,
+  StateCopy,
+  Unavailable,
+} from '../ports/state.ts';
 
 /** Lanes' records in compare-and-swap cells: one run at a time works on a lane, and nobody's order is lost. */
 export interface GuardedStore {
@@ -28,16 +38,16 @@ export interface GuardedStore {
 export type RestoredRecord =
   | { readonly kind: 'record'; readonly record: LaneRecord; readonly problem: string | null }
   | { readonly kind: 'newer'; readonly version: number }
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | Unavailable;
 
-/** The lane is free of this run, unless it is said to be held. */
+/** The lane is free of this run, unless its claim is said to stand. */
 export type SavedRecord =
   | { readonly kind: 'saved' }
   /** This run saved it before, and nothing was written now. */
   | { readonly kind: 'already' }
   /** Another run has the lane or has saved since; this run's copy must be kept nowhere. */
   | { readonly kind: 'outrun'; readonly why: string }
-  | { readonly kind: 'not-saved'; readonly why: string; readonly lane: Released };
+  | (NotKept & { readonly lane: Released });
 
 export interface GuardedStoreOptions {
   readonly cells: CellStore;
@@ -80,7 +90,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     const outage = outages.get(lane);
     if (seen === undefined) return outage === undefined ? { kind: 'changed' } : { kind: 'unavailable', why: outage };
     const claimed = claimRecord(seen.record, wanted, now());
-    if (claimed.kind === 'taken') return claimed;
+    if (claimed.kind === 'leased') return claimed;
     const written = await write(lane, seen, claimed.record);
     if (written.kind === 'written') return { kind: 'claimed', sequence: seen.record.sequence };
     if (written.kind === 'refused') return { kind: 'unguarded', why: written.why };
@@ -91,7 +101,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     // Only the answer to our own write was lost.
     if (record.lease?.mark === wanted.mark) return { kind: 'claimed', sequence: record.sequence };
     const again = claimRecord(record, wanted, now());
-    return again.kind === 'taken' ? again : { kind: 'changed' };
+    return again.kind === 'leased' ? again : { kind: 'changed' };
   }
 
   async function save({ lane, sequence, document }: StateCopy): Promise<SavedRecord> {
@@ -107,10 +117,10 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
       return saved;
     });
     if (stopped !== null) return stopped;
-    if (changed.kind === 'undone') return { kind: 'not-saved', why: changed.why, lane: laneAfter(changed) };
+    if (changed.kind === 'undone') return { kind: 'not-kept', why: changed.why, lane: laneAfter(changed) };
     const back = await cells.readHead(lane);
     if (back.kind === 'unavailable')
-      return { kind: 'not-saved', why: `it could not be read back: ${back.why}`, lane: { kind: 'free' } };
+      return { kind: 'not-kept', why: `it could not be read back: ${back.why}`, lane: { kind: 'free' } };
     if (back.head === known.get(lane)?.head) return { kind: 'saved' };
     const looked = await look(lane);
     const isThere =
@@ -120,7 +130,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     const why = `what was read back from the ${cells.place} is not what was saved`;
     return isThere
       ? { kind: 'saved' }
-      : { kind: 'not-saved', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
+      : { kind: 'not-kept', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
   }
 
   async function release(lane: LaneId): Promise<Released> {
@@ -134,7 +144,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
 
   /** Who has never been seen to hold the lane, as one who may not write there, does not hold it. */
   function laneAfter({ why, last }: Pick<Extract<Done, { kind: 'undone' }>, 'why' | 'last'>): Released {
-    return last !== null && last.lease?.mark !== lease().mark ? { kind: 'free' } : { kind: 'held', why };
+    return last !== null && last.lease?.mark !== lease().mark ? { kind: 'free' } : { kind: 'claimed', why };
   }
 
   async function order(lane: LaneId, given: OrderGiven): Promise<Ordered> {

@@ -68,7 +68,11 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
 }
 
 function placeOf(cells: CellStore): StatePlace {
-  const store = createLayeredStore({ guarded: createGuardedStore({ cells, lease: nobodysLease, now }), copies: null });
+  const store = createLayeredStore({
+    guarded: createGuardedStore({ cells, lease: nobodysLease, now }),
+    copies: null,
+    now,
+  });
   return { name: cells.place, store, budget: createBudgetStore(cells, now) };
 }
 

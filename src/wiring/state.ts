@@ -26,7 +26,7 @@ export async function openStore(world: World, cells: CellStore | null): Promise<
   const guarded =
     cells === null ? null : createGuardedStore({ cells, lease: () => leaseOf(world), now: systemClock.now });
   const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
-  return createLayeredStore({ guarded, copies });
+  return createLayeredStore({ guarded, copies, now: systemClock.now });
 }
 
 export async function openBudget(cells: CellStore): Promise<BudgetStore> {

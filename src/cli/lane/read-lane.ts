@@ -2,7 +2,7 @@ import { emptyBudget, windowsFor, type Budget } from '../../core/sharing/budget.
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { initialState, parseStateAt, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { initialState, type LaneId, type LaneState } from '../../core/lane/state.ts';
 import type { ReadBudget } from '../../ports/state.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from '../plain-line.ts';
@@ -34,22 +34,16 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
       // Nothing else can be wrong with a place that was reached.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
       return { kind: 'lane', place, saved: null, ...reportOf(initialState(lane, now), { ...restored, counters, now }) };
-    case 'found': {
-      const parsed = parseStateAt(restored.document, lane, now);
-      if (parsed.kind === 'newer') return newer(place, parsed.version);
-      if (parsed.kind === 'unreadable')
-        return {
-          kind: 'unreadable',
-          place,
-          why: `The state in the ${place} cannot be read: ${sentence(parsed.why)} The next run begins with one probe iteration.`,
-        };
-      const { sequence, savedAt } = parsed.state;
+    case 'unreadable':
       return {
-        kind: 'lane',
+        kind: 'unreadable',
         place,
-        saved: { sequence, origin: restored.origin, at: iso(savedAt) },
-        ...reportOf(parsed.state, { ...restored, warnings: [...restored.warnings, ...parsed.problems], counters, now }),
+        why: `The state in the ${place} cannot be read: ${sentence(restored.why)} The next run begins with one probe iteration.`,
       };
+    case 'found': {
+      const { state, origin } = restored;
+      const saved = { sequence: state.sequence, origin, at: iso(state.savedAt) };
+      return { kind: 'lane', place, saved, ...reportOf(state, { ...restored, counters, now }) };
     }
   }
 }

@@ -78,8 +78,8 @@ export function claimRecord(
   record: LaneRecord,
   lease: Lease,
   now: number,
-): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'taken'; readonly lease: Lease } {
-  if (record.lease !== null && keepsOut(record.lease, lease, now)) return { kind: 'taken', lease: record.lease };
+): { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'leased'; readonly lease: Lease } {
+  if (record.lease !== null && keepsOut(record.lease, lease, now)) return { kind: 'leased', lease: record.lease };
   return { kind: 'record', record: { ...record, lease } };
 }
 

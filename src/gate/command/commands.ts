@@ -8,7 +8,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Answer, Intake } from '../../handover/intake.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { keepOrder } from './keep-order.ts';
-import { readLane } from '../lane/restore.ts';
+import { judgeLane } from '../lane/restore.ts';
 import { reportStatus } from './report-status.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
@@ -144,9 +144,9 @@ async function laneAt(run: GateDeps, place: Place): Promise<LaneId> {
     kept.kind === 'newer' ||
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;
-  const { state, workedOnBy } = readLane({ restored: kept, budget: null }, { lane: own, expected: false, run });
+  const { state, claimedBy } = judgeLane({ restored: kept, budget: null }, { lane: own, expected: false, run });
   const wasPublished = (state.lastRun?.published ?? null) !== null;
-  const isHeldUp = workedOnBy !== null || state.pause !== null || state.circuit.kind === 'open';
+  const isHeldUp = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
   if (!wasPublished || isHeldUp) return own;
   const issue = await run.forge.issue(place.issue);
   return issue !== null && issue.state === 'open' && hasTaskLabel(run, issue) ? QUEUE : own;

@@ -3,7 +3,7 @@ import { serializeState, type LaneId, type LaneState } from '../../core/lane/sta
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
-import { lookUpLane, readLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
+import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
 
 /**
  * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt
@@ -19,8 +19,8 @@ export async function keepOrder(
   if (config.stateStore === 'none')
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
   // Before anything is written: a lane that this version cannot read is not ordered either.
-  const kept = await lookUpLane({ lane, run });
-  const restored = readLane(kept, { lane, expected: false, run });
+  const kept = await loadLane({ lane, run });
+  const restored = judgeLane(kept, { lane, expected: false, run });
   if (wasGiven(run, kept)) {
     log.info(
       `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,
@@ -50,7 +50,7 @@ async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: O
     { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
   ]);
   const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), sessionFolder: null });
-  if (saved.kind === 'not-saved')
+  if (saved.kind === 'not-kept')
     throw notKept(
       given,
       `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``,
@@ -58,12 +58,12 @@ async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: O
 }
 
 /** Whether the order finds anything to do. */
-function changesAnything({ state, workedOnBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
+function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: OrderGiven): boolean {
   switch (kind) {
     case 'pause':
       return state.pause === null;
     case 'stop':
-      return state.pause === null || workedOnBy !== null;
+      return state.pause === null || claimedBy !== null;
     case 'resume':
       return state.pause !== null;
     case 'retry':

@@ -3,7 +3,7 @@ import { baseBranch } from '../lane/admit.ts';
 import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';
 import { endIntake, type Answer, type Intake } from '../../handover/intake.ts';
-import { restoreState } from '../lane/restore.ts';
+import { restoreLane } from '../lane/restore.ts';
 import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
@@ -12,7 +12,7 @@ export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | n
   const { config, forge } = run;
   const branches = await run.remote.branches(config.branchPrefix);
   const branch = config.branchPrefix + id;
-  const restored = await restoreState({ lane: id, expected: branches[branch] !== undefined, run });
+  const restored = await restoreLane({ lane: id, expected: branches[branch] !== undefined, run });
   run.log.info(`state: ${restored.note}`);
   const issues = await queuedIssues(run);
   const listed =
@@ -38,6 +38,6 @@ export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | n
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.workedOnBy },
+    notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.claimedBy },
   };
 }

@@ -11,7 +11,7 @@ import { UserError } from '../../errors.ts';
 import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
-import { lookUpLane, readLane, reopenProgress, type RestoredLane } from './restore.ts';
+import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
 
@@ -70,20 +70,20 @@ async function decide(
   const ended = (intake: Intake) => ({ kind: 'end', intake }) as const;
   const branch = config.branchPrefix + request.id;
   // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
-  const kept = await lookUpLane({ lane: request.id, run });
+  const kept = await loadLane({ lane: request.id, run });
   const branches = await run.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
 
   if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
     return ended(allElsewhere(request));
 
-  const restored = readLane(kept, { lane: request.id, expected: remoteHead !== null, run });
+  const restored = judgeLane(kept, { lane: request.id, expected: remoteHead !== null, run });
   log.info(`state: ${restored.note}`);
   const noteAll = (warnings: readonly string[], notices: Notes['notices']): Notes => ({
     restored: restored.note,
     notices,
     warnings: [...restored.warnings, ...warnings],
-    working: restored.workedOnBy,
+    working: restored.claimedBy,
   });
   const { pause } = restored.state;
   if (pause !== null)
@@ -135,7 +135,7 @@ async function decide(
       ),
     );
 
-  if (restored.workedOnBy !== null) return ended(end(anotherRun(request.id, restored.workedOnBy)));
+  if (restored.claimedBy !== null) return ended(end(anotherRun(request.id, restored.claimedBy)));
   const stopped = stopNow(run, { state, tasks });
   if (stopped !== null)
     return ended(

@@ -63,7 +63,7 @@ export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
     return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
   const claimed = await holder.store.claim(lane);
   switch (claimed.kind) {
-    case 'taken':
+    case 'leased':
       return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
     case 'changed':
       return claimed;

@@ -3,7 +3,7 @@ import type { BranchDeleted } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
-import { restoreState } from './restore.ts';
+import { restoreLane } from './restore.ts';
 import { noted } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
@@ -29,13 +29,13 @@ export async function endLane(
       run,
       `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`,
     );
-  const { state, workedOnBy, warnings } = await restoreState({ lane, expected: false, run });
+  const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, run });
   const remains = await whatRemains(run, state);
   // Whoever works on the lane now pushes to its branch.
-  const stays = remains === 'done' || (remains === 'unfinished' && workedOnBy !== null);
+  const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
   const deleted = stays ? null : await run.remote.deleteMerged(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
-  const problem = isOver && workedOnBy === null ? await endSession(run, state, actor.login) : null;
+  const problem = isOver && claimedBy === null ? await endSession(run, state, actor.login) : null;
   const end = noted(
     run,
     `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(lane, deleted)}` : ''}`,

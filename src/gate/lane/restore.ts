@@ -1,7 +1,7 @@
 import { seededWith, windowsFor } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
-import { initialState, parseStateAt, probeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { initialState, probeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/stored-windows.ts';
 import type { TaskId, TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
@@ -15,8 +15,8 @@ export interface RestoredLane {
   /** One line for people: where the state came from. */
   readonly note: string;
   readonly warnings: readonly string[];
-  /** Another run that works on the lane now. */
-  readonly workedOnBy: Lease | null;
+  /** The lease of another run; null: the lane is free. */
+  readonly claimedBy: Lease | null;
   /** Usage as the lane's own document has it; `state` has the repository's. */
   readonly ownWindows: Windows;
 }
@@ -37,12 +37,12 @@ export interface KeptLane {
 }
 
 /** Restores a lane's state, with the repository's usage windows in it. Throws a UserError when a newer version wrote it. */
-export async function restoreState(request: RestoreRequest): Promise<RestoredLane> {
-  return readLane(await lookUpLane(request), request);
+export async function restoreLane(request: RestoreRequest): Promise<RestoredLane> {
+  return judgeLane(await loadLane(request), request);
 }
 
 /** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
-export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
+export async function loadLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
   if (run.config.stateStore === 'none') return { restored: null, budget: null };
   const [restored, budget] = await Promise.all([run.store.restore(lane), run.budget?.read() ?? null]);
   if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
@@ -51,30 +51,24 @@ export async function lookUpLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'r
 }
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
-export function readLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
+export function judgeLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
   const now = run.clock.now();
-  if (restored === null)
-    return {
-      state: initialState(lane, now),
-      sessionFolder: null,
-      note: 'not kept (state-store: none)',
-      warnings: [],
-      workedOnBy: null,
-      ownWindows: noUsage,
-    };
-  const found = readRestored(restored, { lane, expected, now });
-  const { orders, lease } = 'orders' in restored ? restored : { orders: [] as readonly Order[], lease: null };
+  const found =
+    restored === null
+      ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
+      : judgeState(restored, { lane, expected, now });
+  const { orders, lease } = restored !== null && 'orders' in restored ? restored : { orders: [], lease: null };
   const obeyed = found.isLost ? obeyAfterLoss(found.state, orders) : applyOrders(found.state, orders);
   const state =
     budget === null
       ? obeyed
       : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.mark, now) };
-  const isTaken = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
+  const isClaimed = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
   return {
     ...found,
     state,
     warnings: [...found.warnings, ...(budget !== null && budget.problem !== null ? [budget.problem] : [])],
-    workedOnBy: isTaken ? lease : null,
+    claimedBy: isClaimed ? lease : null,
     ownWindows: obeyed.windows,
   };
 }
@@ -89,73 +83,42 @@ function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
 }
 
 /** `isLost`: the state was there and is no more. */
-type ReadLane = Omit<RestoredLane, 'workedOnBy' | 'ownWindows'> & { readonly isLost: boolean };
+type FoundState = Pick<RestoredLane, 'state' | 'sessionFolder' | 'note' | 'warnings'> & { readonly isLost: boolean };
 
-function readRestored(
+function judgeState(
   restored: RestoredState,
   { lane, expected, now }: { readonly lane: LaneId; readonly expected: boolean; readonly now: number },
-): ReadLane {
+): FoundState {
   switch (restored.kind) {
     case 'newer':
       throw newer(lane, restored.version, restored.origin);
     case 'found': {
-      const parsed = parseStateAt(restored.document, lane, now);
-      if (parsed.kind === 'newer') throw newer(lane, parsed.version, restored.origin);
-      if (parsed.kind === 'unreadable')
-        return lost({ lane, now, note: `unreadable (${restored.origin}): ${parsed.why}`, warnings: restored.warnings });
-      return {
-        state: parsed.state,
-        sessionFolder: restored.sessionFolder,
-        note: `restored #${String(parsed.state.sequence)} (${restored.origin})`,
-        warnings: [...restored.warnings, ...parsed.problems],
-        isLost: false,
-      };
+      const { state, sessionFolder, origin, warnings } = restored;
+      const note = `restored #${String(state.sequence)} (${origin})`;
+      return { state, sessionFolder, note, warnings, isLost: false };
     }
+    case 'unreadable':
+      return lost(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
     case 'absent':
-      if (expected)
-        return lost({ lane, now, note: 'lost: nothing is kept of it any more', warnings: restored.warnings });
-      return {
-        state: initialState(lane, now),
-        sessionFolder: null,
-        note: 'none yet (first run of this lane)',
-        warnings: restored.warnings,
-        isLost: false,
-      };
+      return expected
+        ? lost(probeState(lane, now), 'lost: nothing is kept of it any more', restored.warnings)
+        : begun(initialState(lane, now), 'none yet (first run of this lane)', restored.warnings);
     case 'unavailable':
-      if (expected) return lost({ lane, now, note: `lost: ${restored.why}`, warnings: [] });
-      return {
-        state: initialState(lane, now),
-        sessionFolder: null,
-        note: `none (${restored.why})`,
-        warnings: [
-          `The state could not be restored: ${restored.why} The lane has no branch yet, so this counts as its first run.`,
-        ],
-        isLost: false,
-      };
+      return expected
+        ? lost(probeState(lane, now), `lost: ${restored.why}`, [])
+        : begun(initialState(lane, now), `none (${restored.why})`, [
+            `The state could not be restored: ${restored.why} The lane has no branch yet, so this counts as its first run.`,
+          ]);
   }
 }
 
-function lost({
-  lane,
-  now,
-  note,
-  warnings,
-}: {
-  readonly lane: LaneId;
-  readonly now: number;
-  readonly note: string;
-  readonly warnings: readonly string[];
-}): ReadLane {
-  return {
-    state: probeState(lane, now),
-    sessionFolder: null,
-    note,
-    warnings: [
-      ...warnings,
-      `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`,
-    ],
-    isLost: true,
-  };
+function begun(state: LaneState, note: string, warnings: readonly string[]): FoundState {
+  return { state, sessionFolder: null, note, warnings, isLost: false };
+}
+
+function lost(state: LaneState, note: string, warnings: readonly string[]): FoundState {
+  const warning = `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
+  return { state, sessionFolder: null, note, warnings: [...warnings, warning], isLost: true };
 }
 
 /** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */
@@ -165,8 +128,6 @@ function unreachable(lane: LaneId, why: string): UserError {
     `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`,
   );
 }
-
-const noUsage: Windows = { hour: null, day: null };
 
 function newer(lane: LaneId, version: number, origin: string): UserError {
   return new UserError(

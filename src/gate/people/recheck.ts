@@ -5,7 +5,7 @@ import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
-import { restoreState } from '../lane/restore.ts';
+import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../tasks/tasks.ts';
 import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
@@ -60,7 +60,7 @@ async function judgeAnywhere(run: GateDeps, issue: Issue) {
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {
-    const { state } = await restoreState({ lane, expected: false, run });
+    const { state } = await restoreLane({ lane, expected: false, run });
     if (progressOf(state.tasks, id).state === 'done') return 'done';
     if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given')
       return { kind: 'given' } as const;

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../../ports/state.ts';
+import type { CellHead, CellName, CellRead, CellStore, CellWritten, Unavailable } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
-import { createRefNetwork, type Connection, type RefNetworkOptions, type Unavailable } from './ref-network.ts';
+import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref-network.ts';
 import { commitText, hasObject, maxTextBytes, readTexts, type TextOfRef } from './ref-texts.ts';
 import { isUnreachable } from '../refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';

@@ -5,6 +5,7 @@ import { withBareRepository } from '../bare-repository.ts';
 import { authorization, type Git, type GitAnswer } from '../git.ts';
 import { explainStateRefusal } from './ref-refusal.ts';
 import { isUnreachable } from '../refusal.ts';
+import type { Unavailable } from '../../ports/state.ts';
 import { textOf } from '../../errors.ts';
 
 export interface RefNetworkOptions {
@@ -25,7 +26,6 @@ export interface RefNetworkOptions {
 /** `own`: with the git configuration and credentials of the person who runs this. */
 export type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
-export type Unavailable = { readonly kind: 'unavailable'; readonly why: string };
 export type Refused = { readonly kind: 'refused'; readonly why: string };
 
 /** Git in a bare repository of one operation, and the way to the server. A command that ends without an exit code was not answered in time. */

@@ -88,7 +88,7 @@ describe('what cannot be kept is said', () => {
   test('a document over 64 KiB is not saved', async () => {
     await using cache = await cacheFixture();
     expect(await cache.store().save(copyOf('queue', 1, 'x'.repeat(64 * 1024 + 1), null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: 'the state document is larger than 64 KiB',
     });
     expect(cache.service.requests).toEqual([]);
@@ -121,7 +121,7 @@ describe('what cannot be kept is said', () => {
     const now = (): number => 1_795_300_000_000;
     await cache.store({ now }).save(copyOf('queue', 1, 'first', null));
     expect(await cache.store({ now }).save(copyOf('queue', 1, 'second', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(/answered 409 to the reservation: .*same key/),
     });
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'first' });
@@ -137,7 +137,7 @@ describe('what the run is not allowed to do', () => {
     cache.service.setMode('read');
     const before = cache.service.requests.length;
     expect(await cache.store().save(copyOf('queue', 2, '{}', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(denied),
     });
     expect(cache.service.requests.length).toBe(before);
@@ -148,7 +148,7 @@ describe('what the run is not allowed to do', () => {
     await using cache = await cacheFixture({ readOnly: true });
     const environment = runEnvironment(cache.service, { ACTIONS_CACHE_MODE: undefined });
     expect(await cache.store({ environment }).save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(
         /`cache-mode: write` \(the service: cache write denied: token has no writable scopes\)/,
       ),
@@ -199,7 +199,7 @@ describe('what the run is not allowed to do', () => {
     const store = cache.store({ environment: runEnvironment(cache.service, change) });
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
     expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(why),
     });
     expect(cache.service.requests).toEqual([]);
@@ -272,7 +272,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
       why: expect.stringMatching(/failed at the lookup \(ECONNREFUSED\)/),
     });
     expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(/failed at the reservation \(ECONNREFUSED\)/),
     });
   });
@@ -302,7 +302,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     cache.service.faults[step] = fault;
     const store = cache.store({ saveTimeoutMs: limitMs ?? patientMs });
     expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringMatching(why),
     });
   });

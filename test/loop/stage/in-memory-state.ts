@@ -97,7 +97,7 @@ function createCache(): FakeCache {
     },
     save: async (copy): Promise<SavedCopy> => {
       const why = outages.get('save');
-      if (why !== undefined) return Promise.resolve({ kind: 'not-saved', why });
+      if (why !== undefined) return Promise.resolve({ kind: 'not-kept', why });
       // The newest entry of a lane is the one that was saved last.
       saved.set(copy.lane, copy);
       return { kind: 'saved', where: 'cache' };

@@ -83,6 +83,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
   const store = createLayeredStore({
     guarded,
     copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },
+    now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
   return {

@@ -101,6 +101,7 @@ export function createPlace(name: 'ref' | 'directory'): Place {
       store: createLayeredStore({
         guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }),
         copies: null,
+        now,
       }),
       budget: createBudgetStore(faulty, now),
     },

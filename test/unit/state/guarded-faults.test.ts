@@ -87,9 +87,9 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
         await using run = await runAt('claimed');
         run.cells.fail('write', fault);
         expect(await run.store.save(copyOf(41))).toEqual({
-          kind: 'not-saved',
+          kind: 'not-kept',
           why: expect.stringContaining('the server'),
-          lane: { kind: 'held', why: expect.stringContaining('the server') },
+          lane: { kind: 'claimed', why: expect.stringContaining('the server') },
         });
         expect(await run.store.save(copyOf(41))).toEqual({ kind: again });
         expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: null });
@@ -100,7 +100,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       await using run = await runAt('claimed');
       run.cells.fail('readHead', 'refused');
       expect(await run.store.save(copyOf(41))).toEqual({
-        kind: 'not-saved',
+        kind: 'not-kept',
         why: expect.stringContaining('read back'),
         lane: { kind: 'free' },
       });
@@ -110,7 +110,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       await using run = await runAt('claimed');
       run.cells.meanwhile('readHead', () => put(run.elsewhere, 'queue', serializeRecord(free)));
       expect(await run.store.save(copyOf(41))).toEqual({
-        kind: 'not-saved',
+        kind: 'not-kept',
         why: expect.stringContaining('read back'),
         lane: { kind: 'free' },
       });
@@ -140,16 +140,16 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       };
       run.cells.meanwhile('write', overtake);
       expect(await run.store.save(copyOf(41))).toEqual({
-        kind: 'not-saved',
+        kind: 'not-kept',
         why: expect.stringContaining('changed 5 times'),
-        lane: { kind: 'held', why: expect.stringContaining('changed 5 times') },
+        lane: { kind: 'claimed', why: expect.stringContaining('changed 5 times') },
       });
     });
 
     test('of a run that never had the lane, where nothing can be written, holds nothing', async () => {
       await using run = await runAt('restored');
       run.cells.fail('write', 'refused');
-      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'not-saved', lane: { kind: 'free' } });
+      expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'not-kept', lane: { kind: 'free' } });
     });
   });
 
@@ -159,7 +159,10 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
       async (fault) => {
         await using run = await runAt('claimed');
         run.cells.fail('write', fault);
-        expect(await run.store.release('queue')).toEqual({ kind: 'held', why: expect.stringContaining('the server') });
+        expect(await run.store.release('queue')).toEqual({
+          kind: 'claimed',
+          why: expect.stringContaining('the server'),
+        });
         expect(await run.store.release('queue')).toEqual({ kind: 'free' });
         expect(await recordIn(run.elsewhere)).toEqual(free);
       },
@@ -195,11 +198,11 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     expect(await run.store.restore('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.claim('queue')).toEqual({ kind: 'unavailable', why: 'the server is on fire' });
     expect(await run.store.save(copyOf(41))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: 'the server is on fire',
-      lane: { kind: 'held', why: 'the server is on fire' },
+      lane: { kind: 'claimed', why: 'the server is on fire' },
     });
-    expect(await run.store.release('queue')).toEqual({ kind: 'held', why: 'the server is on fire' });
+    expect(await run.store.release('queue')).toEqual({ kind: 'claimed', why: 'the server is on fire' });
   });
 
   test.each([
@@ -225,9 +228,9 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     expect(run.restored).toEqual({ kind: 'newer', version: 3 });
     expect(await run.store.claim('queue')).toEqual({ kind: 'changed' });
     expect(await run.store.save(copyOf(41))).toEqual({
-      kind: 'not-saved',
+      kind: 'not-kept',
       why: expect.stringContaining('newer version'),
-      lane: { kind: 'held', why: expect.stringContaining('newer version') },
+      lane: { kind: 'claimed', why: expect.stringContaining('newer version') },
     });
     expect(await run.store.order('queue', pause)).toEqual({
       kind: 'not-kept',

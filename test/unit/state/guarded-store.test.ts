@@ -100,14 +100,14 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await using lane = await twoRuns();
       await Promise.all([lane.a.store.restore('queue'), lane.b.store.restore('queue')]);
       expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40 });
-      expect(await lane.b.store.claim('queue')).toEqual({ kind: 'taken', lease: leaseOf('a') });
+      expect(await lane.b.store.claim('queue')).toEqual({ kind: 'leased', lease: leaseOf('a') });
     });
 
     test('both claim in the same moment: one has the lane', async () => {
       await using lane = await twoRuns();
       await Promise.all([lane.a.store.restore('queue'), lane.b.store.restore('queue')]);
       const claimed = await Promise.all([lane.a.store.claim('queue'), lane.b.store.claim('queue')]);
-      expect(claimed.map(({ kind }) => kind).sort()).toEqual(['claimed', 'taken']);
+      expect(claimed.map(({ kind }) => kind).sort()).toEqual(['claimed', 'leased']);
     });
 
     test('one worked and saved between the restore and the claim of the other: it must restore again', async () => {
@@ -122,7 +122,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     });
 
     test.each([
-      ['until its lease is over', hour - 1, 'taken'],
+      ['until its lease is over', hour - 1, 'leased'],
       ['and no longer', hour, 'claimed'],
     ])('a killed owner blocks the lane %s', async (_, at, expected) => {
       await using lane = await twoRuns();

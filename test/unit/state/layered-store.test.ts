@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { parseState, serializeState, type Session } from '../../../src/core/lane/state.ts';
+import { serializeState, type Session } from '../../../src/core/lane/state.ts';
 import type { CopyStore, RestoredCopy, StateCopy } from '../../../src/ports/state.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';
@@ -35,7 +35,7 @@ function cacheOf(held: RestoredCopy, obstacle: string | null = null) {
   const store: CopyStore = {
     restore: () => Promise.resolve(held),
     save: (saved) => {
-      if (obstacle !== null) return Promise.resolve({ kind: 'not-saved', why: obstacle });
+      if (obstacle !== null) return Promise.resolve({ kind: 'not-kept', why: obstacle });
       kept.push(saved);
       return Promise.resolve({ kind: 'saved', where: 'cache' });
     },
@@ -47,11 +47,15 @@ function cacheOf(held: RestoredCopy, obstacle: string | null = null) {
 function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, mark = 'a') {
   const cells = withFaults(shared.machine());
   const guarded = createGuardedStore({ cells, lease: () => leaseOf(mark), now: () => noon });
-  return { cells, cache, store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store } }) };
+  return {
+    cells,
+    cache,
+    store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store }, now: () => noon }),
+  };
 }
 
 const free = { kind: 'free' };
-const stillHeld = { kind: 'held', why: 'the server is on fire' };
+const stillHeld = { kind: 'claimed', why: 'the server is on fire' };
 
 const absent: RestoredCopy = { kind: 'absent' };
 const down: RestoredCopy = { kind: 'unavailable', why: 'the service hangs' };
@@ -115,8 +119,11 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     ])('%s', async (_, text, held, sequence, origin, warnings) => {
       const restored = await restore(text, held);
       if (restored.kind !== 'found') throw new Error(JSON.stringify(restored));
-      expect(parseState(restored.document, 'queue')).toMatchObject({ state: { sequence } });
-      expect(restored).toMatchObject({ origin, warnings: warnings.map((text) => expect.stringContaining(text)) });
+      expect(restored).toMatchObject({
+        state: { sequence },
+        origin,
+        warnings: warnings.map((text) => expect.stringContaining(text)),
+      });
     });
 
     test('nobody answers there: no copy is a basis to work on, whatever the cache has', async () => {
@@ -127,8 +134,9 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
 
     test('a cache that was written by a run that lost the lane is not preferred to an equal record', async () => {
-      const ours = record(41, { document: copyOf(41, { savedAt: noon + minute }).document });
-      expect(await restore(serializeRecord(ours), copy(41))).toMatchObject({ document: ours.document });
+      const ours = { savedAt: noon + minute };
+      const text = serializeRecord(record(41, { document: copyOf(41, ours).document }));
+      expect(await restore(text, copy(41))).toMatchObject({ state: stateOf(41, ours) });
     });
   });
 
@@ -149,11 +157,10 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         ['#41', '#40'],
       ],
       ['the only document is garbage', serializeRecord(record(41, { document: 'garbage' })), absent, ['#41']],
-    ])('%s: found, for one probe to decide, and each is reported', async (_, text, held, numbers) => {
+    ])('%s: unreadable, for one probe to decide, and each is reported', async (_, text, held, numbers) => {
       expect(await restore(text, held)).toMatchObject({
-        kind: 'found',
-        document: 'garbage',
-        sessionFolder: null,
+        kind: 'unreadable',
+        why: 'it is not a JSON object with a version and a lane',
         warnings: numbers.map((number) => expect.stringContaining(number)),
       });
     });
@@ -166,7 +173,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
 
     test('the record is garbage, and the cache has none: a state was there, so this is no first run', async () => {
-      expect((await restore('garbage', absent)).kind).not.toBe('absent');
+      expect((await restore('garbage', absent)).kind).toBe('unreadable');
     });
   });
 
@@ -255,7 +262,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         'none',
         'this event may not',
         'the server is on fire',
-        { kind: 'not-saved', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillHeld },
+        { kind: 'not-kept', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillHeld },
       ],
     ])('%s', async (_, obstacle, outage, expected) => {
       await using shared = await open();
@@ -272,7 +279,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       await put(shared.machine(), 'queue', serializeRecord(record(40, { lease: leaseOf('b') })));
       const { store, cache } = startRun(shared, cacheOf(absent));
       expect(await store.save(copyOf(41))).toEqual({
-        kind: 'not-saved',
+        kind: 'not-kept',
         why: expect.stringContaining('/actions/runs/b'),
         lane: free,
       });
@@ -318,7 +325,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     await store.restore('queue');
     expect(await store.claim('queue')).toEqual({ kind: 'claimed', sequence: 0 });
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: { mark: 'a' } });
-    expect(await second.claim('queue')).toMatchObject({ kind: 'taken', lease: { mark: 'a' } });
+    expect(await second.claim('queue')).toMatchObject({ kind: 'leased', lease: { mark: 'a' } });
     expect(await second.order('queue', order)).toEqual({ kind: 'kept', where: place });
     expect(await store.release('queue')).toEqual(free);
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: null, orders: [{ kind: 'pause' }] });
@@ -329,6 +336,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     const store = createLayeredStore({
       guarded: createGuardedStore({ cells: shared.machine(), lease: () => leaseOf('a'), now: () => noon }),
       copies: null,
+      now: () => noon,
     });
     expect(await store.restore('queue')).toMatchObject({ kind: 'absent' });
     await store.claim('queue');
@@ -339,7 +347,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
     expect(await store.restore('queue')).toMatchObject({
       kind: 'found',
-      document: copyOf(1).document,
+      state: stateOf(1),
       sessionFolder: null,
       origin: place,
     });
@@ -348,13 +356,13 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 
 describe('the cache alone', () => {
   const storeOver = (held: RestoredCopy) =>
-    createLayeredStore({ guarded: null, copies: { place: 'cache', store: cacheOf(held).store } });
+    createLayeredStore({ guarded: null, copies: { place: 'cache', store: cacheOf(held).store }, now: () => noon });
 
   test.each<[string, RestoredCopy, object]>([
     [
       'has a copy',
       copy(40),
-      { kind: 'found', document: copyOf(40).document, origin: 'cache', orders: [], lease: null, warnings: [] },
+      { kind: 'found', state: stateOf(40), origin: 'cache', orders: [], lease: null, warnings: [] },
     ],
     ['has none', absent, { kind: 'absent', orders: [], lease: null }],
     ['cannot tell', down, { kind: 'unavailable', why: expect.stringContaining('the service hangs') }],
@@ -362,7 +370,7 @@ describe('the cache alone', () => {
     [
       'has garbage',
       { ...copy(40), document: 'garbage' } as RestoredCopy,
-      { kind: 'found', document: 'garbage', warnings: [expect.stringContaining('#40')] },
+      { kind: 'unreadable', warnings: [expect.stringContaining('#40')] },
     ],
   ])('%s', async (_, held, expected) => {
     expect(await storeOver(held).restore('queue')).toMatchObject(expected);

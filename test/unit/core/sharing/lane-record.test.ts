@@ -44,7 +44,7 @@ describe('a claim', () => {
   });
 
   test('of a lane at work is refused, with who works on it', () => {
-    expect(claimRecord(held('b'), leaseOf('a'), noon)).toEqual({ kind: 'taken', lease: leaseOf('b') });
+    expect(claimRecord(held('b'), leaseOf('a'), noon)).toEqual({ kind: 'leased', lease: leaseOf('b') });
   });
 });
 
