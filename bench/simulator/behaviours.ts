@@ -1,4 +1,4 @@
-import type { TaskId } from '../../src/core/tasks/task.ts';
+import type { TaskId } from '../../src/core/tasks/ids.ts';
 import { chance, createRandom, integer, pick, type Random } from './random.ts';
 import type { Claims, Saying } from './saying.ts';
 import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';

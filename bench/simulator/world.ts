@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../src/core/evidence.ts';
-import type { Task, TaskId } from '../../src/core/tasks/task.ts';
+import type { Task } from '../../src/core/tasks/task.ts';
+import type { TaskId } from '../../src/core/tasks/ids.ts';
 
 /** What is in the repository, as far as the truth needs it. */
 export interface Content {

@@ -1,4 +1,4 @@
-import type { TaskId } from './tasks/task.ts';
+import type { TaskId } from './tasks/ids.ts';
 
 /** A git object id of a tree or commit. */
 export type ObjectId = string;

@@ -1,5 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';

@@ -1,5 +1,5 @@
 import { hasLabel } from '../core/people/labels.ts';
-import { issueLane, QUEUE } from '../core/lane/state.ts';
+import { issueLane, QUEUE } from '../core/tasks/ids.ts';
 import type { Issue } from '../ports/forge.ts';
 import { UserError } from '../errors.ts';
 import { admit } from './lane/admit.ts';

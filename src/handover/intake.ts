@@ -2,10 +2,11 @@ import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { LaneId, LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, OpenedLane } from '../ports/repository.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 
 /** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
 export type Intake =

@@ -5,8 +5,9 @@ import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { LaneId, LaneState } from '../core/lane/state.ts';
-import type { Task, TaskId, TaskProgress } from '../core/tasks/task.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { Task, TaskProgress } from '../core/tasks/task.ts';
+import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 
 /** Everything a reader may see of one run. Agent text in it is redacted; `null` means "the run ended before this was known". */
 export interface RunReport {

@@ -1,7 +1,8 @@
 import type { Budget } from '../core/sharing/budget.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { Order, OrderGiven } from '../core/sharing/orders.ts';
-import type { LaneId, LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 
 /** Where a lane's state is kept between runs, and which run may write it. Time-bounded; never throws. */
 export interface StateStore {

@@ -1,4 +1,4 @@
-import { issueOfTask, type TaskId } from '../core/tasks/task.ts';
+import { issueOfTask } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../handover/intake.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
 import { doneTasks, type RunReport } from '../handover/report.ts';
@@ -6,6 +6,7 @@ import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } fr
 import type { PublishRun } from './publish-run.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 
 /** So many issues a run tells that they wait for approval; the others are told by later runs. */
 export const MAX_NOTICES = 10;

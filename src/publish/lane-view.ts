@@ -1,11 +1,12 @@
 import type { Config } from '../config/config.ts';
 import { view } from '../core/lane/circuit.ts';
-import { initialState, QUEUE, type LaneState } from '../core/lane/state.ts';
+import { initialState, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import { usageAt } from '../core/lane/windows.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { LaneView, TaskReport } from '../handover/report.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
 
 /** How the lane of a run that the gate ended stands. */
 export function laneViewOf(

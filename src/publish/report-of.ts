@@ -1,6 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import { view } from '../core/lane/circuit.ts';
-import { QUEUE } from '../core/lane/state.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/text/redact.ts';
 import { callsRemaining } from '../core/lane/windows.ts';

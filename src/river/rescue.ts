@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/outcome.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import { letGo } from '../gate/lane/claim.ts';
 import type { Work } from '../handover/work.ts';
 import type { Released } from '../ports/state.ts';

@@ -1,6 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import { countTasks } from '../core/tasks/queue.ts';
 import { letGo } from '../gate/lane/claim.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';

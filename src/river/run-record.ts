@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf, UserError } from '../errors.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports/state.ts';
 import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';

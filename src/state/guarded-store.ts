@@ -10,7 +10,7 @@ import {
 } from '../core/sharing/lane-record.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { OrderGiven } from '../core/sharing/orders.ts';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type {
   CellHead,
   CellStore,

@@ -1,4 +1,4 @@
-import { parseStateAt, type LaneId, type ParsedState } from '../core/lane/state.ts';
+import { parseStateAt, type ParsedState } from '../core/lane/state.ts';
 import type {
   Claimed,
   CopyStore,
@@ -12,6 +12,7 @@ import type {
   StateStore,
 } from '../ports/state.ts';
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 
 /** A guarded store that decides, and copies that also carry session folders. Each may be absent, but not both. */
 export interface LayeredStoreOptions {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { maxSessionBytes, maxStateBytes, type LaneId } from '../core/lane/state.ts';
+import { maxSessionBytes, maxStateBytes } from '../core/lane/state.ts';
 import type { StateCopy } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 
 /** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
 interface Manifest {

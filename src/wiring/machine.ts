@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LaneId } from '../core/lane/state.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
 import type { RunPlace } from '../river/river.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { onCancel } from '../runner/cancellation.ts';

@@ -1,4 +1,4 @@
-import { QUEUE, type LaneId } from '../../core/lane/state.ts';
+import { isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 import type { OpenedPlaces, OpenPlaces } from './state-places.ts';
@@ -49,7 +49,7 @@ export async function readLaneArguments(
   const problems = [
     ...given.problems,
     ...(problem === null ? [] : [problem]),
-    ...(/^(?:queue|issue-[1-9]\d{0,14})$/.test(lane)
+    ...(isLaneId(lane)
       ? []
       : [
           `--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,

@@ -1,4 +1,4 @@
-import { COMMANDS, readTaskName } from '../../core/people/command.ts';
+import { COMMANDS } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
@@ -8,6 +8,7 @@ import { readLane } from './read-lane.ts';
 import type { OpenPlaces, StatePlace } from './state-places.ts';
 import { renderLane } from './lane-text.ts';
 import { renderJson, tellLane } from './status.ts';
+import { parseTaskName } from '../../core/tasks/ids.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
 export function createOrderCommands(open: OpenPlaces): readonly Command[] {
@@ -41,7 +42,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
       ),
       run: async (args, terminal) => {
         const given = await readLaneArguments(args, open, taskToRetry);
-        return order({ kind: 'retry', task: readTaskName(given.subject) }, given, terminal);
+        return order({ kind: 'retry', task: parseTaskName(given.subject) }, given, terminal);
       },
     },
     {
@@ -76,7 +77,7 @@ const taskToRetry: Subject = {
   name: 'the task',
   isRequired: false,
   problem: (given) =>
-    readTaskName(given) === null
+    parseTaskName(given) === null
       ? `${JSON.stringify(given.slice(0, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
       : null,
 };

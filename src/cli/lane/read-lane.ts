@@ -2,11 +2,12 @@ import { emptyBudget, windowsFor, type Budget } from '../../core/sharing/budget.
 import { expiryOf, keepsOut, type Lease, type LeaseHolder } from '../../core/sharing/lease.ts';
 import { applyOrders, openOrders, type Order } from '../../core/sharing/orders.ts';
 import { mapTexts } from '../../core/text/redact.ts';
-import { initialState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { initialState, type LaneState } from '../../core/lane/state.ts';
 import type { ReadBudget } from '../../ports/state.ts';
 import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from '../plain-line.ts';
 import type { StatePlace } from './state-places.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
 
 const shownTransitions = 10;
 const hourMs = 3_600_000;

@@ -1,7 +1,8 @@
 import type { FileTask } from '../../core/tasks/files/file-task.ts';
-import { nameOfTask, type TaskId } from '../../core/tasks/task.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
 import { plainLine } from '../plain-line.ts';
 import type { TasksReport } from './tasks-schema.ts';
+import { isIssueTask, keyOfEntry, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 
 const maxNamed = 3;
 
@@ -63,6 +64,5 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
 
 /** What a file calls a task that it does not have; an issue is on GitHub. */
 function nameOfMissing(id: TaskId): string {
-  const issue = /^issue-(\d+)$/.exec(id)?.[1];
-  return issue === undefined ? `${id.replace(/^(?:plan|prd|beads)-/, '')}, which does not exist` : `#${issue}`;
+  return isIssueTask(id) ? nameOfTaskId(id) : `${keyOfEntry(id)}, which does not exist`;
 }

@@ -4,9 +4,10 @@ import type { Evidence } from '../evidence.ts';
 import { evidenceSchema, outcomeSchema, policySchema, taskSchema, verdictSchema } from './journal-schema.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import { parseState, serializeState, type LaneId, type LaneState } from '../lane/state.ts';
-import type { QueuedTask, TaskId } from '../tasks/task.ts';
+import { type LaneState, parseState, serializeState } from '../lane/state.ts';
+import type { QueuedTask } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
 
 /** First line of a run's journal: what the decisions of the run started from. */
 export interface JournalStart {

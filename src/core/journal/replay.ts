@@ -6,7 +6,8 @@ import type { Journal } from './read-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import { beginIteration, settle, type Settled } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
-import type { QueuedTask, TaskId } from '../tasks/task.ts';
+import type { QueuedTask } from '../tasks/task.ts';
+import type { TaskId } from '../tasks/ids.ts';
 
 /** A decision that comes out otherwise than the journal says. */
 export interface Difference {

@@ -1,7 +1,7 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import type { Policy } from '../policy.ts';
 import { noted, type LaneState, type Session } from './state.ts';
-import type { TaskId } from '../tasks/task.ts';
+import type { TaskId } from '../tasks/ids.ts';
 
 /** Why a session was given up. */
 export type SessionReset =

@@ -6,9 +6,10 @@ import { admitSession, keepSession, resetSession } from './session.ts';
 import { outputDeclined, pushSignals } from './signals.ts';
 import { maxUnmarked, noSignals, noted, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
-import { isIssueTask, type TaskId, type TaskProgress } from '../tasks/task.ts';
+import type { TaskProgress } from '../tasks/task.ts';
 import { judge, type IterationFacts, type Judgement } from './verdict.ts';
 import { bookCall, bookUsage, chargeCall, chargeUsage } from './windows.ts';
+import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

@@ -3,19 +3,9 @@ import type { CircuitReason, OutcomeKind, ParkReason } from '../outcome.ts';
 import { laneStateParts } from './state-schema.ts';
 import { migrateState } from './state-migrations.ts';
 import { believableWindows, parseWindows, type Windows } from './stored-windows.ts';
-import type { Approval, TaskId, TaskProgress } from '../tasks/task.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
+import type { Approval, TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
-
-/** `queue` or `issue-N`. */
-export type LaneId = string;
-
-/** The lane that works on every task without a lane of its own. */
-export const QUEUE: LaneId = 'queue';
-
-/** The lane of one issue. */
-export function issueLane(issue: number): LaneId {
-  return `issue-${String(issue)}`;
-}
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
 export interface LaneState {

@@ -6,7 +6,8 @@ import type { Verdict } from '../journal/journal.ts';
 import type { Policy } from '../policy.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
-import type { QueuedTask, TaskId } from '../tasks/task.ts';
+import type { QueuedTask } from '../tasks/task.ts';
+import type { TaskId } from '../tasks/ids.ts';
 
 /** What is known when an iteration is over. */
 export interface IterationFacts {

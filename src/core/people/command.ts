@@ -1,7 +1,6 @@
 import { nearest } from '../text/nearest.ts';
 import type { OrderKind } from '../sharing/orders.ts';
-import { issueLane } from '../lane/state.ts';
-import type { TaskId } from '../tasks/task.ts';
+import { parseTaskName, type TaskId } from '../tasks/ids.ts';
 
 /** The commands, in the words in which they are given, and what each does. */
 export const COMMANDS = {
@@ -45,15 +44,8 @@ const known: Readonly<Record<CommandWords, Command>> = {
 export function readCommand(text: string): Command {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
   if (isCommand(words)) return known[words];
-  const task = readTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
+  const task = parseTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
   return task === null ? { kind: 'unknown', word: text.trim().slice(0, 40) } : { kind: 'retry', task };
-}
-
-/** The task that people call `12`, `#12` or by its id; null: no task can be called so. */
-export function readTaskName(name: string): TaskId | null {
-  const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
-  if (issue !== undefined) return issueLane(Number(issue));
-  return name.length <= 80 && /^(?:plan|prd|beads)-[\w.-]+$/.test(name) ? name : null;
 }
 
 /** The command that `word` was most likely meant to be; null when none is near. */

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { maxLeaseMs } from './lease.ts';
 import type { Policy } from '../policy.ts';
 import { budgetParts } from '../lane/state-schema.ts';
-import type { LaneId, LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state.ts';
 import type { Windows } from '../lane/stored-windows.ts';
 import { believableWindows, isTooFarAhead, usedUpWindows } from '../lane/stored-windows.ts';
-import type { TaskId } from '../tasks/task.ts';
+import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { chargeUsage } from '../lane/windows.ts';
 

@@ -1,4 +1,4 @@
-import type { LaneId } from '../lane/state.ts';
+import type { LaneId } from '../tasks/ids.ts';
 
 /** What the keys of all cache entries of a lane begin with. `/` ends the lane's name, and no encoded name holds one: the prefix of `queue` matches no key of `queue-2`. */
 export function laneKeyPrefix(lane: LaneId): string {

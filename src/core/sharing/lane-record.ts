@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
-import type { LaneId } from '../lane/state.ts';
+import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /**

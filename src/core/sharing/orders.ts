@@ -3,7 +3,7 @@ import { resetCircuit, retryTask } from '../lane/settle.ts';
 import { instant } from '../lane/state-schema.ts';
 import { noted, type LaneState } from '../lane/state.ts';
 import { progressOf } from '../tasks/queue.ts';
-import type { TaskId } from '../tasks/task.ts';
+import type { TaskId } from '../tasks/ids.ts';
 
 /**
  * What a person may order of a lane. The next run of the lane obeys before it does anything else.

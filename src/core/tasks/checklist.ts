@@ -1,7 +1,8 @@
 import type { Checklist } from '../evidence.ts';
 import type { FileTask } from './files/file-task.ts';
 import { progressOf } from './queue.ts';
-import type { QueuedTask, Task, TaskId, TaskProgress } from './task.ts';
+import type { QueuedTask, Task, TaskProgress } from './task.ts';
+import type { TaskId } from './ids.ts';
 
 /** The files of tasks around one iteration on `taskId`, with what the lane knows of its tasks. */
 export interface ChecklistFacts {

@@ -1,4 +1,5 @@
-import { taskIdOfIssue, type QueuedTask, type TaskId } from './task.ts';
+import { idElsewhere, taskIdOfIssue, type TaskId } from './ids.ts';
+import type { QueuedTask } from './task.ts';
 
 /** A task with what it says, or GitHub says of it, that it waits for. */
 export interface DependentTask<T extends QueuedTask = QueuedTask> {
@@ -115,20 +116,8 @@ function idOf(awaited: Awaited): TaskId {
     case 'issue':
       return taskIdOfIssue(awaited.number);
     case 'elsewhere':
-      // No task has this id, so it is never done here. Names of owners have no dot.
-      return `elsewhere-${awaited.name
-        .replace('/', '.')
-        .replace('#', '.')
-        .replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
+      return idElsewhere(awaited.name);
   }
-}
-
-/** What people call what a task waits for, where it is no task itself: `#12`, `other/repo#4`; else its id. */
-export function nameOfAwaited(id: TaskId): string {
-  return id
-    .replace(/^issue-(?=\d+$)/, '#')
-    .replace(/^elsewhere-([\w-]+)\.(.+)\.(\d+)$/, '$1/$2#$3')
-    .replace(/^elsewhere-.*/, 'an issue of another repository');
 }
 
 /** The circles in which tasks wait for each other, each as the walk around it; every task that stands in one is in one of them. */

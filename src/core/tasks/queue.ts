@@ -1,4 +1,5 @@
-import type { QueuedTask, TaskId, TaskProgress } from './task.ts';
+import type { QueuedTask, TaskProgress } from './task.ts';
+import type { TaskId } from './ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 

@@ -1,5 +1,4 @@
-/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
-export type TaskId = string;
+import type { TaskId } from './ids.ts';
 
 /** Work asked for, as the gate admitted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
@@ -81,16 +80,6 @@ export function nameOfTask({ source }: Pick<Task, 'source'>): string {
     case 'beads':
       return source.key;
   }
-}
-
-/** Id of the task that an issue is. */
-export function taskIdOfIssue(issue: number): TaskId {
-  return `issue-${issue}`;
-}
-
-/** Whether the task is an issue, and not one of a file. */
-export function isIssueTask(id: TaskId): boolean {
-  return /^issue-\d+$/.test(id);
 }
 
 /** Number of the issue that the task is; null for one of a file. */

@@ -1,6 +1,6 @@
 import type { FileTask } from './files/file-task.ts';
 import { inOrderOfWork } from './queue.ts';
-import type { TaskId } from './task.ts';
+import { isIssueTask, type TaskId } from './ids.ts';
 
 /**
  * Tasks in the order in which they would be worked, each done at once: what is in progress first, and nothing before what it waits for.
@@ -19,7 +19,7 @@ export function inWorkOrder(tasks: readonly FileTask[]): readonly FileTask[] {
     const next = left.findIndex(
       ({ task, state }) =>
         state === 'done' ||
-        task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || id.startsWith('issue-')))),
+        task.dependsOn.every((id) => id === task.id || (!waiting.has(id) && (byId.has(id) || isIssueTask(id)))),
     );
     // None: the rest cannot be worked.
     const [task] = left.splice(Math.max(next, 0), 1);

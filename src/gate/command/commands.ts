@@ -1,7 +1,6 @@
 import { COMMANDS, type Command } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
-import type { TaskId } from '../../core/tasks/task.ts';
+import { issueLane, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import { refuse } from './answering.ts';
 import type { GateDeps } from '../deps.ts';
@@ -85,10 +84,9 @@ async function order(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering
 async function retry(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   // Where nothing is kept, nothing has failed before.
   const receipt = run.config.stateStore === 'none' ? null : await keepOrder(run, lane, given);
+  const number = issueOfId(lane);
   const intake =
-    lane === QUEUE
-      ? await workQueue(run)
-      : await workIssue(run, { number: Number(lane.replace('issue-', '')), redo: false, approvedText: null });
+    number === null ? await workQueue(run) : await workIssue(run, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
     : intake;
@@ -100,12 +98,9 @@ type Place = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; rea
 /** The place whose lane has the task, and the task, if one is meant. On an issue it is that one unless another is named. */
 function whatToRetry(place: Place, named: TaskId | null): { readonly place: Place; readonly task: TaskId | null } {
   const task = named ?? (place.kind === 'queue' ? null : issueLane(place.issue));
-  const issue = task === null ? undefined : /^issue-(\d{1,15})$/.exec(task)?.[1];
-  if (issue === undefined) return { place: { kind: 'queue' }, task };
-  return {
-    place: place.kind === 'lane' && place.issue === Number(issue) ? place : { kind: 'issue', issue: Number(issue) },
-    task,
-  };
+  const issue = task === null ? null : issueOfId(task);
+  if (issue === null) return { place: { kind: 'queue' }, task };
+  return { place: place.kind === 'lane' && place.issue === issue ? place : { kind: 'issue', issue }, task };
 }
 
 async function placeOfThread(
@@ -121,9 +116,9 @@ async function placeOfThread(
       why: 'This pull request comes from a fork. Ralph works on branches of this repository only.',
     };
   const lane = head.branch.startsWith(branchPrefix) ? head.branch.slice(branchPrefix.length) : '';
-  const issue = /^issue-(\d{1,15})$/.exec(lane)?.[1];
+  const issue = issueOfId(lane);
   if (lane === QUEUE) return { kind: 'queue' };
-  if (issue !== undefined) return { kind: 'lane', issue: Number(issue) };
+  if (issue !== null) return { kind: 'lane', issue };
   return {
     kind: 'none',
     why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.`,

@@ -1,9 +1,10 @@
 import { applyOrders, tasksToRetry, type OrderGiven } from '../../core/sharing/orders.ts';
-import { serializeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { type LaneState, serializeState } from '../../core/lane/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
 
 /**
  * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt

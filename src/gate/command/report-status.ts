@@ -1,4 +1,4 @@
-import { issueLane, QUEUE, type LaneId } from '../../core/lane/state.ts';
+import { issueLane, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { baseBranch } from '../lane/admit.ts';
 import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';

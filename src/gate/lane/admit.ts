@@ -6,7 +6,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/stored-windows.ts';
 import { tighter } from '../../core/lane/windows.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
-import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../../core/tasks/task.ts';
+import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
@@ -14,6 +14,7 @@ import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../.
 import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
+import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;

@@ -11,9 +11,8 @@ import {
 import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
-import type { LaneId } from '../../core/lane/state.ts';
+import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
 import type { Windows } from '../../core/lane/stored-windows.ts';
-import type { TaskId } from '../../core/tasks/task.ts';
 import type { Clock } from '../../ports/machine.ts';
 import type { BudgetStore, Released, StateStore } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';

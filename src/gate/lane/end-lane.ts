@@ -1,4 +1,4 @@
-import { QUEUE, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state.ts';
 import type { BranchDeleted } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
@@ -6,6 +6,7 @@ import type { Intent } from '../event/intent.ts';
 import { restoreLane } from './restore.ts';
 import { noted } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
+import { isIssueTask, isLaneId, issueOfId, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -21,8 +22,8 @@ export async function endLane(
 ): Promise<EndIntake> {
   const { number, branch, merged } = pullRequest;
   const name = `Pull request #${String(number)}`;
-  const lane = laneOf(branch.slice(run.config.branchPrefix.length));
-  if (lane === null)
+  const lane = branch.slice(run.config.branchPrefix.length);
+  if (!isLaneId(lane))
     return noted(run, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
   if (!merged)
     return noted(
@@ -53,17 +54,14 @@ export async function endLane(
   };
 }
 
-function laneOf(name: string): LaneId | null {
-  return name === QUEUE || /^issue-[1-9]\d{0,14}$/.test(name) ? name : null;
-}
-
 /**
  * How the issue of an own lane stands while it is open and labelled; null: it is neither, or the lane is the queue.
  * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
  * no issue), or of which nothing is known, would be begun anew without it; one that is not done is to be gone on with.
  */
 async function whatRemains(run: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
-  const issue = lane === QUEUE ? null : await run.forge.issue(Number(lane.replace('issue-', '')));
+  const number = issueOfId(lane);
+  const issue = number === null ? null : await run.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue)) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
@@ -91,7 +89,7 @@ async function endSession(
 
 function doneWords({ tasks }: LaneState): string {
   const done = Object.keys(tasks).filter((id) => tasks[id]?.state === 'done');
-  const issues = done.filter((id) => id.startsWith('issue-')).map((id) => id.replace('issue-', '#'));
+  const issues = done.filter(isIssueTask).map(nameOfTaskId);
   const others = done.length - Math.min(issues.length, MAX_NAMED);
   const names = [
     ...issues.slice(0, MAX_NAMED),
@@ -104,7 +102,7 @@ function doneWords({ tasks }: LaneState): string {
 
 /** Who takes up an issue that was not finished. */
 function goesOnWords(lane: LaneId, deleted: BranchDeleted | null): string {
-  const name = lane.replace('issue-', '#');
+  const name = nameOfTaskId(lane);
   const isOfQueue = deleted?.kind === 'deleted' || deleted?.kind === 'gone';
   return isOfQueue
     ? `The queue goes on with ${name}, from what was merged.`

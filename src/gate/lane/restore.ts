@@ -1,12 +1,13 @@
 import { seededWith, windowsFor } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
-import { initialState, probeState, type LaneId, type LaneState } from '../../core/lane/state.ts';
+import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/stored-windows.ts';
-import type { TaskId, TaskProgress } from '../../core/tasks/task.ts';
+import type { TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { Holder } from './claim.ts';
+import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
 export interface RestoredLane {

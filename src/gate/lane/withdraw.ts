@@ -1,5 +1,5 @@
 import { definitionOf, labelChange, type LifecycleLabel } from '../../core/people/labels.ts';
-import { issueLane } from '../../core/lane/state.ts';
+import { issueLane } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';

@@ -1,6 +1,6 @@
 import { accountsThatMatter, judgeConsent, type Consent } from '../../core/people/consent.ts';
 import type { LaneState } from '../../core/lane/state.ts';
-import { taskIdOfIssue } from '../../core/tasks/task.ts';
+import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import type { ApprovalNotice } from '../../handover/intake.ts';

@@ -1,6 +1,6 @@
-import { issueLane, QUEUE, type LaneState } from '../../core/lane/state.ts';
+import type { LaneState } from '../../core/lane/state.ts';
 import { progressOf } from '../../core/tasks/queue.ts';
-import { taskIdOfIssue } from '../../core/tasks/task.ts';
+import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';

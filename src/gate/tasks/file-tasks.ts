@@ -9,9 +9,10 @@ import {
   type TaskProblem,
 } from '../../core/tasks/files/file-task.ts';
 import { grouped } from '../../core/tasks/files/grouped.ts';
-import type { Task, TaskId } from '../../core/tasks/task.ts';
+import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { GateDeps } from '../deps.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
 
 /** Files of tasks that the checkout has, as the job made it. */
 export interface BaseFiles {

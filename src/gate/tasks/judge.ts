@@ -2,7 +2,7 @@ import type { TaskSourceName } from '../../config/config.ts';
 import type { Consent } from '../../core/people/consent.ts';
 import { noted, type LaneState } from '../../core/lane/state.ts';
 import { inOrderOfWork, progressOf, withinReach } from '../../core/tasks/queue.ts';
-import { taskIdOfIssue, type Task, type TaskObstacle, type TaskId } from '../../core/tasks/task.ts';
+import type { Task, TaskObstacle } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { judgeIssues, noticeFor, tooManyPeople, warnOfChanges, warnOfStrangers } from '../people/approvals.ts';
@@ -10,6 +10,7 @@ import type { ApprovalNotice } from '../../handover/intake.ts';
 import { hashOfText, obstacleByLabel, taskOfIssue, type IssueText } from './tasks.ts';
 import { accountsAsked } from '../people/trust.ts';
 import { createWaiting } from './waiting.ts';
+import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 
 /** What may become tasks of a lane. */
 export interface Candidates {

@@ -3,14 +3,7 @@ import type { LaneState } from '../../core/lane/state.ts';
 import { namesOf } from '../../core/tasks/dependencies.ts';
 import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/living-files.ts';
 import { inOrderOfWork, progressOf, withinReach } from '../../core/tasks/queue.ts';
-import {
-  issueOfTask,
-  nameOfTask,
-  taskIdOfIssue,
-  type Approval,
-  type Task,
-  type TaskId,
-} from '../../core/tasks/task.ts';
+import { type Approval, issueOfTask, nameOfTask, type Task } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { LaneStart } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
@@ -18,6 +11,7 @@ import type { GateDeps } from '../deps.ts';
 import { readComments } from '../people/comments.ts';
 import { readTasks, warnOfUnmarked, type BaseFiles } from './file-tasks.ts';
 import { judgeTasks, type JudgedTasks } from './judge.ts';
+import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { hashOfText, obstacleByLabel, tasksOfIssues, withText, type CleanedTask, type IssueText } from './tasks.ts';
 
 /** Work that is asked for; `by-name` means that a person named this very issue now. */

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import type { CleanedText } from '../../core/text/clean.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from '../../core/tasks/priority.ts';
-import { issueOfTask, taskIdOfIssue, type Task, type TaskComment, type TaskObstacle } from '../../core/tasks/task.ts';
+import { issueOfTask, type Task, type TaskComment, type TaskObstacle } from '../../core/tasks/task.ts';
 import type { Issue } from '../../ports/forge.ts';
+import { taskIdOfIssue } from '../../core/tasks/ids.ts';
 
 /** Title and body of an issue, as GitHub has them. */
 export type IssueText = Pick<Issue, 'title' | 'body'>;

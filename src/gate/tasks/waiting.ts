@@ -6,9 +6,10 @@ import {
   type DependentTask,
   type SettledTasks,
 } from '../../core/tasks/dependencies.ts';
-import { nameOfTask, taskIdOfIssue, type Task, type TaskId } from '../../core/tasks/task.ts';
+import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import type { Dependency, Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
+import { issueOfId, nameOfTaskId, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 
 /** GitHub's own dependencies are asked for one by one. */
 const MAX_ASKED = 30;
@@ -137,13 +138,13 @@ export function createWaiting(run: Pick<GateDeps, 'forge' | 'context'>): Waiting
     return overlong.size === 0
       ? []
       : [
-          `More than ${String(MAX_NAMED)} issues to wait for are named by ${namesOf([...overlong].map((id) => id.replace('issue-', '#')))}, so nobody works on that. Shorten the list.`,
+          `More than ${String(MAX_NAMED)} issues to wait for are named by ${namesOf([...overlong].map(nameOfTaskId))}, so nobody works on that. Shorten the list.`,
         ];
   }
 }
 
 /** Entries of files name others of their file, and issues by their ids. */
 function ofFile(id: TaskId): Awaited {
-  const issue = /^issue-(\d{1,15})$/.exec(id)?.[1];
-  return issue === undefined ? { kind: 'task', id } : { kind: 'issue', number: Number(issue) };
+  const number = issueOfId(id);
+  return number === null ? { kind: 'task', id } : { kind: 'issue', number };
 }

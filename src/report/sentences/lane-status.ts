@@ -1,5 +1,5 @@
 import { expiryOf } from '../../core/sharing/lease.ts';
-import { QUEUE } from '../../core/lane/state.ts';
+import { QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from '../format.ts';

@@ -2,7 +2,7 @@ import type { CircuitReason, Outcome, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { doneTasks, type RunReport } from '../../handover/report.ts';
 import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
-import { unblocking } from './unblocking.ts';
+import { isQueue, unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 
 /** So many waiting tasks the headline names. */
@@ -181,10 +181,6 @@ function goesOn(report: RunReport, when: 'after that' | 'from here'): string {
   return when === 'from here'
     ? 'Comment `/ralph run` on the issue to go on from here.'
     : 'Comment `/ralph run` on the issue after that to go on.';
-}
-
-function isQueue({ lane }: RunReport): boolean {
-  return lane === null || lane === 'queue';
 }
 
 /** How to go on: a lane is paused by an order, or by a pull request that was closed. */

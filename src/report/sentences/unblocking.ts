@@ -1,6 +1,7 @@
 import { issueOfTask } from '../../core/tasks/task.ts';
 import { lastVerification, type RunReport, type TaskReport } from '../../handover/report.ts';
 import { awaitedOutside } from './waiting.ts';
+import { QUEUE } from '../../core/tasks/ids.ts';
 
 /** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
 export function unblocking(report: RunReport): string {
@@ -58,6 +59,7 @@ function lookAgain(report: RunReport): string {
   return isQueue(report) ? 'the next run looks again' : 'then comment `/ralph run` on the issue';
 }
 
-function isQueue({ lane }: RunReport): boolean {
-  return lane === null || lane === 'queue';
+/** Whether the run was on the queue, or ended before it had a lane. */
+export function isQueue({ lane }: RunReport): boolean {
+  return lane === null || lane === QUEUE;
 }

@@ -1,6 +1,6 @@
 import { cap, flatten } from '../../core/text/plain-text.ts';
-import { nameOfAwaited } from '../../core/tasks/dependencies.ts';
-import { nameOfTask, type TaskObstacle, type TaskId } from '../../core/tasks/task.ts';
+import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 
@@ -65,7 +65,7 @@ function called({ task }: TaskReport): string {
 function nameOf(id: string, tasks: readonly TaskReport[]): string {
   const known = tasks.find(({ task }) => task.id === id);
   // What is not in the queue: an open issue without the label, or of another repository.
-  return quiet(known === undefined ? nameOfAwaited(id) : nameOfTask(known.task));
+  return quiet(known === undefined ? nameOfTaskId(id) : nameOfTask(known.task));
 }
 
 /** Foreign text in a sentence of ours: it marks no code. */

@@ -4,8 +4,8 @@ import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
 import { grouped } from './grouped.ts';
 import { safeKey } from './prd-entries.ts';
-import { hashId } from '../task-id.ts';
-import type { TaskId, TaskProgress } from '../task.ts';
+import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
+import type { TaskProgress } from '../task.ts';
 
 type State = TaskProgress['state'];
 
@@ -266,7 +266,10 @@ const maxKeyChars = 74;
 
 function idOf(key: string): TaskId {
   const safe = safeKey(key);
-  return `beads-${safe.length <= maxKeyChars ? safe : `${safe.slice(0, maxKeyChars - 13)}-${hashId(key)}`}`;
+  return taskIdOfEntry(
+    'beads',
+    safe.length <= maxKeyChars ? safe : `${safe.slice(0, maxKeyChars - 13)}-${hashId(key)}`,
+  );
 }
 
 function shown(key: string): string {

@@ -1,6 +1,7 @@
 import type { FileTask } from './file-task.ts';
 import { progressOf } from '../queue.ts';
-import type { TaskId, TaskProgress } from '../task.ts';
+import type { TaskProgress } from '../task.ts';
+import type { TaskId } from '../ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
 

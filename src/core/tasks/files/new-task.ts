@@ -1,5 +1,6 @@
 import type { TaskProblem } from './file-task.ts';
-import type { TaskId, TaskProgress } from '../task.ts';
+import type { TaskProgress } from '../task.ts';
+import type { TaskId } from '../ids.ts';
 
 /** A task that a person wants in a file. */
 export interface NewTask {

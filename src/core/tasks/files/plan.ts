@@ -3,8 +3,7 @@ import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
 import { grouped } from './grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
-import { hashId } from '../task-id.ts';
-import type { TaskId } from '../task.ts';
+import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
 
 /** Lines beyond these are not read: the gate is to answer at once. */
@@ -87,7 +86,7 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
   const items: Item[] = [];
   for (const box of boxes) {
     const parent = box.parent === null ? undefined : items[box.parent];
-    const id = `plan-${hashId([parent?.id ?? '', box.title].join('\n'))}`;
+    const id = taskIdOfEntry('plan', hashId([parent?.id ?? '', box.title].join('\n')));
     const same = lines.get(id) ?? [];
     lines.set(id, [...same, box.line]);
     items.push({
@@ -160,8 +159,8 @@ function dependencies(
     const names = [...new Set(said.names.map(normalName))].filter((name) => families.has(familyOf(name)));
     const all = [
       ...(nested.get(item.id) ?? []).map(({ id }) => id),
-      ...names.map((name) => ids.get(name) ?? `plan-${name}`),
-      ...said.issues.map((number) => `issue-${number}`),
+      ...names.map((name) => ids.get(name) ?? taskIdOfEntry('plan', name)),
+      ...said.issues.map(taskIdOfIssue),
     ];
     return {
       // A part cannot wait for the whole.

@@ -13,7 +13,7 @@ import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../jso
 import { prdArchivePath, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
 import { nameOf, prdLists, readPrd, type PrdEntry, type PrdList } from './prd-entries.ts';
-import type { TaskId } from '../task.ts';
+import type { TaskId } from '../ids.ts';
 
 export { prdArchivePath };
 

@@ -9,8 +9,7 @@ import {
 } from '../../../json/parse.ts';
 import { cleanTitle } from '../../text/clean.ts';
 import type { TaskProblem } from './file-task.ts';
-import { hashId } from '../task-id.ts';
-import type { TaskId } from '../task.ts';
+import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 
 /** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
 export const prdLists = ['tasks', 'userStories'] as const;
@@ -164,8 +163,9 @@ function identified(
       continue;
     }
     const own = key === null ? hashId(title) : safeKey(key);
-    const first = entries.get(`prd-${own}`);
-    const id = first === undefined ? `prd-${own}` : freeId(own, title, entries);
+    const ownId = taskIdOfEntry('prd', own);
+    const first = entries.get(ownId);
+    const id = first === undefined ? ownId : freeId(own, title, entries);
     if (first !== undefined)
       problems.push({
         ...place(node),
@@ -185,10 +185,10 @@ function identified(
 
 /** An id for an entry whose own one is taken: it follows from the title, so that it does not depend on the order. */
 function freeId(own: string, title: string, taken: ReadonlyMap<TaskId, unknown>): TaskId {
-  const byTitle = `prd-${withSuffix(own, hashId(title))}`;
+  const byTitle = taskIdOfEntry('prd', withSuffix(own, hashId(title)));
   if (!taken.has(byTitle)) return byTitle;
   for (let count = 2; ; count += 1) {
-    const id = `prd-${withSuffix(own, `${hashId(title)}-${count}`)}`;
+    const id = taskIdOfEntry('prd', withSuffix(own, `${hashId(title)}-${count}`));
     if (!taken.has(id)) return id;
   }
 }

@@ -3,8 +3,8 @@ import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
 import { nameOf, quoted, readPrd, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
-import { hashId } from '../task-id.ts';
-import type { TaskId, TaskProgress } from '../task.ts';
+import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
+import type { TaskProgress } from '../task.ts';
 
 type State = TaskProgress['state'];
 
@@ -140,7 +140,7 @@ function dependenciesOf(
     const id = idOfKey.get(key);
     if (id === undefined && archived.has(key)) continue;
     if (id === undefined && !ids.has(key)) note(node, `depends on ${quoted(key)}, which is not in this file`);
-    ids.set(key, id ?? `prd-${safeKey(key)}`);
+    ids.set(key, id ?? taskIdOfEntry('prd', safeKey(key)));
   }
   return [...new Set(ids.values())];
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
-import { hashId } from '../../../../src/core/tasks/task-id.ts';
+import { hashId } from '../../../../src/core/tasks/ids.ts';
 
 const path = '.ralph/prd.json';
 const read = (prd: unknown): ReturnType<typeof parsePrd> => parsePrd(path, JSON.stringify(prd, null, 2));

@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { priorityOfLabel, priorityOfWord } from '../../../../src/core/tasks/priority.ts';
-import { hashId } from '../../../../src/core/tasks/task-id.ts';
 
 test.each<[string, number | null]>([
   ['P0', 1],
@@ -41,23 +39,4 @@ test.each<[string, number | null]>([
   ['priority:constructor', null],
 ])('the label %j gives %s', (label, priority) => {
   expect(priorityOfLabel(label)).toBe(priority);
-});
-
-test.each([
-  ['', '4c6d4ff0cf7c'],
-  ['Add a parser', 'b5293138b0b8'],
-  ['é🚧', 'd629cacd3cef'],
-])('the hash of %j is %s in every version: states of lanes hold it', (text, hash) => {
-  expect(hashId(text)).toBe(hash);
-});
-
-test('different texts have different hashes, however alike they are', () => {
-  const texts = Array.from({ length: 50_000 }, (_, index) => `Task ${String(index)}`);
-  expect(new Set(texts.map(hashId)).size).toBe(texts.length);
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (a, b) => {
-      expect(hashId(a)).toMatch(/^[0-9a-f]{12}$/);
-      expect(hashId(a) === hashId(b)).toBe(a === b);
-    }),
-  );
 });

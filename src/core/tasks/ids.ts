@@ -1,0 +1,103 @@
+/** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
+export type TaskId = string;
+
+/** `queue` or `issue-N`. */
+export type LaneId = string;
+
+/** The lane that works on every task without a lane of its own. */
+export const QUEUE: LaneId = 'queue';
+
+/** Id of the task that an issue is. */
+export function taskIdOfIssue(issue: number): TaskId {
+  return `issue-${issue}`;
+}
+
+/** The lane of one issue, which is called as its task. */
+export function issueLane(issue: number): LaneId {
+  return taskIdOfIssue(issue);
+}
+
+/** Number of the issue whose task or lane is called so; null: it is no issue's. */
+export function issueOfId(id: TaskId | LaneId): number | null {
+  const issue = /^issue-([1-9]\d{0,14})$/.exec(id)?.[1];
+  return issue === undefined ? null : Number(issue);
+}
+
+/** Whether the task is an issue, and not one of a file. */
+export function isIssueTask(id: TaskId): boolean {
+  return issueOfId(id) !== null;
+}
+
+/** Whether a lane can be called so. */
+export function isLaneId(name: string): boolean {
+  return name === QUEUE || issueOfId(name) !== null;
+}
+
+/** Id of the task that an entry of a file is; `key`: what stands for it, of the characters of an id. */
+export function taskIdOfEntry(source: 'plan' | 'prd' | 'beads', key: string): TaskId {
+  return `${source}-${key}`;
+}
+
+/** What stands for the entry of a file in its task's id; any other id as it is. */
+export function keyOfEntry(id: TaskId): string {
+  return entryForm.exec(id)?.[1] ?? id;
+}
+
+const entryForm = /^(?:plan|prd|beads)-([\w.-]+)$/;
+
+/** Id of what GitHub says that a task waits for in another repository, `owner/repo#4`: no task has it, so it is never done here. */
+export function idElsewhere(name: string): TaskId {
+  // Names of owners have no dot.
+  return `elsewhere-${name
+    .replace('/', '.')
+    .replace('#', '.')
+    .replaceAll(/[^\w.-]+/g, '-')}`.slice(0, 80);
+}
+
+/** What people call a task of which only the id is known: `#12`, `other/repo#4`; else its id. */
+export function nameOfTaskId(id: TaskId): string {
+  const issue = issueOfId(id);
+  if (issue !== null) return `#${issue}`;
+  return id
+    .replace(/^elsewhere-([\w-]+)\.(.+)\.(\d+)$/, '$1/$2#$3')
+    .replace(/^elsewhere-.*/, 'an issue of another repository');
+}
+
+/** The task that people call `12`, `#12` or by its id; null: no task can be called so. */
+export function parseTaskName(name: string): TaskId | null {
+  const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
+  if (issue !== undefined) return taskIdOfIssue(Number(issue));
+  return name.length <= 80 && entryForm.test(name) ? name : null;
+}
+
+/** 12 hex digits that stand for a text in a task's id: the same in every run and version. No secret, no proof: collisions are for the caller to tell apart. */
+export function hashId(text: string): string {
+  // Two lanes of multiply-and-rotate (as in MurmurHash3) over the UTF-16 units; each feeds the other at the end.
+  let a = 0x9747b28c ^ text.length;
+  let b = 0x1b873593 ^ text.length;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    a = rotated(Math.imul(a ^ unit, 0xcc9e2d51), 15);
+    b = rotated(Math.imul(b ^ unit, 0x85ebca6b), 13);
+  }
+  const first = avalanche(a ^ avalanche(b));
+  const second = avalanche(b ^ first);
+  return hex(first) + hex(second).slice(0, 4);
+}
+
+/** Every bit of the input changes about half of the output's: the final step of MurmurHash3. */
+function avalanche(value: number): number {
+  let mixed = value ^ (value >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}
+
+function rotated(value: number, bits: number): number {
+  return (value << bits) | (value >>> (32 - bits));
+}
+
+function hex(value: number): string {
+  return (value >>> 0).toString(16).padStart(8, '0');
+}
