@@ -25,7 +25,7 @@ const layers = {
   // What an agent's CLI prints is parsed by pure code.
   'agents/claude/events': { may: ['core'], packages: [] },
   'agents/claude/output': { may: ['core', 'agents/claude/events'], packages: [] },
-  git: { may: [...ADAPTER, 'processes'], packages: ['execa', 'node:'] },
+  git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },

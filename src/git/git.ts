@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
 import { UserError } from '../errors.ts';
-import { runToEnd } from './git-process.ts';
+import { collectOutput, describeCollected } from '../processes/collect-output.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -10,7 +10,7 @@ export interface GitAnswer {
   readonly stderr: string;
 }
 
-/** `variables` are added to the command's environment. A command that is given a `timeoutMs` is ended with every process that it started. */
+/** `variables` are added to the command's environment. After `timeoutMs` it is ended with every process that it started. */
 export interface GitOptions {
   readonly input?: string | Buffer;
   readonly variables?: Readonly<Record<string, string>>;
@@ -51,18 +51,23 @@ export function createGit(place: GitPlace): Git {
   const settings = isOwn ? ownSettings : fixedSettings;
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-    const { exitCode, stdout, stderr, why } = await runToEnd(program, [...settings, ...args], {
-      folder: place.folder,
-      env: { ...base, ...options.variables },
-      input: options.input ?? null,
-      timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-      ends: options.timeoutMs === undefined ? 'alone' : 'group',
-      maxBytes: maxOutputBytes,
-    });
+    const { end, stdout, stderr } = await collectOutput(
+      {
+        file: program,
+        args: [...settings, ...args],
+        cwd: place.folder,
+        environment: { ...base, ...options.variables },
+        input: options.input ?? '',
+        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+        family: { kind: 'group', graceMs },
+      },
+      maxOutputBytes,
+    );
+    const why = end.kind === 'exited' ? '' : `it ${describeCollected(end)}\n`;
     return {
-      exitCode: exitCode ?? -1,
+      exitCode: end.kind === 'exited' ? end.code : -1,
       stdout,
-      stderr: hidden(`${why === '' ? '' : `${why}\n`}${stderr.toString()}`, place.hide ?? []),
+      stderr: hidden(`${why}${stderr.toString()}`, place.hide ?? []),
     };
   }
 
@@ -108,6 +113,8 @@ export function basicCredentials(token: string): string {
 }
 
 const defaultTimeoutMs = 10 * 60_000;
+/** What git gets to clean up after it was told to end, in ms. */
+const graceMs = 200;
 const maxOutputBytes = 256 * 1024 * 1024;
 /** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */
 const fixedSettings = [

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
-export const MARK_NAME = 'RALPH_MARK';
+export const RUN_TAG_NAME = 'RALPH_MARK';
 
-/** Which processes to end: those with the mark, those of the group (null: of no group), and their descendants. */
+/** Which processes to end: those with the run tag, those of the group (null: none of either), and their descendants. */
 export interface Tree {
-  readonly mark: string;
+  readonly runTag: string | null;
   readonly group: number | null;
 }
 
@@ -16,10 +16,12 @@ export interface ProcessEntry {
   readonly parent: number;
   readonly group: number;
   readonly startedAt: string;
-  readonly marked: boolean;
+  readonly tagged: boolean;
 }
 
 const POLL_MS = 25;
+/** From SIGTERM to SIGKILL for what nobody waits for any more. */
+const SWEEP_GRACE_MS = 500;
 /** SIGKILL is sent again to what was forked in the meantime, for at most this long. */
 const KILL_FOR_MS = 2_000;
 
@@ -47,11 +49,21 @@ export async function endTree(tree: Tree, graceMs: number): Promise<void> {
   }
 }
 
-/** The members of a tree: marked, of the group, seen before, or descended from such a one. */
+/** Ends every process that carries the run tag. */
+export function endTagged(runTag: string): Promise<void> {
+  return endTree({ runTag, group: null }, SWEEP_GRACE_MS);
+}
+
+/** Sends a signal to all of a group at once. */
+export function sendToGroup(group: number, signal: NodeJS.Signals): void {
+  send(-group, signal);
+}
+
+/** The members of a tree: tagged, of the group, seen before, or descended from such a one. */
 export function membersOf(tree: Tree, processes: readonly ProcessEntry[], known: ReadonlySet<string>): ProcessEntry[] {
   const inside = new Set(
     processes
-      .filter((entry) => entry.marked || entry.group === tree.group || known.has(identityOf(entry)))
+      .filter((entry) => entry.tagged || entry.group === tree.group || known.has(identityOf(entry)))
       .map((entry) => entry.pid),
   );
   for (let before = -1; before < inside.size;) {
@@ -63,10 +75,10 @@ export function membersOf(tree: Tree, processes: readonly ProcessEntry[], known:
 
 function survivors(tree: Tree, known: Set<string>): number[] {
   if (process.platform !== 'linux') return tree.group !== null && send(-tree.group, 0) ? [tree.group] : [];
-  const members = membersOf(tree, readProcesses(tree.mark), known).filter(
+  const members = membersOf(tree, readProcesses(tree.runTag), known).filter(
     (entry) => entry.pid !== process.pid && entry.pid !== 1,
   );
-  // A child without the mark is found through its parent; it is remembered for the time after its parent has died.
+  // A child without the tag is found through its parent; it is remembered for the time after its parent has died.
   for (const entry of members) known.add(identityOf(entry));
   return members.map((entry) => entry.pid);
 }
@@ -75,18 +87,19 @@ function identityOf(entry: ProcessEntry): string {
   return `${entry.pid}:${entry.startedAt}`;
 }
 
-function readProcesses(mark: string): ProcessEntry[] {
-  const wanted = Buffer.from(`${MARK_NAME}=${mark}`);
+function readProcesses(runTag: string | null): ProcessEntry[] {
+  const wanted = Buffer.from(`${RUN_TAG_NAME}=${runTag}`);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       const stat = parseStat(read(`/proc/${name}/stat`).toString());
-      return stat === null ? [] : [{ ...stat, marked: read(`/proc/${name}/environ`).includes(wanted) }];
+      if (stat === null) return [];
+      return [{ ...stat, tagged: runTag !== null && read(`/proc/${name}/environ`).includes(wanted) }];
     });
 }
 
 /** Reads `/proc/<pid>/stat`; null for a process that is gone or a zombie, which nothing can end. */
-export function parseStat(text: string): Omit<ProcessEntry, 'marked'> | null {
+export function parseStat(text: string): Omit<ProcessEntry, 'tagged'> | null {
   // The second field is the program's name in brackets; it may hold brackets and blanks itself.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, parent, group] = fields;

@@ -1,7 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { type CacheAnswer, type CacheRequest, type WorkerLine, answerDescriptor } from './cache-protocol.ts';
+import { describeEnd, runProgram } from '../processes/run-program.ts';
+import type { CacheAnswer, CacheRequest, WorkerLine } from './cache-protocol.ts';
 
 export interface WorkerCall {
   /** Program and arguments that start the worker; the request is added as the last argument. */
@@ -20,76 +18,66 @@ export type WorkerEnd =
   | { readonly kind: 'hung'; readonly why: string }
   | { readonly kind: 'broken'; readonly why: string };
 
+/** What is known of a worker's work so far. */
+interface Heard {
+  seen: string;
+  answer: CacheAnswer | null;
+  lastError: string;
+}
+
 /** Runs one worker; when this settles, its whole process group is gone. Never rejects. */
-export function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
-  const [program, ...prefix] = call.command;
-  const { promise, resolve } = Promise.withResolvers<WorkerEnd>();
-  const worker = spawn(program, [...prefix, JSON.stringify(call.request)], {
+export async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
+  const [file, ...args] = call.command;
+  const heard: Heard = { seen: 'the service has not answered at all', answer: null, lastError: '' };
+  const end = await runProgram({
+    file,
+    args: [...args, JSON.stringify(call.request)],
     cwd: call.folder,
-    env: call.environment,
-    // Its own group: a hung tar or zstd of the library is killed with it.
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    environment: call.environment,
+    // A worker that outlives the action ends itself.
+    input: null,
+    timeoutMs: call.timeoutMs,
+    signal: null,
+    // At once, and with a hung tar or zstd of the library.
+    family: { kind: 'group', graceMs: 0 },
+    outputs: [
+      byLine((line) => {
+        forward(line, call.debug);
+      }),
+      byLine((line) => {
+        if (!stackNoise.test(line)) heard.lastError = line;
+        forward(line, call.debug);
+      }),
+      // Descriptor `answerDescriptor`.
+      byLine((text) => {
+        const line = parseLine(text);
+        if (line?.kind === 'seen') heard.seen = line.what;
+        if (line?.kind === 'answer') heard.answer ??= line.answer;
+      }),
+    ],
   });
-
-  let seen = 'the service has not answered at all';
-  let end: WorkerEnd | null = null;
-  let lastError = '';
-  const timer = setTimeout(() => {
-    end ??= { kind: 'hung', why: `no result within ${String(call.timeoutMs / 1000)} s; last: ${seen}` };
-    killGroup(worker);
-  }, call.timeoutMs);
-
-  onLines(worker.stdio[answerDescriptor] as Readable, (text) => {
-    const line = parseLine(text);
-    if (line?.kind === 'seen') seen = line.what;
-    if (line?.kind === 'answer') end ??= { kind: 'answered', answer: line.answer };
-  });
-  onLines(worker.stdout, (line) => {
-    forward(line, call.debug);
-  });
-  onLines(worker.stderr, (line) => {
-    if (!stackNoise.test(line)) lastError = line;
-    forward(line, call.debug);
-  });
-  worker.once('error', (error) => {
-    end ??= { kind: 'broken', why: `the cache worker cannot be started: ${error.message}` };
-    if (worker.pid === undefined) finish();
-  });
-  // A pipe that the worker left open must not delay the answer for ever, hence a second limit after its exit.
-  worker.once('exit', () => {
-    clearTimeout(timer);
-    setTimeout(finish, 500).unref();
-  });
-  worker.once('close', (code, signal) => {
-    end ??= {
-      kind: 'broken',
-      why: `the cache worker ended (${signal ?? `exit code ${String(code)}`}) without an answer${lastError && `: ${lastError.slice(0, 200)}`}`,
-    };
-    finish();
-  });
-  return promise;
-
-  function finish(): void {
-    clearTimeout(timer);
-    resolve(end ?? { kind: 'broken', why: 'the cache worker ended without an answer' });
-  }
+  if (heard.answer !== null) return { kind: 'answered', answer: heard.answer };
+  if (end.kind === 'timeout')
+    return { kind: 'hung', why: `no result within ${String(call.timeoutMs / 1000)} s; last: ${heard.seen}` };
+  if (end.kind === 'not-started') return { kind: 'broken', why: `the cache worker ${describeEnd(end)}` };
+  const how =
+    end.kind === 'exited' ? `exit code ${String(end.code)}` : end.kind === 'signalled' ? end.signal : end.kind;
+  const cause = heard.lastError && `: ${heard.lastError.slice(0, 200)}`;
+  return { kind: 'broken', why: `the cache worker ended (${how}) without an answer${cause}` };
 }
 
 /** Lines of a Node crash that do not say what was wrong. */
 const stackNoise = /^(\s.*|Node\.js v.*|)$/;
 
-function killGroup(worker: ChildProcess): void {
-  if (worker.pid === undefined) return;
-  try {
-    process.kill(-worker.pid, 'SIGKILL');
-  } catch {
-    // It ended in this very moment.
-  }
-}
-
-function onLines(stream: Readable | null, onLine: (line: string) => void): void {
-  if (stream !== null) createInterface({ input: stream, crlfDelay: Infinity }).on('line', onLine);
+/** Takes chunks and gives whole lines; the worker and the library end each of theirs. */
+function byLine(onLine: (line: string) => void): (chunk: Buffer) => void {
+  const decoder = new TextDecoder();
+  let rest = '';
+  return (chunk) => {
+    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split(/\r?\n/);
+    rest = lines.pop() ?? '';
+    lines.forEach(onLine);
+  };
 }
 
 /** Warnings lose their command form, other commands are dropped: they carry signed addresses. */

@@ -27,7 +27,7 @@ export async function createAgent(world: World): Promise<Agent> {
     environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames) },
     workFolder: context.workspace,
     configFolder: join(world.runFolder, 'agent'),
-    mark: world.mark,
+    runTag: world.mark,
     log: world.log,
     now: systemClock.now,
     redact: world.redact,
@@ -36,13 +36,13 @@ export async function createAgent(world: World): Promise<Agent> {
 
 /** The user's verify commands. */
 export async function createCommands(world: World): Promise<Verifier> {
-  const { createVerifier } = await import('../agents/command.ts');
+  const { createVerifier } = await import('../processes/verifier.ts');
   const { config, context } = world;
   return createVerifier({
     commands: config.verify,
     workFolder: context.workspace,
     environment: verifyEnvironment(world.environment, config.agent.envNames),
-    mark: world.mark,
+    runTag: world.mark,
     log: world.log,
     now: systemClock.now,
   });
@@ -56,6 +56,6 @@ function gitIdentity(): Record<string, string> {
 
 /** Ends every process that carries the mark. */
 export async function endAgent(mark: string): Promise<void> {
-  const { endMarked } = await import('../agents/claude/agent.ts');
-  await endMarked(mark);
+  const { endTagged } = await import('../processes/process-tree.ts');
+  await endTagged(mark);
 }

@@ -32,9 +32,12 @@ async function askAgent({
   maxCostUsd,
   log,
 }: AskedAgent): Promise<Awaited<ReturnType<ImportWorld['askAgent']>>> {
-  const { createClaudeAgent, endMarked } = await import('../agents/claude/agent.ts');
+  const [{ createClaudeAgent }, { endTagged }] = await Promise.all([
+    import('../agents/claude/agent.ts'),
+    import('../processes/process-tree.ts'),
+  ]);
   const workFolder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
-  const mark = randomUUID();
+  const runTag = randomUUID();
   const interrupted = new AbortController();
   const interrupt = (): void => {
     interrupted.abort();
@@ -51,7 +54,7 @@ async function askAgent({
       workFolder,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
-      mark,
+      runTag,
       log: logTo(log),
       now,
       redact: createRedactor(secretValues(process.env, [])),
@@ -85,7 +88,7 @@ async function askAgent({
       : { kind: 'answer', text };
   } finally {
     process.removeListener('SIGINT', interrupt);
-    await endMarked(mark);
+    await endTagged(runTag);
     await rm(workFolder, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isRunning } from '../integration/agents/process-fixture.ts';
+import { isRunning } from '../integration/processes/process-fixture.ts';
 import { createScene, type Run, type Scene, type SceneJob } from './e2e-fixture.ts';
 
 test("an agent that removes the run's folder in iteration 2: iteration 1 is pushed and reported, and the failure says what happened", async () => {

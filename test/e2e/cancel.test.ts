@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { isRunning } from '../integration/agents/process-fixture.ts';
+import { isRunning } from '../integration/processes/process-fixture.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 const work: Behaviour = { kind: 'work' };

@@ -7,7 +7,7 @@ import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
 import { events, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
-import { processesWith } from '../integration/agents/process-fixture.ts';
+import { processesWith } from '../integration/processes/process-fixture.ts';
 
 export const KEY = 'sk-ant-sandbox-key-that-opens-nothing';
 

@@ -3,17 +3,17 @@ import { analyze } from '../../core/analysis/analyze.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Log } from '../../ports/machine.ts';
-import { runBounded } from '../../processes/bounded-process.ts';
-import type { ProcessEnd } from '../../processes/bounded-process.ts';
 import { claudeArguments, claudeEnvironment } from './command-line.ts';
 import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
 import { oneLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
-import { endTree } from '../../processes/process-tree.ts';
+import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, versionOf } from '../../processes/program.ts';
 import type { Program } from '../../processes/program.ts';
+import { runProgram } from '../../processes/run-program.ts';
+import type { ProgramEnd } from '../../processes/run-program.ts';
 import { exportSession, importSession } from './session-files.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
@@ -33,7 +33,7 @@ export interface ClaudeOptions {
   /** The agent's own home for settings and transcripts (CLAUDE_CONFIG_DIR). */
   readonly configFolder: string;
   /** A UUID; every process of the agent carries it, so that `sweep` finds it, in `post` too. */
-  readonly mark: string;
+  readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
   /** For transcripts, which hold what the agent's commands printed. */
@@ -42,15 +42,15 @@ export interface ClaudeOptions {
 
 /** Claude Code: one process per call, spoken to by stdin and stream-json. */
 export function createClaudeAgent(options: ClaudeOptions): Agent {
-  const { configFolder, workFolder, environment, mark } = options;
+  const { configFolder, workFolder, environment, runTag } = options;
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(options));
   return {
-    prepare: async () => versionOf(await ready(), { cwd: workFolder, environment, mark }),
+    prepare: async () => versionOf(await ready(), { cwd: workFolder, environment, runTag }),
     call: async (call) => callClaude(await ready(), options, call),
     exportSession: (id, folder) => keepSession(options, id, folder),
     importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
-    sweep: () => endMarked(mark),
+    sweep: () => endTagged(runTag),
   };
 }
 
@@ -67,16 +67,11 @@ async function keepSession(
   return exported.kind === 'exported';
 }
 
-/** Ends every process that carries the mark; for `post`, which has no agent. */
-export function endMarked(mark: string): Promise<void> {
-  return endTree({ mark, group: null }, 500);
-}
-
-async function programOf({ command, configFolder, environment, mark }: ClaudeOptions): Promise<Program> {
+async function programOf({ command, configFolder, environment, runTag }: ClaudeOptions): Promise<Program> {
   await mkdir(configFolder, { recursive: true });
   return command.kind === 'path'
     ? programAt(command.path)
-    : installClaude({ version: command.version, folder: command.folder, environment, mark });
+    : installClaude({ version: command.version, folder: command.folder, environment, runTag });
 }
 
 async function callClaude(program: Program, options: ClaudeOptions, call: AgentCall): Promise<AgentRun> {
@@ -90,23 +85,24 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   });
   const stderr = createTail(8 * 1024);
   let silent = true;
-  const end = await runBounded({
+  const end = await runProgram({
     file: program.file,
     args: [...program.args, ...claudeArguments({ ...options, ...call })],
     cwd: options.workFolder,
     environment: claudeEnvironment(options.environment, options.configFolder),
-    mark: options.mark,
     input: call.prompt,
     timeoutMs: call.timeoutMs,
     signal: call.signal,
-    onStdout: (chunk) => {
-      silent = false;
-      reader.push(chunk);
-    },
-    onStderr: stderr.push,
-  }).catch((cause: unknown) => {
-    throw cannotStart(program, cause);
+    family: { kind: 'run', runTag: options.runTag },
+    outputs: [
+      (chunk) => {
+        silent = false;
+        reader.push(chunk);
+      },
+      stderr.push,
+    ],
   });
+  if (end.kind === 'not-started') throw cannotStart(program.file, end.why);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is told on stderr alone.
@@ -121,6 +117,6 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   };
 }
 
-function agentEnd(end: ProcessEnd, call: AgentCall): AgentEnd {
+function agentEnd(end: Exclude<ProgramEnd, { kind: 'not-started' }>, call: AgentCall): AgentEnd {
   return end.kind === 'timeout' ? { kind: 'timeout', of: call.timeoutOf } : end;
 }

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { textOf, UserError } from '../../errors.ts';
-import { describeEnd, programAt, runProgram, versionOf } from '../../processes/program.ts';
-import type { FinishedProgram, Program } from '../../processes/program.ts';
+import { UserError } from '../../errors.ts';
+import { describeCollected } from '../../processes/collect-output.ts';
+import type { CollectedEnd } from '../../processes/collect-output.ts';
+import { programAt, runAlone, versionOf } from '../../processes/program.ts';
+import type { Program } from '../../processes/program.ts';
 
 export interface Installation {
   /** Exact, e.g. `2.1.330`. */
@@ -12,7 +14,7 @@ export interface Installation {
   readonly folder: string;
   /** Of the agent; npm gets what it needs of it and no key. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly mark: string;
+  readonly runTag: string;
 }
 
 const PACKAGE = '@anthropic-ai/claude-code';
@@ -23,7 +25,7 @@ const NPM_NEEDS =
 const NPM_RETRIES = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000'];
 
 /** Brings an exact version of Claude Code into `folder` unless it is there, and returns how to start it; throws UserError. */
-export async function installClaude({ version, folder, environment, mark }: Installation): Promise<Program> {
+export async function installClaude({ version, folder, environment, runTag }: Installation): Promise<Program> {
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
     throw new UserError(
       'configuration',
@@ -32,14 +34,14 @@ export async function installClaude({ version, folder, environment, mark }: Inst
   }
   const wanted = {
     version,
-    mark,
+    runTag,
     environment: Object.fromEntries(Object.entries(environment).filter(([name]) => NPM_NEEDS.test(name))),
   };
   const present = await installedIn(folder, wanted);
   if (present !== null) return present;
 
   // Made beside and then moved, so that a second run on this machine sees all of it or nothing.
-  const staging = `${folder}.${mark}`;
+  const staging = `${folder}.${runTag}`;
   await mkdir(staging, { recursive: true });
   try {
     await npmInstall(staging, wanted);
@@ -51,7 +53,7 @@ export async function installClaude({ version, folder, environment, mark }: Inst
 
 interface Wanted {
   readonly version: string;
-  readonly mark: string;
+  readonly runTag: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -69,17 +71,11 @@ async function npmInstall(folder: string, { version, ...surroundings }: Wanted):
     ...NPM_RETRIES,
     `${PACKAGE}@${version}`,
   ];
-  const npm = await runProgram({ file: 'npm', args }, { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS }).catch(
-    (cause: unknown) => {
-      const reason = textOf(cause);
-      throw new UserError(
-        'infrastructure',
-        `Claude Code ${version} cannot be installed: npm cannot be started (${reason}). Add actions/setup-node before this action, or set agent-path.`,
-        { cause },
-      );
-    },
+  const { end, stderr } = await runAlone(
+    { file: 'npm', args },
+    { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS },
   );
-  if (npm.end.kind !== 'exited' || npm.end.code !== 0) throw installError(version, npm);
+  if (end.kind !== 'exited' || end.code !== 0) throw installError(version, end, stderr.toString());
 }
 
 /** Moves what npm made to its place, unless another run was faster. */
@@ -118,8 +114,13 @@ function findProgram(folder: string): Program | null {
   return found === undefined ? null : programAt(found);
 }
 
-function installError(version: string, { end, stderr }: FinishedProgram): UserError {
+function installError(version: string, end: CollectedEnd, stderr: string): UserError {
   const what = `Claude Code ${version} cannot be installed`;
+  if (end.kind === 'not-started')
+    return new UserError(
+      'infrastructure',
+      `${what}: npm cannot be started (${end.why}). Add actions/setup-node before this action, or set agent-path.`,
+    );
   if (end.kind === 'timeout')
     return new UserError(
       'infrastructure',
@@ -137,7 +138,7 @@ function installError(version: string, { end, stderr }: FinishedProgram): UserEr
       `${what}: npm cannot reach the registry. Check the runner's network and proxy, or set agent-path. ${reasonIn(stderr)}`.trim(),
     );
   }
-  return new UserError('infrastructure', `${what}: npm ${describeEnd(end)}. ${reasonIn(stderr)}`.trim());
+  return new UserError('infrastructure', `${what}: npm ${describeCollected(end)}. ${reasonIn(stderr)}`.trim());
 }
 
 /** The first line of npm's error that is no code. */

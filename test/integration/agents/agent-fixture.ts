@@ -44,7 +44,7 @@ export function createMemoryLog(): Log & { readonly lines: readonly string[] } {
 
 export interface AgentUnderTest {
   readonly agent: Agent;
-  readonly mark: string;
+  readonly runTag: string;
   readonly configFolder: string;
   readonly log: ReturnType<typeof createMemoryLog>;
 }
@@ -59,7 +59,7 @@ export function createAgentOn(
     readonly extraArgs?: readonly string[];
   },
 ): AgentUnderTest {
-  const [mark, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
+  const [runTag, log, configFolder] = [randomUUID(), createMemoryLog(), join(machine.home, `config-${randomUUID()}`)];
   const agent = createClaudeAgent({
     command: given.command,
     model: null,
@@ -76,12 +76,12 @@ export function createAgentOn(
     environment: { ...machine.environment, ...given.environment },
     workFolder: machine.workFolder,
     configFolder,
-    mark,
+    runTag,
     log,
     now: () => Date.now(),
     redact: (text) => text.replaceAll('s3cr3t-value', '***'),
   });
-  return { agent, mark, configFolder, log };
+  return { agent, runTag, configFolder, log };
 }
 
 /** A call without limits but the one named in `given`. */

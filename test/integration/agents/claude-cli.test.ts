@@ -8,7 +8,7 @@ import { statusBlock } from '../../../sandbox/scripted-work.ts';
 import { workerScript } from '../../../sandbox/worker-script.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import { claude, createWorld, installOnce } from './claude-fixture.ts';
-import { isRunning, processesWith } from './process-fixture.ts';
+import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
 // The real Claude Code CLI against a scripted model on loopback.
 beforeAll(installOnce, 300_000);
@@ -177,15 +177,15 @@ describe('the end', () => {
     const cancel = new AbortController();
     const running = world.agent.call(callOf({ prompt: 'wait', signal: cancel.signal }));
     await vi.waitFor(() => {
-      expect(processesWith(world.mark).map(commandOf)).toContain('sleep 1000 ');
+      expect(processesWith(world.runTag).map(commandOf)).toContain('sleep 1000 ');
     }, 20_000);
-    const pids = processesWith(world.mark);
+    const pids = processesWith(world.runTag);
     const startedAt = performance.now();
     cancel.abort();
     expect((await running).end).toEqual({ kind: 'cancelled' });
     expect(performance.now() - startedAt).toBeLessThan(7_000);
     expect(pids.filter(isRunning)).toEqual([]);
-    expect(processesWith(world.mark)).toEqual([]);
+    expect(processesWith(world.runTag)).toEqual([]);
   });
 
   test('a call that takes too long is ended, and what it had said is known', async () => {
@@ -195,7 +195,7 @@ describe('the end', () => {
       end: { kind: 'timeout', of: 'call' },
       analysis: { sessionId: expect.stringMatching(/^[0-9a-f-]{36}$/), agentError: null },
     });
-    expect(processesWith(world.mark)).toEqual([]);
+    expect(processesWith(world.runTag)).toEqual([]);
   });
 });
 

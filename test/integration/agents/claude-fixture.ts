@@ -21,7 +21,7 @@ export async function installOnce(): Promise<void> {
   const environment = Object.fromEntries(
     Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  await installClaude({ version: claude.version, folder: claude.folder, environment, mark: randomUUID() });
+  await installClaude({ version: claude.version, folder: claude.folder, environment, runTag: randomUUID() });
 }
 
 /** A machine, a scripted model, and the real CLI between them. */

@@ -64,7 +64,7 @@ function install(
     version: given.version ?? '2.1.330',
     folder: join(machine.home, 'claude'),
     environment: given.environment ?? { ...machine.environment },
-    mark: randomUUID(),
+    runTag: randomUUID(),
   });
 }
 

@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import type { AgentUnderTest, Machine } from './agent-fixture.ts';
-import { isRunning, processesWith } from './process-fixture.ts';
+import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
 // The stand-in for the CLI, started by the adapter as the real one is.
 const command = { kind: 'path', path: join(import.meta.dirname, '../../../sandbox/scripted-agent.ts') } as const;
@@ -77,7 +77,7 @@ test('an agent that ignores SIGTERM is gone when its time is up', async () => {
   await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
   const run = await scene.agent.call(callOf({ prompt, timeoutMs: 1_000, timeoutOf: 'run' }));
   expect(run.end).toEqual({ kind: 'timeout', of: 'run' });
-  expect(processesWith(scene.mark)).toEqual([]);
+  expect(processesWith(scene.runTag)).toEqual([]);
 });
 
 test('an orphan of a call is gone when the call is done', async () => {
@@ -90,10 +90,10 @@ test('a sweep ends a running call', async () => {
   await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
   const running = scene.agent.call(callOf({ prompt }));
   await vi.waitFor(() => {
-    expect(processesWith(scene.mark)).not.toEqual([]);
+    expect(processesWith(scene.runTag)).not.toEqual([]);
   }, 10_000);
   await scene.agent.sweep();
-  expect(processesWith(scene.mark)).toEqual([]);
+  expect(processesWith(scene.runTag)).toEqual([]);
   expect(await running).toMatchObject({ end: { kind: 'signalled' } });
 });
 

@@ -123,7 +123,7 @@ test('the real Claude Code CLI writes the list', async () => {
     version: claude.version,
     folder: claude.folder,
     environment: { PATH: process.env.PATH ?? '' },
-    mark: randomUUID(),
+    runTag: randomUUID(),
   });
   const ended = await ralph(['import', 'wishes.md', '--agent-path', file], {
     ANTHROPIC_BASE_URL: model.url,

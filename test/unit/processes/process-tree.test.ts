@@ -7,17 +7,17 @@ const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => 
   parent: 1,
   group: pid,
   startedAt: '100',
-  marked: false,
+  tagged: false,
   ...given,
 });
-const tree = { mark: 'm', group: 10 };
+const tree = { runTag: 't', group: 10 };
 
 test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: number[] }>([
-  { rule: 'what carries the mark', processes: [entry(20, { marked: true }), entry(30)], members: [20] },
+  { rule: 'what carries the run tag', processes: [entry(20, { tagged: true }), entry(30)], members: [20] },
   { rule: 'what is of the group', processes: [entry(10), entry(11, { group: 10 }), entry(12)], members: [10, 11] },
   {
     rule: 'descendants, in whatever order they are listed',
-    processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { marked: true })],
+    processes: [entry(42, { parent: 41 }), entry(41, { parent: 20 }), entry(20, { tagged: true })],
     members: [42, 41, 20],
   },
   { rule: 'what was seen before, after its parent has died', processes: [entry(41)], known: ['41:100'], members: [41] },
@@ -31,8 +31,8 @@ test.each<{ rule: string; processes: ProcessEntry[]; known?: string[]; members: 
   expect(membersOf(tree, processes, new Set(known)).map(({ pid }) => pid)).toEqual(members);
 });
 
-test('without a group only marks count', () => {
-  expect(membersOf({ mark: 'm', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
+test('without a group only tags count', () => {
+  expect(membersOf({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
 });
 
 const rest = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';

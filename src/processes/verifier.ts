@@ -3,11 +3,10 @@ import type { Verification } from '../core/evidence.ts';
 import type { Verifier } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { runBounded } from '../processes/bounded-process.ts';
-import type { ProcessEnd } from '../processes/bounded-process.ts';
-import { oneLine } from '../processes/log-line.ts';
-import { createTail } from '../processes/output-tail.ts';
-import { describeEnd } from '../processes/program.ts';
+import { oneLine } from './log-line.ts';
+import { createTail } from './output-tail.ts';
+import { describeEnd, runProgram } from './run-program.ts';
+import type { ProgramEnd } from './run-program.ts';
 
 export interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
@@ -15,7 +14,7 @@ export interface VerifierOptions {
   readonly workFolder: string;
   /** Without any key: the commands run code that the agent wrote. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly mark: string;
+  readonly runTag: string;
   readonly log: Log;
   readonly now: () => number;
 }
@@ -48,33 +47,32 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
 async function runCommand(
   command: string,
-  { workFolder, environment, mark }: VerifierOptions,
+  { workFolder, environment, runTag }: VerifierOptions,
   bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<{ readonly end: ProcessEnd; readonly tail: string }> {
+): Promise<{ readonly end: ProgramEnd; readonly tail: string }> {
   const output = createTail(TAIL_BYTES);
-  const end = await runBounded({
+  const end = await runProgram({
     file: 'bash',
     args: ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', command],
     cwd: workFolder,
     environment,
-    mark,
     input: '',
     ...bounds,
-    onStdout: output.push,
-    onStderr: output.push,
-  }).catch((cause: unknown) => {
+    family: { kind: 'run', runTag },
+    outputs: [output.push, output.push],
+  });
+  if (end.kind === 'not-started')
     throw new UserError(
       'infrastructure',
       `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
-      { cause },
+      { cause: end.why },
     );
-  });
   return { end, tail: stripVTControlCharacters(output.text()) };
 }
 
 function failure(
   command: string,
-  end: ProcessEnd,
+  end: ProgramEnd,
   { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
 ): Verification {
   log.info(`verify failed: ${oneLine(command, 200)} ${describeEnd(end)}`);

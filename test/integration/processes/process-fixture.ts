@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { parseStat } from '../../../src/processes/process-tree.ts';
 
-/** Ids of the running processes that carry `mark`. */
-export function processesWith(mark: string): number[] {
+/** Ids of the running processes that carry `runTag`. */
+export function processesWith(runTag: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(mark));
+    .filter((pid) => isRunning(pid) && read(`/proc/${pid}/environ`).includes(runTag));
 }
 
 /** Zombies do not run. */

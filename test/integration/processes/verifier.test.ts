@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createVerifier } from '../../../src/agents/command.ts';
+import { createVerifier } from '../../../src/processes/verifier.ts';
 import type { Verification } from '../../../src/core/evidence.ts';
-import { createMachine, createMemoryLog } from './agent-fixture.ts';
+import { createMachine, createMemoryLog } from '../agents/agent-fixture.ts';
 import { isRunning, processesWith } from './process-fixture.ts';
 
 test.each<{ rule: string; commands: string[]; result: Record<string, unknown> }>([
@@ -33,9 +33,9 @@ test('of a long output the end is kept, 4 KiB of it', async () => {
 });
 
 test('a command that takes too long has failed, and is gone with its children', async () => {
-  const { verification, mark } = await verify(['sleep 1000 & sleep 1000'], { timeoutMs: 300 });
+  const { verification, runTag } = await verify(['sleep 1000 & sleep 1000'], { timeoutMs: 300 });
   expect(verification).toMatchObject({ kind: 'failed', code: null, tail: '(took too long)' });
-  expect(processesWith(mark)).toEqual([]);
+  expect(processesWith(runTag)).toEqual([]);
 });
 
 test('commands share one time limit', async () => {
@@ -74,20 +74,20 @@ interface Given {
 async function verify(
   commands: readonly string[],
   given: Given = {},
-): Promise<{ verification: Verification; log: readonly string[]; mark: string }> {
+): Promise<{ verification: Verification; log: readonly string[]; runTag: string }> {
   await using machine = await createMachine();
-  const [mark, log] = [randomUUID(), createMemoryLog()];
+  const [runTag, log] = [randomUUID(), createMemoryLog()];
   const verifier = createVerifier({
     commands,
     workFolder: machine.workFolder,
     environment: machine.environment,
-    mark,
+    runTag,
     log,
     now: given.now ?? (() => 0),
   });
   return {
     verification: await verifier.verify(given.timeoutMs ?? 30_000, given.signal ?? new AbortController().signal),
     log: log.lines,
-    mark,
+    runTag,
   };
 }

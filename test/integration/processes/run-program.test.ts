@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
-import { runBounded } from '../../../src/processes/bounded-process.ts';
-import type { BoundedProcess, ProcessEnd } from '../../../src/processes/bounded-process.ts';
-import { endTree } from '../../../src/processes/process-tree.ts';
+import { endTagged } from '../../../src/processes/process-tree.ts';
+import { runProgram } from '../../../src/processes/run-program.ts';
+import type { ProgramCall, ProgramEnd } from '../../../src/processes/run-program.ts';
 import { isRunning, processesWith } from './process-fixture.ts';
 
 afterEach(() => {
@@ -11,7 +11,7 @@ afterEach(() => {
 
 const environment = { PATH: process.env['PATH'] ?? '' };
 
-test.each<{ script: string; end: ProcessEnd }>([
+test.each<{ script: string; end: ProgramEnd }>([
   { script: 'exit 0', end: { kind: 'exited', code: 0 } },
   { script: 'exit 3', end: { kind: 'exited', code: 3 } },
   { script: 'kill -USR1 $$', end: { kind: 'signalled', signal: 'SIGUSR1' } },
@@ -33,8 +33,11 @@ test('nothing is inherited from our own environment', async () => {
   expect((await bash('echo "[$RALPH_TEST_SECRET]"')).stdout).toBe('[]\n');
 });
 
-test('a program that cannot be started rejects', async () => {
-  await expect(bash('', { file: '/nowhere/agent' })).rejects.toThrow('ENOENT');
+test('a program that cannot be started is told with the reason', async () => {
+  expect((await bash('', { file: '/nowhere/agent' })).end).toEqual({
+    kind: 'not-started',
+    why: 'spawn /nowhere/agent ENOENT',
+  });
 });
 
 test('nothing is started when the signal was aborted before', async () => {
@@ -52,14 +55,14 @@ test('a timeout ends the program by SIGTERM, which it may answer', async () => {
 test('an abort ends a program that ignores SIGTERM, and its children, in less than 5 s', async () => {
   const cancel = new AbortController();
   const startedAt = performance.now();
-  const { end, mark } = await bash('trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done', {
+  const { end, runTag } = await bash('trap "" TERM; sleep 1000 & echo ready; while :; do sleep 0.05; done', {
     signal: cancel.signal,
     onOutput: () => {
       cancel.abort();
     },
   });
   expect(end).toEqual({ kind: 'cancelled' });
-  expect(processesWith(mark)).toEqual([]);
+  expect(processesWith(runTag)).toEqual([]);
   expect(performance.now() - startedAt).toBeLessThan(5_000);
 });
 
@@ -71,13 +74,13 @@ test.each([
   },
   { orphan: 'that holds stdout open', command: 'sleep 1000 & echo $!; ' },
 ])('a background process $orphan is ended after a normal end', async ({ command }) => {
-  const { end, stdout, mark } = await bash(`${command} exit 0`);
+  const { end, stdout, runTag } = await bash(`${command} exit 0`);
   expect(end).toEqual({ kind: 'exited', code: 0 });
   expect(isRunning(Number(stdout.trim()))).toBe(false);
-  expect(processesWith(mark)).toEqual([]);
+  expect(processesWith(runTag)).toEqual([]);
 });
 
-test('a child that took the mark off is found through its parent', async () => {
+test('a child that took the run tag off is found through its parent', async () => {
   const cancel = new AbortController();
   const { stdout } = await bash("setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000' & wait", {
     signal: cancel.signal,
@@ -89,7 +92,7 @@ test('a child that took the mark off is found through its parent', async () => {
 });
 
 test('stdout held open by a process that escaped is not waited for', async () => {
-  // It leaves the group, drops the mark and outlives its parent: nothing knows it any more.
+  // It leaves the group, drops the run tag and outlives its parent: nothing knows it any more.
   const startedAt = performance.now();
   const { end, stdout } = await bash(
     `exec 9>&1; read -r pid < <(setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 1000 >&9'); echo $pid`,
@@ -101,7 +104,7 @@ test('stdout held open by a process that escaped is not waited for', async () =>
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
-test('processes of another mark are left alone', async () => {
+test('processes of another run are left alone', async () => {
   const cancel = new AbortController();
   const other = Promise.withResolvers<number>();
   const running = bash('echo $$; exec sleep 1000', {
@@ -111,38 +114,40 @@ test('processes of another mark are left alone', async () => {
     },
   });
   const pid = await other.promise;
-  await endTree({ mark: randomUUID(), group: null }, 0);
+  await endTagged(randomUUID());
   expect(isRunning(pid)).toBe(true);
   cancel.abort();
   await running;
   expect(isRunning(pid)).toBe(false);
 });
 
-interface Given extends Partial<Pick<BoundedProcess, 'file' | 'input' | 'timeoutMs' | 'signal'>> {
+interface Given extends Partial<Pick<ProgramCall, 'file' | 'input' | 'timeoutMs' | 'signal'>> {
   readonly onOutput?: (text: string) => void;
 }
 
 async function bash(
   script: string,
   { onOutput, ...given }: Given = {},
-): Promise<{ end: ProcessEnd; stdout: string; mark: string }> {
-  const mark = randomUUID();
+): Promise<{ end: ProgramEnd; stdout: string; runTag: string }> {
+  const runTag = randomUUID();
   let stdout = '';
-  const end = await runBounded({
+  const end = await runProgram({
     file: 'bash',
     args: ['-c', script],
     cwd: '/',
     environment,
-    mark,
     input: '',
+    family: { kind: 'run', runTag },
     timeoutMs: 30_000,
     signal: new AbortController().signal,
-    onStdout: (chunk) => {
-      stdout += Buffer.from(chunk).toString();
-      onOutput?.(stdout);
-    },
-    onStderr: () => undefined,
+    outputs: [
+      (chunk) => {
+        stdout += chunk.toString();
+        onOutput?.(stdout);
+      },
+      () => undefined,
+    ],
     ...given,
   });
-  return { end, stdout, mark };
+  return { end, stdout, runTag };
 }

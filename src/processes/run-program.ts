@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
+
+/** A program to run, in a process group of its own. It is gone when `runProgram` settles. */
+export interface ProgramCall {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** The whole environment; nothing is inherited. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Written to stdin, which is then closed. null: stdin is a lifeline, silent and open for as long as we live. */
+  readonly input: string | Uint8Array | null;
+  readonly timeoutMs: number;
+  /** null: nobody cancels it. */
+  readonly signal: AbortSignal | null;
+  readonly family: Family;
+  /** Take what it writes to stdout, stderr and, where there are more of them, to descriptor 3 and so on. */
+  readonly outputs: readonly [Receiver, Receiver, ...Receiver[]];
+}
+
+/** Takes output as it comes. */
+export type Receiver = (chunk: Buffer) => void;
+
+/**
+ * Which processes are ended with a program. `run`: all that inherit the run tag (it goes into the environment), wherever
+ * they moved to, and those that the program leaves behind when it ends by itself. `group`: the program's group and
+ * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL.
+ */
+export type Family =
+  { readonly kind: 'run'; readonly runTag: string } | { readonly kind: 'group'; readonly graceMs: number };
+
+export type ProgramEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'signalled'; readonly signal: string }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'not-started'; readonly why: string };
+
+/** From SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in all. */
+const STOP_GRACE_MS = 3_000;
+/** The same for what a program left running when it ended by itself. */
+const LEFTOVER_GRACE_MS = 500;
+/** A process that escaped may still hold the pipes; its output is not waited for longer. */
+const PIPE_WAIT_MS = 1_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Groups of the programs that run: ended with this process, since nobody would wait for them and some hold a token. */
+const running = new Set<number>();
+process.on('exit', () => {
+  for (const group of running) sendToGroup(group, 'SIGKILL');
+});
+
+/** Runs a program and bounds it in time; never rejects. */
+export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
+  // Loaded at the first program: a run that ends before one need not wait for it.
+  const { execa } = await import('execa');
+  if (call.signal?.aborted === true) return { kind: 'cancelled' };
+  const { family } = call;
+  const child = execa(call.file, call.args, {
+    cwd: call.cwd,
+    env: family.kind === 'run' ? { ...call.environment, [RUN_TAG_NAME]: family.runTag } : call.environment,
+    extendEnv: false,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', ...call.outputs.slice(2).map(() => 'pipe' as const)],
+    encoding: 'buffer',
+    buffer: false,
+    reject: false,
+  });
+  const group = child.pid;
+  if (group === undefined) return { kind: 'not-started', why: (await child).originalMessage ?? 'unknown reason' };
+
+  running.add(group);
+  const ended = endAt(child, 'exit');
+  const closed = endAt(child, 'close');
+  call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
+  // A program that ends without reading its input (EPIPE) is judged by its end, not by this.
+  child.stdin.on('error', () => undefined);
+  if (call.input !== null) child.stdin.end(call.input);
+
+  // Not execa's own limits: they end the one process, and leave behind what it started.
+  const stop = stopOf(call);
+  try {
+    // What a tool of ours still writes through a child of its own is waited for; what an agent left behind is ended.
+    const end = await Promise.race([family.kind === 'run' ? ended : closed, stop.reached]);
+    const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
+    if (family.kind === 'group' && !isStopped) return end;
+    if (family.kind === 'run')
+      await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
+    else await endTree({ runTag: null, group }, family.graceMs);
+    await Promise.race([closed, sleep(PIPE_WAIT_MS, undefined, { ref: false })]);
+    return end;
+  } finally {
+    stop.forget();
+    running.delete(group);
+    for (const stream of child.stdio) stream?.destroy();
+  }
+}
+
+/** Continues a sentence whose subject is the program. */
+export function describeEnd(end: ProgramEnd): string {
+  switch (end.kind) {
+    case 'exited':
+      return `ended with exit code ${end.code}`;
+    case 'signalled':
+      return `was ended by ${end.signal}`;
+    case 'timeout':
+      return 'took too long';
+    case 'cancelled':
+      return 'was cancelled';
+    case 'not-started':
+      return `cannot be started: ${end.why}`;
+  }
+}
+
+function endAt(child: NodeJS.EventEmitter, event: 'exit' | 'close'): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    child.once(event, (code: number | null, signal: NodeJS.Signals | null) => {
+      resolve(code === null ? { kind: 'signalled', signal: signal ?? 'unknown' } : { kind: 'exited', code });
+    });
+  });
+}
+
+function stopOf({ timeoutMs, signal }: ProgramCall): {
+  readonly reached: Promise<ProgramEnd>;
+  readonly forget: () => void;
+} {
+  let forget = (): void => undefined;
+  const reached = new Promise<ProgramEnd>((resolve) => {
+    const cancel = (): void => {
+      resolve({ kind: 'cancelled' });
+    };
+    const timer = setTimeout(
+      () => {
+        resolve({ kind: 'timeout' });
+      },
+      Math.min(timeoutMs, LONGEST_TIMER_MS),
+    );
+    signal?.addEventListener('abort', cancel, { once: true });
+    forget = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+    };
+  });
+  return { reached, forget };
+}
