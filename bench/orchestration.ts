@@ -125,8 +125,8 @@ async function loopOn(
         tasks: [TASK],
         state: initialState(LANE.id, Date.now()),
         policy: run.config.policy,
-        heldAt: Date.now(),
-        notes: { restored: '', warnings: [], notices: [], working: null },
+        claimedAt: Date.now(),
+        notes: { restored: '', warnings: [], notices: [], claimedBy: null },
       });
       if (work.journal.length !== ITERATIONS || work.journal.some((entry) => entry.commit === null))
         throw new Error(`the loop did not make ${String(ITERATIONS)} commits: ${JSON.stringify(work.outcome)}`);

@@ -76,7 +76,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
       const work = await loop(createMachine(scene, of, config), {
         ...intakeOf(state, of, scene),
         policy: config.policy,
-        heldAt: scene.now,
+        claimedAt: scene.now,
       });
       entries.push(...work.journal.map((entry) => ({ run, entry })));
       const ended = endRun(
@@ -126,7 +126,7 @@ function intakeOf(
   state: LaneState,
   of: Case,
   { world }: Scene,
-): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'heldAt'> {
+): Omit<Extract<Intake, { kind: 'work' }>, 'policy' | 'claimedAt'> {
   return {
     kind: 'work',
     lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },
@@ -134,7 +134,7 @@ function intakeOf(
     sessionFolder: 'transcripts',
     tasks: world.tasks,
     state,
-    notes: { restored: 'simulated', warnings: [], notices: [], working: null },
+    notes: { restored: 'simulated', warnings: [], notices: [], claimedBy: null },
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
-import type { LoopRun } from '../../src/loop/loop-run.ts';
+import type { LoopDeps } from '../../src/loop/deps.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import type { Repository } from '../../src/ports/repository.ts';
 import { analyzeOutput } from '../analyze-output.ts';
@@ -27,7 +27,7 @@ export interface Scene {
 const minute = 60_000;
 
 /** The real loop's ports, in memory; the agent is `mind`, and what it prints goes through the real analysis. */
-export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopRun {
+export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopDeps {
   return {
     config,
     agentName: { name: 'simulated', version: '0' },

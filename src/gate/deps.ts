@@ -1,18 +1,24 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Forge } from '../ports/forge.ts';
-import type { Log } from '../ports/machine.ts';
+import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
-import type { Holder } from './lane/claim.ts';
+import type { BudgetStore, StateStore } from '../ports/state.ts';
 
 /** What the gate needs of the world. */
-export interface GateDeps extends Holder {
+export interface GateDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
   readonly repository: Pick<Repository, 'problems' | 'readTexts' | 'openLane'>;
   readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteMerged'>;
+  readonly store: StateStore;
+  /** null: nothing is kept for the whole repository. */
+  readonly budget: BudgetStore | null;
+  readonly clock: Clock;
   readonly log: Log;
+  /** UUID of this run's process tree. */
+  readonly mark: string;
   /** Called before a lane is claimed: whoever ends this run from then on must give it back. */
   readonly claiming: (lane: LaneId) => void;
 }

@@ -8,7 +8,7 @@ import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, OpenedLane } from '../ports/repository.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
-/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `heldAt`: since when the lane is this run's, from which its time counts), or the end of the run that it decided. Plain data. */
+/** What the gate hands to the loop (`policy`: the user's, bound by what this run reserved; `claimedAt`: from when the claim and the run's time count), or the end of the run that it decided. Plain data. */
 export type Intake =
   | {
       readonly kind: 'work';
@@ -18,7 +18,7 @@ export type Intake =
       readonly tasks: readonly Task[];
       readonly state: LaneState;
       readonly policy: Policy;
-      readonly heldAt: number;
+      readonly claimedAt: number;
       readonly notes: Notes;
     }
   | {
@@ -62,8 +62,8 @@ export interface Notes {
   readonly warnings: readonly string[];
   /** Issues whose text somebody changed who may not, and who were not told yet that they wait for the label. */
   readonly notices: readonly ApprovalNotice[];
-  /** Another run that works on the lane now. */
-  readonly working: Lease | null;
+  /** The lease of another run; null: the lane is free. */
+  readonly claimedBy: Lease | null;
 }
 
 /** An issue that waits for the label to be put on again. `editor` is null where GitHub does not tell who. */
@@ -83,6 +83,6 @@ export function endIntake(outcome: Outcome): Extract<Intake, { kind: 'end' }> {
     tasks: [],
     state: null,
     answer: null,
-    notes: { restored: 'not needed', warnings: [], notices: [], working: null },
+    notes: { restored: 'not needed', warnings: [], notices: [], claimedBy: null },
   };
 }

@@ -64,8 +64,8 @@ export interface LaneView {
   readonly state: LaneState | null;
   /** `restored #40 (cache and ref)`, or why there is none. */
   readonly restored: string;
-  /** Another run that works on the lane now. */
-  readonly working: Lease | null;
+  /** The lease of another run; null: the lane is free. */
+  readonly claimedBy: Lease | null;
   readonly tasks: readonly TaskReport[];
   readonly circuit: CircuitWord;
   /** When an open circuit is probed. */

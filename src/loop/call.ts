@@ -11,7 +11,7 @@ import { countTasks, progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { OpenedLane } from '../ports/repository.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 
 type Iterate = Extract<NextStep, { kind: 'iterate' }>;
@@ -35,7 +35,7 @@ export interface Called {
 
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the files of tasks. */
 export async function callAgent(
-  run: LoopRun,
+  run: LoopDeps,
   { work, soFar, step }: Iteration,
   listed: readonly FileTask[],
 ): Promise<Called> {

@@ -1,6 +1,6 @@
 import { prdArchivePath, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/files/file-task.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 
 /** The kinds of files that tasks of the lane stand in. Of a lane of issues alone none: a plan that its agent keeps is the agent's own. */
 export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
@@ -9,7 +9,7 @@ export function fileSourcesOf(tasks: readonly Task[]): readonly FileSource[] {
 
 /** The items of the files of tasks in the work tree, as they stand now, those of the archive behind them. */
 export async function readFileTasks(
-  { files }: Pick<LoopRun, 'files'>,
+  { files }: Pick<LoopDeps, 'files'>,
   laneTasks: readonly Task[],
 ): Promise<readonly FileTask[]> {
   const sources = fileSourcesOf(laneTasks);

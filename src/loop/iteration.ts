@@ -14,7 +14,7 @@ import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, type Iteration } from './call.ts';
 import { capped } from './capped.ts';
 import { readFileTasks } from './file-tasks.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
@@ -28,7 +28,7 @@ const MAX_WITHHELD_NAMED = 20;
 
 /** One agent call, its evidence and its analysis. What is finished is on disk before the next thing begins. */
 export async function iterate(
-  run: LoopRun,
+  run: LoopDeps,
   iteration: Iteration,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { task } = iteration.step;
@@ -99,7 +99,7 @@ interface Finished {
 }
 
 async function conclude(
-  run: LoopRun,
+  run: LoopDeps,
   { work, soFar, step, startedAt }: Iteration,
   finished: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
@@ -161,7 +161,7 @@ async function conclude(
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
 }
 
-async function verify(run: LoopRun, work: Work): Promise<Verification> {
+async function verify(run: LoopDeps, work: Work): Promise<Verification> {
   const leftMs = work.startedAt + run.config.policy.maxRunMs - run.clock.now();
   return run.verifier.verify(Math.max(MIN_VERIFY_MS, Math.min(run.config.policy.agentTimeoutMs, leftMs)), run.signal);
 }
@@ -172,6 +172,6 @@ function commitMessage(task: Task): string {
   return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of ${name}`;
 }
 
-function trailers(run: LoopRun, { soFar, step }: Iteration): Record<string, string> {
+function trailers(run: LoopDeps, { soFar, step }: Iteration): Record<string, string> {
   return { 'Ralph-Run': run.runId, 'Ralph-Iteration': String(soFar.iterations + 1), 'Ralph-Task': step.task.id };
 }

@@ -5,14 +5,14 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import { iterate } from './iteration.ts';
 import { createStopPoll } from './stop-poll.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
 import type { Work } from '../handover/work.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
-export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
+export async function loop(run: LoopDeps, intake: WorkIntake): Promise<Work> {
   let work = begin(run, intake, await admitTranscript(run, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
   const whoStops = createStopPoll(run);
@@ -39,7 +39,7 @@ export async function loop(run: LoopRun, intake: WorkIntake): Promise<Work> {
 }
 
 function decide(
-  { clock, signal, config }: LoopRun,
+  { clock, signal, config }: LoopDeps,
   { work: { state, tasks }, soFar }: { readonly work: Work; readonly soFar: RunSoFar },
 ): { readonly step: NextStep; readonly now: number; readonly cancelled: boolean } {
   const now = clock.now();
@@ -49,7 +49,7 @@ function decide(
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
 async function admitTranscript(
-  { agent, clock, log }: LoopRun,
+  { agent, clock, log }: LoopDeps,
   { state, sessionFolder }: WorkIntake,
 ): Promise<LaneState> {
   if (state.session === null) return state;
@@ -61,7 +61,7 @@ async function admitTranscript(
   return resetSession(state, 'unknown_session', clock.now());
 }
 
-function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
+function begin(run: LoopDeps, intake: WorkIntake, state: LaneState): Work {
   const now = run.clock.now();
   const work: Work = {
     lane: intake.lane,
@@ -75,7 +75,7 @@ function begin(run: LoopRun, intake: WorkIntake, state: LaneState): Work {
     withheld: [],
     warnings: [],
     agent: run.agentName,
-    startedAt: intake.heldAt,
+    startedAt: intake.claimedAt,
     endedAt: now,
     // What stands on disk while the loop runs: true if this process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },

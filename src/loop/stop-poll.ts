@@ -1,7 +1,7 @@
 import { stoppedBy } from '../core/sharing/orders.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { OrdersNow } from '../ports/state.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 import { textOf } from '../errors.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
@@ -13,7 +13,7 @@ export function createStopPoll({
   ordersNow,
   log,
   signal,
-}: Pick<LoopRun, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
+}: Pick<LoopDeps, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
   let isWarned = false;
   return async (state) => {
     if (config.stateStore === 'none') return null;

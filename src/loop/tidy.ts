@@ -3,7 +3,7 @@ import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { CommittedIteration, FileTexts } from '../ports/repository.ts';
 import { fileSourcesOf } from './file-tasks.ts';
-import type { LoopRun } from './loop-run.ts';
+import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 
@@ -18,7 +18,7 @@ interface Rewrite {
  * At the end of a run that has commits: moves done entries of the prd and old notes into their archives, in a last commit.
  * Nothing depends on it: what a kill or a failure leaves undone, the next run does.
  */
-export async function tidy(run: LoopRun, work: Work): Promise<Work> {
+export async function tidy(run: LoopDeps, work: Work): Promise<Work> {
   if (!work.hasNewCommits || run.signal.aborted) return work;
   try {
     const { rewrites, obstacle } = await rewritesOf(run, work);
@@ -44,7 +44,7 @@ export async function tidy(run: LoopRun, work: Work): Promise<Work> {
 }
 
 async function commitRewrites(
-  { repository, files, runId }: LoopRun,
+  { repository, files, runId }: LoopDeps,
   rewrites: readonly Rewrite[],
   message: string,
 ): Promise<CommittedIteration> {
@@ -65,12 +65,12 @@ interface Rewrites {
 }
 
 /** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
-async function rewritesOf(run: LoopRun, work: Work): Promise<Rewrites> {
+async function rewritesOf(run: LoopDeps, work: Work): Promise<Rewrites> {
   const { rewrites, obstacle } = await archivedEntries(run, work);
   return { rewrites: [...rewrites, ...(await compactedNotes(run))], obstacle };
 }
 
-async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Promise<Rewrites> {
+async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
   const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
@@ -102,7 +102,7 @@ async function archivedEntries({ files }: LoopRun, { tasks, state }: Work): Prom
   };
 }
 
-async function compactedNotes({ files }: LoopRun): Promise<readonly Rewrite[]> {
+async function compactedNotes({ files }: LoopDeps): Promise<readonly Rewrite[]> {
   const texts = await files.read([learningsPath, learningsArchivePath]);
   const learnings = texts[learningsPath];
   const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[learningsArchivePath] ?? '');

@@ -1,11 +1,11 @@
 import type { Intake } from '../handover/intake.ts';
 import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
-import type { PublishRun } from './publish-run.ts';
+import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
 
 /** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
-export async function publishAnswer(run: PublishRun, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
+export async function publishAnswer(run: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
   const { config, context, redact } = run;

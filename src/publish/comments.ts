@@ -3,7 +3,7 @@ import type { ApprovalNotice } from '../handover/intake.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
 import { doneTasks, type RunReport } from '../handover/report.ts';
 import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
-import type { PublishRun } from './publish-run.ts';
+import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
 import type { TaskId } from '../core/tasks/ids.ts';
@@ -26,7 +26,7 @@ interface Comment {
 
 /** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two new ones on the same. What older ones say and is not so any more is corrected in them. What fails is a warning. */
 export async function publishComments(
-  run: PublishRun,
+  run: PublishDeps,
   report: RunReport,
   notices: readonly ApprovalNotice[],
 ): Promise<PublishedComments> {
@@ -47,7 +47,7 @@ export async function publishComments(
 
 /** The notices of a run that the gate ended; `answered` is the thread that has its comment of this run already. */
 export async function publishNotices(
-  run: PublishRun,
+  run: PublishDeps,
   notices: readonly ApprovalNotice[],
   answered: number | null,
 ): Promise<PublishedComments> {
@@ -82,7 +82,7 @@ function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): 
   });
 }
 
-function noticeComments({ config }: PublishRun, notices: readonly ApprovalNotice[]): readonly Comment[] {
+function noticeComments({ config }: PublishDeps, notices: readonly ApprovalNotice[]): readonly Comment[] {
   return notices
     .slice(0, MAX_NOTICES)
     .map((notice) => ({
@@ -95,7 +95,7 @@ function noticeComments({ config }: PublishRun, notices: readonly ApprovalNotice
 
 /** `workedFrom`: when the run began that worked on what gets a status comment; null: none did. */
 async function writeComments(
-  run: PublishRun,
+  run: PublishDeps,
   comments: readonly Comment[],
   workedFrom: number | null,
 ): Promise<PublishedComments> {
@@ -124,7 +124,7 @@ async function writeComments(
 }
 
 /** A notice or refusal that was written while the run worked is of something that came later. */
-async function correctOlder({ forge }: PublishRun, thread: number, writtenBefore: number): Promise<void> {
+async function correctOlder({ forge }: PublishDeps, thread: number, writtenBefore: number): Promise<void> {
   await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore });
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore });
 }

@@ -2,13 +2,13 @@ import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
-import type { PublishRun } from './publish-run.ts';
+import type { PublishDeps } from './deps.ts';
 import { textOf } from '../errors.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** What people hear of a run that the gate ended: the answer to who asked, notices, labels. Returns the intake with what went wrong in its warnings. */
-export async function publishEnd(run: PublishRun, intake: EndIntake): Promise<EndIntake> {
+export async function publishEnd(run: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(run, intake).then(
     () => [],
     (error: unknown) => [`The answer could not be written: ${textOf(error)}`],

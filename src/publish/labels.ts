@@ -10,7 +10,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { ApprovalNotice, Intake } from '../handover/intake.ts';
-import type { PublishRun } from './publish-run.ts';
+import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
 
@@ -61,7 +61,7 @@ export function labelWishesOfEnd(
 ): readonly LabelWish[] {
   const isCertain =
     state !== null &&
-    notes.working === null &&
+    notes.claimedBy === null &&
     outcome.kind !== 'refused' &&
     outcome.reason !== 'answered' &&
     outcome.reason !== 'noted';
@@ -75,7 +75,7 @@ export function labelWishesOfEnd(
 
 /** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. What fails is one warning, and mended by the next run. */
 export async function publishLabels(
-  run: Pick<PublishRun, 'forge' | 'log' | 'stepWithinMs'>,
+  run: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],
 ): Promise<readonly string[]> {
   const changes = wishes

@@ -21,7 +21,7 @@ export function laneViewOf(
     lane: id,
     state,
     restored: notes.restored,
-    working: notes.working,
+    claimedBy: notes.claimedBy,
     tasks: tasksWithProgress(tasks, known),
     circuit: circuit.kind,
     probeAt: circuit.kind === 'open' ? circuit.probeAt : null,

@@ -14,7 +14,7 @@ import type { RunReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
 import { labelWishes, publishLabels } from './labels.ts';
-import type { PublishRun } from './publish-run.ts';
+import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
 
@@ -28,7 +28,7 @@ export interface Published {
 }
 
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
-export async function publish(run: PublishRun, finished: Work): Promise<Published> {
+export async function publish(run: PublishDeps, finished: Work): Promise<Published> {
   const branch = await publishBranch(run, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
   const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
@@ -71,7 +71,7 @@ interface PublishedBranch {
   readonly outcome: Outcome;
 }
 
-async function publishBranch(run: PublishRun, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
+async function publishBranch(run: PublishDeps, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
   const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
   if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
   const pushed = await within(
@@ -104,7 +104,7 @@ interface PublishedPullRequest {
 }
 
 async function publishPullRequest(
-  run: PublishRun,
+  run: PublishDeps,
   work: Work,
   remoteHead: string | null,
 ): Promise<PublishedPullRequest> {
@@ -133,7 +133,7 @@ async function publishPullRequest(
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
 async function openOrUpdate(
-  { forge, config }: PublishRun,
+  { forge, config }: PublishDeps,
   { lane, outcome }: Work,
   text: { readonly title: string; readonly body: string },
 ): Promise<PullRequest> {
@@ -168,7 +168,7 @@ function withoutProgress(work: Work, policy: Policy, now: number): Work {
 
 /** Saves what is true of the remote, and gives the lane back with it. */
 async function saveState(
-  run: PublishRun,
+  run: PublishDeps,
   work: Work,
   { outcome, remoteHead, pullRequest, published }: PublishedEnd,
 ): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
@@ -204,7 +204,7 @@ async function saveState(
 }
 
 /** The session is worth less than the state, which does not wait for it. */
-async function exportSession(run: PublishRun, { session }: LaneState): Promise<string | null> {
+async function exportSession(run: PublishDeps, { session }: LaneState): Promise<string | null> {
   if (session === null) return null;
   return within(run.stepWithinMs, run.exportSession(session.id)).catch((error: unknown) => {
     run.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
@@ -213,13 +213,13 @@ async function exportSession(run: PublishRun, { session }: LaneState): Promise<s
 }
 
 /** Housekeeping: what is not deleted now is deleted by a later run. */
-async function tidyCaches({ config, forge, stepWithinMs }: PublishRun, { lane }: Work): Promise<void> {
+async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }: Work): Promise<void> {
   if (config.stateStore === 'ref') return;
   await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
 /** Tells the repository's counters what this run used, in place of what it had reserved. */
-async function settleUsage({ budget, mark, clock, log }: PublishRun, work: Work): Promise<void> {
+async function settleUsage({ budget, mark, clock, log }: PublishDeps, work: Work): Promise<void> {
   const settled = await budget?.update((newest) =>
     settleRun(newest, mark, { before: work.stateBefore, after: work.state }, clock.now()),
   );
@@ -231,7 +231,7 @@ async function settleUsage({ budget, mark, clock, log }: PublishRun, work: Work)
 
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
 async function tellIssues(
-  run: PublishRun,
+  run: PublishDeps,
   { work, report }: { readonly work: Work; readonly report: RunReport },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
@@ -242,6 +242,6 @@ async function tellIssues(
   ];
 }
 
-function frameOf({ config, context, clock, redact }: PublishRun): ReportFrame {
+function frameOf({ config, context, clock, redact }: PublishDeps): ReportFrame {
   return { config, context, redact, now: clock.now() };
 }

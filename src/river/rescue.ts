@@ -1,6 +1,6 @@
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { letGo } from '../gate/lane/claim.ts';
+import { releaseLane } from '../gate/lane/claim.ts';
 import type { Work } from '../handover/work.ts';
 import type { Released } from '../ports/state.ts';
 import { publish, type Published } from '../publish/publish.ts';
@@ -95,7 +95,7 @@ async function giveBack(
 ): Promise<void> {
   const letting = async (): Promise<Released> => {
     const store = await connect.store();
-    return hasWorked ? store.release(lane) : letGo({ store, budget: await connect.budget(), clock, mark }, lane);
+    return hasWorked ? store.release(lane) : releaseLane({ store, budget: await connect.budget(), clock, mark }, lane);
   };
   const released = await within(hasWorked ? limits.releaseMs : limits.publishMs, letting()).catch(
     (error: unknown): Released => ({ kind: 'claimed', why: messageOf(error) }),

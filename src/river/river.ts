@@ -2,11 +2,11 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import { countTasks } from '../core/tasks/queue.ts';
-import { letGo } from '../gate/lane/claim.ts';
+import { releaseLane } from '../gate/lane/claim.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
 import { gate } from '../gate/gate.ts';
 import { loop } from '../loop/loop.ts';
-import type { LoopRun } from '../loop/loop-run.ts';
+import type { LoopDeps } from '../loop/deps.ts';
 import type { Work } from '../handover/work.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Forge } from '../ports/forge.ts';
@@ -15,7 +15,7 @@ import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
 import type { BudgetStore, StateStore } from '../ports/state.ts';
 import { publishEnd } from '../publish/end.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
-import type { PublishRun } from '../publish/publish-run.ts';
+import type { PublishDeps } from '../publish/deps.ts';
 import { reportOfEnd, reportOfWork } from '../publish/report-of.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
@@ -70,7 +70,7 @@ export interface RunFrame {
 export interface River extends RunFrame {
   readonly place: RunPlace;
   readonly startedAt: number;
-  readonly appendJournal: LoopRun['appendJournal'];
+  readonly appendJournal: LoopDeps['appendJournal'];
   /** Ends the run while a part of it hangs. */
   readonly leave: (report: RunReport) => void;
 }
@@ -173,8 +173,8 @@ export async function runRiver(river: River): Promise<RunReport> {
     if (work === null) {
       if (
         held !== null &&
-        (await letGo({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held)).kind ===
-          'free'
+        (await releaseLane({ store: await connect.store(), budget: await connect.budget(), clock, mark }, held))
+          .kind === 'free'
       )
         held = null;
       // A lane that is still held is given back by post.
@@ -203,7 +203,7 @@ export async function runRiver(river: River): Promise<RunReport> {
     return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
   }
 
-  async function publishWork(publishing: PublishRun, finished: Work): Promise<RunReport> {
+  async function publishWork(publishing: PublishDeps, finished: Work): Promise<RunReport> {
     const { report, lane } = await publish(publishing, finished);
     if (lane.kind === 'free') held = null;
     else log.warning(`Lane ${finished.lane.id} is not given back yet: ${lane.why}. The post step tries once more.`);
@@ -212,7 +212,7 @@ export async function runRiver(river: River): Promise<RunReport> {
     return report;
   }
 
-  async function publisher(agent: Agent | null): Promise<PublishRun> {
+  async function publisher(agent: Agent | null): Promise<PublishDeps> {
     return connectPublisher(river, { agent, sessionFolder: place.sessionFolder, stepWithinMs: null });
   }
 
@@ -247,7 +247,7 @@ export async function connectPublisher(
     sessionFolder,
     stepWithinMs,
   }: { readonly agent: Agent | null; readonly sessionFolder: string; readonly stepWithinMs: number | null },
-): Promise<PublishRun> {
+): Promise<PublishDeps> {
   const [forge, remote, store, budget] = await Promise.all([
     connect.forge(),
     connect.remote(),

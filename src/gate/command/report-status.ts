@@ -38,6 +38,6 @@ export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | n
       pullRequest: await forge.pullRequestOf(branch),
     },
     ...listed,
-    notes: { restored: restored.note, notices: [], warnings: restored.warnings, working: restored.claimedBy },
+    notes: { restored: restored.note, notices: [], warnings: restored.warnings, claimedBy: restored.claimedBy },
   };
 }

@@ -8,7 +8,7 @@ import { tighter } from '../../core/lane/windows.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
-import { anotherRun, hold, letGo, minuteOf, type Held } from './claim.ts';
+import { anotherRun, claimLane, minuteOf, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
@@ -33,14 +33,14 @@ export async function admit(run: GateDeps, request: Request): Promise<Intake> {
         decided.state.tasks,
         run.config.policy.maxIterations,
       );
-    const held = await hold(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
-    if (held.kind === 'refused') return { ...decided.end(held.outcome), notes: decided.notes };
+    const claim = await claimLane(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
+    if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
-    if (held.kind === 'changed') continue;
+    if (claim.kind === 'changed') continue;
     try {
-      return await open(run, decided, held);
+      return await open(run, decided, claim);
     } catch (error) {
-      await letGo(run, request.id);
+      await releaseLane(run, request.id);
       throw error;
     }
   }
@@ -84,7 +84,7 @@ async function decide(
     restored: restored.note,
     notices,
     warnings: [...restored.warnings, ...warnings],
-    working: restored.claimedBy,
+    claimedBy: restored.claimedBy,
   });
   const { pause } = restored.state;
   if (pause !== null)
@@ -187,29 +187,33 @@ function refusal({ requested, issues }: Request, why: readonly string[]): Answer
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
 }
 
-/** Opens the lane that this run holds now. */
-async function open(run: GateDeps, decided: Admissible, held: Extract<Held, { kind: 'held' }>): Promise<Intake> {
+/** Opens the lane that this run has claimed. */
+async function open(
+  run: GateDeps,
+  decided: Admissible,
+  claim: Extract<LaneClaim, { kind: 'claimed' }>,
+): Promise<Intake> {
   const { lane, sessionFolder } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
-  const tasks = decided.tasks.filter(({ id }) => !held.elsewhere.has(id));
+  const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
     ...decided.state,
     // A state that was lost counts from nothing; what it replaces must not look newer one day.
-    sequence: Math.max(decided.state.sequence, held.sequence),
+    sequence: Math.max(decided.state.sequence, claim.sequence),
     // Unguarded, the repository's counters stand still while the lane's own go on.
-    windows: held.windows ?? tighter(decided.state.windows, decided.ownWindows),
+    windows: claim.windows ?? tighter(decided.state.windows, decided.ownWindows),
   };
-  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...held.warnings] };
+  const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour since.
   const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(run, { state, tasks });
   if (stopped !== null) {
-    await letGo(run, lane.id);
+    await releaseLane(run, lane.id);
     return { ...decided.end(stopped), state, notes };
   }
   const opened = await run.repository.openLane(lane);
   if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: held.policy, heldAt: held.at, notes };
+  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: claim.policy, claimedAt: claim.at, notes };
 }
 
 /** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */

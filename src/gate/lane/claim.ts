@@ -1,4 +1,3 @@
-import type { Config } from '../../config/config.ts';
 import {
   boundBy,
   reservationFor,
@@ -13,25 +12,14 @@ import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
 import type { Windows } from '../../core/lane/stored-windows.ts';
-import type { Clock } from '../../ports/machine.ts';
-import type { BudgetStore, Released, StateStore } from '../../ports/state.ts';
+import type { Released } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
-
-/** What a run needs to hold a lane. `budget` is null where nothing is kept for the whole repository. */
-export interface Holder {
-  readonly config: Config;
-  readonly store: StateStore;
-  readonly budget: BudgetStore | null;
-  readonly clock: Clock;
-  /** UUID of this run's process tree. */
-  readonly mark: string;
-  readonly runUrl: string;
-}
+import type { GateDeps } from '../deps.ts';
 
 /** What came of asking for a lane. */
-export type Held =
+export type LaneClaim =
   /** `sequence` is what a new copy must go beyond, `at` the instant from which the lease and the run's time count. */
-  | (Granted & { readonly kind: 'held'; readonly sequence: number; readonly at: number })
+  | (Granted & { readonly kind: 'claimed'; readonly sequence: number; readonly at: number })
   | { readonly kind: 'changed' }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
@@ -51,16 +39,18 @@ export interface Wanted {
   readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];
 }
 
+type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'mark'>;
+
 const nowhere: ReadonlySet<TaskId> = new Set();
 
 /** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
-export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
+export async function claimLane(run: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
   const { lane } = wanted;
-  const at = holder.clock.now();
-  const { policy } = holder.config;
-  if (holder.config.stateStore === 'none')
-    return { kind: 'held', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
-  const claimed = await holder.store.claim(lane);
+  const at = run.clock.now();
+  const { policy } = run.config;
+  if (run.config.stateStore === 'none')
+    return { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
+  const claimed = await run.store.claim(lane);
   switch (claimed.kind) {
     case 'leased':
       return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
@@ -71,27 +61,27 @@ export async function hold(holder: Holder, wanted: Wanted): Promise<Held> {
     case 'unguarded':
       // Who chose the cache alone was told so where it is chosen.
       return {
-        kind: 'held',
+        kind: 'claimed',
         at,
         sequence: 0,
         windows: null,
         policy,
         elsewhere: nowhere,
         warnings:
-          holder.config.stateStore === 'cache'
+          run.config.stateStore === 'cache'
             ? []
             : [
                 `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
               ],
       };
     case 'claimed':
-      return { kind: 'held', at, sequence: claimed.sequence, ...(await reserveFor(holder, wanted)) };
+      return { kind: 'claimed', at, sequence: claimed.sequence, ...(await reserveFor(run, wanted)) };
   }
 }
 
-/** Gives back what `hold` took, for a run that ends without publishing. Never throws. */
-export async function letGo(
-  { store, budget, clock, mark }: Pick<Holder, 'store' | 'budget' | 'clock' | 'mark'>,
+/** Gives back what `claimLane` claimed and reserved, for a run that ends without publishing. Never throws. */
+export async function releaseLane(
+  { store, budget, clock, mark }: Pick<GateDeps, 'store' | 'budget' | 'clock' | 'mark'>,
   lane: LaneId,
 ): Promise<Released> {
   const released = await store.release(lane);
@@ -109,7 +99,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 }
 
 async function reserveFor(
-  { config: { policy }, budget, clock, mark, runUrl }: Holder,
+  { config: { policy }, context: { runUrl }, budget, clock, mark }: ClaimDeps,
   { lane, windows, tasks }: Wanted,
 ): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };

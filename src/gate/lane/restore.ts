@@ -6,7 +6,7 @@ import type { Windows } from '../../core/lane/stored-windows.ts';
 import type { TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
-import type { Holder } from './claim.ts';
+import type { GateDeps } from '../deps.ts';
 import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
@@ -26,9 +26,7 @@ interface RestoreRequest {
   readonly lane: LaneId;
   /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
   readonly expected: boolean;
-  readonly run: Pick<Holder, 'config' | 'store' | 'budget' | 'clock' | 'mark'> & {
-    readonly context: { readonly runId: string; readonly runAttempt: number };
-  };
+  readonly run: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'mark'>;
 }
 
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */

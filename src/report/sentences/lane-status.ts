@@ -56,7 +56,7 @@ export function laneStatusLines(view: LaneView): readonly string[] {
 }
 
 function laneFacts(view: LaneView, style: Style): readonly string[] {
-  const { state, tasks, working, now } = view;
+  const { state, tasks, claimedBy, now } = view;
   const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   const current = tasks.find(({ task }) => task.id === state?.currentTask);
   return [
@@ -66,15 +66,15 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(current === undefined
       ? []
       : [
-          `${working === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
+          `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
         ]),
     ...[...stuckLines(tasks), ...heldLines(tasks)]
       .slice(0, shownWaiting)
       .map((line) => `Waits: ${style.text(line, 300)}`),
-    ...(working === null
+    ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', working.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(working), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [
@@ -113,13 +113,13 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
 
 /** What became of an order: what whoever gave it wants to know first. */
 function receiptLines(view: LaneView, style: Style): readonly string[] {
-  const { receipt, working } = view;
+  const { receipt, claimedBy } = view;
   if (receipt === null) return [];
   const ends =
     receipt.order === 'stop'
       ? 'ends after its running iteration.'
       : 'goes on to its end; the order holds from the next one on.';
-  const tail = working === null ? '' : ` The ${style.link('run', working.runUrl)} that works now ${ends}`;
+  const tail = claimedBy === null ? '' : ` The ${style.link('run', claimedBy.runUrl)} that works now ${ends}`;
   return [receiptWord(receipt, view, style) + (receipt.changed ? tail : '')];
 }
 

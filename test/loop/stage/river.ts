@@ -13,7 +13,7 @@ import type { Verifier } from '../../../src/ports/agent.ts';
 import type { Issue } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { StateCopy } from '../../../src/ports/state.ts';
-import type { PublishRun } from '../../../src/publish/publish-run.ts';
+import type { PublishDeps } from '../../../src/publish/deps.ts';
 import type { RunReport } from '../../../src/handover/report.ts';
 import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../../src/river/river.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
@@ -305,7 +305,7 @@ function runOf({
 export async function publisherOf(
   project: Project,
   { machine }: Run,
-): Promise<PublishRun & { readonly log: ReturnType<typeof createLog> }> {
+): Promise<PublishDeps & { readonly log: ReturnType<typeof createLog> }> {
   const log = createLog();
   return {
     ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), {

@@ -69,7 +69,7 @@ describe('the label that an issue should have', () => {
 });
 
 describe('a run that the gate ended', () => {
-  const working = { mark: 'm', runId: '98', runAttempt: 1, runUrl: '', acquiredAt: 0, durationMs: 1 };
+  const lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: '', acquiredAt: 0, durationMs: 1 };
   const end = (
     change: Partial<Extract<Intake, { kind: 'end' }>>,
     isWorked = false,
@@ -82,7 +82,7 @@ describe('a run that the gate ended', () => {
         issueTask(2, { obstacle: null, labels: ['ralph:needs-approval'] }),
       ],
       state: { ...initialState('queue', 0), tasks: progress('done') },
-      notes: { ...base.notes, working: isWorked ? working : null, notices: [notice(3)] },
+      notes: { ...base.notes, claimedBy: isWorked ? lease : null, notices: [notice(3)] },
       ...change,
     };
   };

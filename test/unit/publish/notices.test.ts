@@ -3,7 +3,7 @@ import { initialState } from '../../../src/core/lane/state.ts';
 import { endIntake, type ApprovalNotice, type Intake } from '../../../src/handover/intake.ts';
 import { publishComments, publishNotices } from '../../../src/publish/comments.ts';
 import { publishEnd } from '../../../src/publish/end.ts';
-import type { PublishRun } from '../../../src/publish/publish-run.ts';
+import type { PublishDeps } from '../../../src/publish/deps.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../../../src/report/pages/approval-notice.ts';
 import { REFUSAL_MARKER, REFUSED_BEFORE, STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { UserError } from '../../../src/errors.ts';
@@ -19,7 +19,7 @@ const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNo
   ...change,
 });
 
-async function publisher(issues: readonly number[]): Promise<{ readonly project: Project; readonly run: PublishRun }> {
+async function publisher(issues: readonly number[]): Promise<{ readonly project: Project; readonly run: PublishDeps }> {
   const project = createProject({ issues });
   // A run that ends at once: it has all that a publisher needs.
   const main = await runOnce(project, { event: schedule, hasProviderKey: false });

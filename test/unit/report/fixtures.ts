@@ -228,7 +228,7 @@ export const laneView: LaneView = {
   lane: 'queue',
   state: laneState,
   restored: 'restored #41 (cache and ref)',
-  working: null,
+  claimedBy: null,
   tasks: [
     taskReport(12, { state: 'done', attempts: 1 }),
     taskReport(13, { title: 'Greet @octocat', state: 'in-progress', attempts: 2 }),

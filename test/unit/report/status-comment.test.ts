@@ -194,7 +194,7 @@ describe('answers', () => {
   });
 
   const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });
-  const working: Lease = {
+  const claimedBy: Lease = {
     mark: 'm',
     runId: '98',
     runAttempt: 1,
@@ -210,7 +210,7 @@ describe('answers', () => {
   });
 
   test('a lane that is worked on: by which run, and until when at the latest', () => {
-    const answer = lines(status({ ...view, working }));
+    const answer = lines(status({ ...view, claimedBy }));
     expect(answer).toContain(
       '- A [run](https://github.com/acme/shop/actions/runs/98) works on this lane now, until 2026-11-21 17:08 UTC (in 50 min) at the latest',
     );
@@ -218,7 +218,7 @@ describe('answers', () => {
   });
 
   test('a pause while a run works does not end that run; stop does', () => {
-    expect(status({ ...by('octocat'), working })).toContain(
+    expect(status({ ...by('octocat'), claimedBy })).toContain(
       'at the latest; a pause lets it go on, `/ralph stop` ends it after its iteration',
     );
   });
@@ -371,7 +371,7 @@ describe('answers', () => {
 describe('the receipt of an order comes first', () => {
   const queue = '`queue`: all tasks without a branch of their own';
   const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
-  const working: Lease = {
+  const claimedBy: Lease = {
     mark: 'm',
     runId: '98',
     runAttempt: 1,
@@ -392,7 +392,7 @@ describe('the receipt of an order comes first', () => {
     [
       'pause',
       'changed',
-      { ...pausedBy('octocat'), working },
+      { ...pausedBy('octocat'), claimedBy },
       `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.${goesOn}`,
     ],
     [
@@ -404,13 +404,13 @@ describe('the receipt of an order comes first', () => {
     [
       'pause',
       'as before',
-      { ...pausedBy('Ann Other'), working },
+      { ...pausedBy('Ann Other'), claimedBy },
       `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`,
     ],
     [
       'stop',
       'changed',
-      { ...pausedBy('octocat'), working },
+      { ...pausedBy('octocat'), claimedBy },
       `**Stopped**: no run of this lane (${queue}) works until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
     ],
     [
@@ -422,19 +422,19 @@ describe('the receipt of an order comes first', () => {
     [
       'retry',
       'changed',
-      { working },
+      { claimedBy },
       `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`,
     ],
     ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
     ['resume', 'changed', {}, `**Resumed**: the pause of this lane (${queue}) is over.`],
     ['resume', 'as before', {}, '**Nothing to resume**: the lane is not paused.'],
-    ['reset-circuit', 'changed', { working }, `**Circuit closed.**${goesOn}`],
+    ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.**${goesOn}`],
     ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],
     ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],
     [
       'reset-session',
       'as before',
-      { working },
+      { claimedBy },
       '**No session to reset**: the agent begins a new conversation with the next iteration anyway.',
     ],
   ])('%s, %s', (order, was, change, expected) => {

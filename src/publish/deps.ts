@@ -5,7 +5,7 @@ import type { BudgetStore, StateStore } from '../ports/state.ts';
 import type { ReportFrame } from './report-of.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */
-export interface PublishRun extends Pick<ReportFrame, 'config' | 'context'> {
+export interface PublishDeps extends Pick<ReportFrame, 'config' | 'context'> {
   readonly forge: Forge;
   readonly remote: Remote;
   readonly store: StateStore;

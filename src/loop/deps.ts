@@ -7,7 +7,7 @@ import type { StateStore } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
 
 /** What the loop needs of the world. */
-export interface LoopRun {
+export interface LoopDeps {
   readonly config: Config;
   readonly agent: Agent;
   readonly agentName: { readonly name: string; readonly version: string };
