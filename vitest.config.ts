@@ -1,12 +1,31 @@
 import { defineConfig } from 'vitest/config';
 
+if (Number(process.versions.node.split('.')[0]) < 24) {
+  console.error(
+    `The tests need Node 24, and this is ${process.version}: run "npm test", or "npm run test:only -- FILE", which bring their own.`,
+  );
+  process.exit(1);
+}
+
+/** They share nothing but what they import: one worker runs file after file without loading that again. */
+const shared = { isolate: false, maxWorkers: 2, sequence: { groupOrder: 0 } };
+/** They start real programs and wait for them most of the time. */
+const waiting = { maxWorkers: 4, sequence: { groupOrder: 1 } };
+
+function project(name: string, how: typeof shared | typeof waiting) {
+  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };
+}
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Integration and e2e tests start real programs; on two cores a few of them at once are enough.
-    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     restoreMocks: true,
+    projects: [
+      project('unit', shared),
+      project('loop', shared),
+      project('integration', waiting),
+      project('e2e', waiting),
+    ],
   },
 });

@@ -14,6 +14,10 @@ const commands = {
   sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
   test: (args) => [['node', binary('vitest'), 'run', ...args]],
+  'test:deep': (args) => {
+    process.env.RALPH_TEST_DEEP = '1';
+    return commands.test(args);
+  },
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
   simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],
   faults: (args) => [['node', 'scripts/faults.ts', ...args]],

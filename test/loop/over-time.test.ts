@@ -15,6 +15,7 @@ import {
   usageLimited,
 } from './stage/behaviours.ts';
 import { createProject, runOnce, savedDocument, savedState } from './stage/river.ts';
+import { runs } from '../runs.ts';
 
 describe('limits over many runs', () => {
   test('never more calls in an hour than max-calls-per-hour: the run parks, later ones end in the gate, the next hour works again', async () => {
@@ -95,7 +96,7 @@ describe('limits over many runs', () => {
           });
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { EVENTS, readIntent } from '../../../src/gate/event/events.ts';
 import type { EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { UserError } from '../../../src/errors.ts';
+import { runs } from '../../runs.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
 
@@ -238,6 +239,6 @@ test('no JSON makes it throw anything but a UserError', () => {
         }
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

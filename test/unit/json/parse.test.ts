@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tryJson } from '../../../src/core/text/try-json.ts';
 import { itemsOf, member, parseJson, positionsIn, valueOf } from '../../../src/json/parse.ts';
+import { runs } from '../../runs.ts';
 
 const problemsOf = (text: string): readonly string[] => {
   const parsed = parseJson(text);
@@ -110,7 +111,7 @@ test('exactly what JSON.parse reads is read, to the same value', () => {
       if (parsed.kind === 'json') expect(JSON.stringify(valueOf(parsed.root))).toBe(JSON.stringify(tryJson(plain)));
       else expect(tryJson(plain)).toBeUndefined();
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plainTitle } from '../../../src/core/text/plain-text.ts';
 import { code, codeElement, fence, link, prose, proseLines, text } from '../../../src/report/markdown.ts';
+import { runs } from '../../runs.ts';
 
 /** Stands for the zero-width space that breaks references. */
 const visible = (markdown: string) => markdown.replaceAll('\u200B', '·');
@@ -148,7 +149,7 @@ describe('for any text', () => {
       fc.property(foreign, (value) => {
         expect(render(value)).not.toMatch(/@[^\u200B]|#\d|gh-\d|:\/\/|www\./i);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -163,7 +164,7 @@ describe('for any text', () => {
       fc.property(foreign, (value) => {
         expect(render(value)).not.toContain('<!--');
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -176,7 +177,7 @@ describe('for any text', () => {
       fc.property(foreign, (value) => {
         expect(render(value).replace(/\\./g, '')).not.toMatch(/[\n\r|]/);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

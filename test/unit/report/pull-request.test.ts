@@ -5,6 +5,7 @@ import { renderPullRequestBody, renderPullRequestTitle } from '../../../src/repo
 import type { TaskReport } from '../../../src/handover/report.ts';
 import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';
 import { entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { runs } from '../../runs.ts';
 
 const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 
@@ -244,7 +245,7 @@ describe('for any foreign text', () => {
           expect(body.match(/(?<!\[)#\d+/g)).toEqual(['#12']);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

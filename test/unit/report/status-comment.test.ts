@@ -24,6 +24,7 @@ import {
   report,
   taskReport,
 } from './fixtures.ts';
+import { runs } from '../../runs.ts';
 
 const lines = (comment: string) =>
   comment
@@ -140,7 +141,7 @@ describe('for any foreign text', () => {
           expect(renderSummary(blocked)).not.toMatch(/<!--|@[^\u200B]|gh-\d|(?<!\[|\[pull request )#\d/i);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

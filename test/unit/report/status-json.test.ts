@@ -10,6 +10,7 @@ import {
 } from '../../../src/report/pages/status-json.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { runs } from '../../runs.ts';
 
 const done = report({ kind: 'complete', reason: 'plan_complete' });
 
@@ -139,7 +140,7 @@ describe('the hidden status', () => {
           status: JSON.parse(renderStatusJson(some)),
         });
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { createLog, neutralize } from '../../../src/runner/log.ts';
+import { runs } from '../../runs.ts';
 
 // What GitHub's runner does (actions/runner, ActionCommand.cs): it takes a line without the white space at its
 // beginning, as .NET sees it, and reads a command if it begins with `::`, or if it holds `##[` anywhere.
@@ -66,7 +67,7 @@ describe('text of others in the log cannot issue a command', () => {
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
         expect(commandsIn(neutralize(pieces.join('')))).toEqual([]);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import { paced, withFaults, type CellFault } from '../../loop/stage/in-memory-ce
 import { copyOf, places, textOf } from './cell-fixtures.ts';
 import { hour, minute, noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
+import { runs } from '../../runs.ts';
 
 /** What a run does with the lane once it has it, and what happens to the answer to its claim. */
 interface Plan {
@@ -67,7 +68,7 @@ test.each(places)(
         expect(parsed.record.sequence).toBeGreaterThanOrEqual(Math.max(0, ...saved));
         expect(parsed.record.orders.map(({ by }) => by).sort()).toEqual(ordered.sort());
       }),
-      { numRuns: place === 'memory' ? 200 : 25 },
+      { numRuns: runs(place === 'memory' ? 200 : 25) },
     );
   },
 );

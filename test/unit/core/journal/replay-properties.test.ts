@@ -6,6 +6,7 @@ import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
 import { endRun } from '../../../../src/core/lane/settle.ts';
 import { hour, minute, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const amount = fc.oneof(fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }));
 const play = fc.record({
@@ -93,7 +94,7 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -7,6 +7,7 @@ import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
 import { analysis, evidence, hour, minute, noon, policy, task, type Play } from '../core-fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const says = fc.record({
   completionIndicator: fc.boolean(),
@@ -149,7 +150,7 @@ test('no run makes more calls than max-iterations, whatever agent and clock do',
     fc.property(histories, anyPolicy, (runs, bounds) => {
       for (const calls of history(runs, bounds)) expect(calls.length).toBeLessThanOrEqual(bounds.maxIterations);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -167,7 +168,7 @@ test('OPEN becomes CLOSED by a probe with progress only, and one idle probe is a
         if (trips[0] !== undefined) expect(calls.at(-1)).toBe(trips[0]);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -213,6 +214,6 @@ test('a clock that jumps never grants calls: one quota per hour that it ever mov
         expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / hour) + 1));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

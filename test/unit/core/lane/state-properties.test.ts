@@ -9,6 +9,7 @@ import {
   type LaneState,
 } from '../../../../src/core/lane/state.ts';
 import { noon, play, progress } from '../core-fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const lane = 'queue';
 const instant = fc.integer({ min: 0, max: 8e15 });
@@ -142,6 +143,6 @@ test('no string makes parseState throw', () => {
     fc.property(broken, (text) => {
       expect(['state', 'unreadable', 'newer']).toContain(parseState(text, lane).kind);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

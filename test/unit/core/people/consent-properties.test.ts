@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { judgeConsent, type History } from '../../../../src/core/people/consent.ts';
+import { runs } from '../../../runs.ts';
 
 interface Person {
   readonly login: string;
@@ -84,7 +85,7 @@ test('no run ever works a text that nobody trusted has labelled or written on to
     fc.property(fc.array(deed, { maxLength: 30 }), (deeds) => {
       live([...deeds, { what: 'look', by: null, text: 0, pause: 0 }], judge);
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 
@@ -101,6 +102,6 @@ test('what a cut history gives, the whole one gives as well', () => {
         return whole;
       });
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

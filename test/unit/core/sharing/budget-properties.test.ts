@@ -15,6 +15,7 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state.ts
 import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
 import { bookCall, bookUsage, chargeCall, chargeUsage } from '../../../../src/core/lane/windows.ts';
 import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const policy = {
   ...defaults,
@@ -141,7 +142,7 @@ test('what is used and what is reserved is never more than a limit and never neg
           expect(Math.min(reservation.calls, reservation.tokens, reservation.costUsd)).toBeGreaterThanOrEqual(0);
       });
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -155,7 +156,7 @@ test('a clock that is set back, by however much, grants nothing', () => {
         expect(earlier.costUsd).toBeGreaterThanOrEqual(now.costUsd);
       });
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -178,7 +179,7 @@ test('all that was granted and may still be used in an hour, or was used in it, 
         );
       });
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -191,7 +192,7 @@ test('no sixty minutes, wherever they are laid, have more calls than the two hou
           2 * policy.maxCallsPerHour,
         );
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -202,7 +203,7 @@ test('whatever came of it can be stored and read again', () => {
         expect(parseBudget(serializeBudget(budget), now)).toEqual({ kind: 'budget', budget, problem: null });
       });
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 
@@ -225,6 +226,6 @@ test('no text makes parseBudget throw', () => {
     fc.property(broken, (any) => {
       expect(['budget', 'newer']).toContain(parseBudget(any, noon).kind);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

@@ -15,6 +15,7 @@ import { applyOrders, type OrderGiven, type OrderKind } from '../../../../src/co
 import { initialState } from '../../../../src/core/lane/state.ts';
 import { hour, minute, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
+import { runs } from '../../../runs.ts';
 
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
 /** A lane at #40 that nobody works on; run `old` saved it. */
@@ -318,7 +319,7 @@ describe('a stored record', () => {
       fc.property(broken, (any) => {
         expect(['record', 'unreadable', 'newer']).toContain(parseRecord(any, 'queue').kind);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

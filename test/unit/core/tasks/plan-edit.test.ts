@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
 import { addToPlan } from '../../../../src/core/tasks/files/plan-edit.ts';
 import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
+import { runs } from '../../../runs.ts';
 
 const path = '.ralph/fix_plan.md';
 const wanted: NewTask = { title: 'New', body: '', priority: null, optional: false };
@@ -161,6 +162,6 @@ test('whatever the plan: its lines stay in order, its tasks stay as they are, an
           expect(rest.splice(0, rest.indexOf(one) + 1).at(-1)).toBe(one);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -5,6 +5,7 @@ import { readTaskFiles } from '../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../src/core/tasks/files/unreadable.ts';
 import { inWorkOrder } from '../../../../src/core/tasks/work-order.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { runs } from '../../../runs.ts';
 
 const prd = (...tasks: readonly object[]): string => JSON.stringify({ tasks });
 const bead = (id: string, fields: object = {}): string =>
@@ -182,7 +183,7 @@ describe('files of tasks', () => {
         expect(new Set(tasks.map(({ task }) => task.id)).size).toBe(tasks.length);
         for (const { task } of tasks) expect(task.id).toMatch(/^(?:plan|prd|beads)-[\w.-]{1,74}$/);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

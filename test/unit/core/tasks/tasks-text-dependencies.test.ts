@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dependenciesOfText } from '../../../../src/core/tasks/text-dependencies.ts';
+import { runs } from '../../../runs.ts';
 
 const issues = (text: string): readonly number[] => dependenciesOfText(text, 'octo/shop').issues;
 
@@ -152,6 +153,6 @@ test('any text is answered with numbers that it holds', () => {
         for (const number of issues(text)) expect(text).toContain(String(number));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -6,6 +6,7 @@ import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import type { CompileContext, Token } from 'micromark-util-types';
 import { describe, expect, test } from 'vitest';
 import { cleanMarkdown, cleanText, cleanTitle } from '../../../../src/core/text/clean.ts';
+import { runs } from '../../../runs.ts';
 
 /** Elements of whose content a browser draws nothing. */
 const undrawn = ['script', 'style', 'template', 'noscript', 'audio', 'video', 'canvas', 'datalist', 'rp'];
@@ -164,7 +165,7 @@ function texts(parts: readonly string[]): fc.Arbitrary<string> {
 }
 
 const anyText = texts([...whole, ...broken]);
-const numRuns = 400;
+const numRuns = runs(400);
 
 describe('cleaning', () => {
   test('is idempotent', () => {
@@ -221,7 +222,7 @@ describe('cleaning', () => {
         expect(cleanText(text.repeat(60)).text.length).toBeLessThanOrEqual(20_000);
         expect(cleanTitle(title + text).text).toMatch(/^[^\n]{0,200}$/);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 });

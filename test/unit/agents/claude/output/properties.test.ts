@@ -15,6 +15,7 @@ import {
   syntheticLine,
   toolResultLine,
 } from '../fixtures.ts';
+import { runs } from '../../../../runs.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const no = block('EXIT_SIGNAL: false');
@@ -87,7 +88,7 @@ describe('any bytes', () => {
           expect(analyze(reader.end()).analysis).toEqual(analyzeAt(output));
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -132,7 +133,7 @@ describe('any bytes', () => {
           }
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
