@@ -24,7 +24,7 @@ const { cli } = await import('../index.js');
 await cli();
 `;
 
-await declarePure('@actions/core');
+for (const name of ['@actions/core', '@actions/github']) await declarePure(name);
 const files = await bundle();
 if (process.argv.includes('--check')) await check(files);
 else await write(files);
@@ -55,11 +55,31 @@ async function bundle(): Promise<Map<string, string>> {
     // ncc's own minifier leaves the lazily loaded chunks as they are.
     files.set(name, name.endsWith('.js') ? await minified(text) : text);
   }
+  files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
     files.set(name, `import { ${entry} } from './index.js';\nawait ${entry}();\n`);
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
   return files;
+}
+
+/** The bundler's list of package, licence and text, with a text that many packages share only once, below all of them. */
+function eachTextOnce(list: string, names: ReadonlySet<string>): string {
+  const packages = new Map<string, string[]>();
+  const lines = list.split('\n');
+  const starts = lines.flatMap((line, at) => (names.has(line) && (lines[at - 1] ?? '') === '' ? [at] : []));
+  for (const [nth, at] of starts.entries()) {
+    const [name = '', ...licence] = lines.slice(at, starts[nth + 1]);
+    const text = licence.join('\n').trim();
+    packages.set(text, [...(packages.get(text) ?? []), name]);
+  }
+  return [...packages].map(([text, names]) => `${names.join('\n')}\n${text}\n`).join('\n');
+}
+
+async function packageNames(): Promise<ReadonlySet<string>> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as { packages: object };
+  const paths = Object.keys(lock.packages).filter((path) => path !== '');
+  return new Set(paths.map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)));
 }
 
 async function minified(code: string): Promise<string> {

@@ -30,7 +30,7 @@ import { createRunFolder, writeRunRecord } from '../river/run-record.ts';
 export async function main(): Promise<void> {
   const environment = process.env;
   const startedAt = systemClock.now();
-  const read = readRun(environment);
+  const read = await readRun(environment);
   const { secrets, redact } = secretsOf(environment, read.kind === 'ready' ? read.config.agent.envNames : []);
   mask(secrets);
   const log = createLog(redact);
@@ -114,11 +114,11 @@ type ReadRun =
   | { readonly kind: 'unusable'; readonly failure: Failure };
 
 /** Inputs and environment, with the problems of both at once. */
-function readRun(environment: World['environment']): ReadRun {
+async function readRun(environment: World['environment']): Promise<ReadRun> {
   const problems: Failure[] = [];
-  const attempt = <T>(read: () => T): T | null => {
+  const attempt = async <T>(read: () => T | Promise<T>): Promise<T | null> => {
     try {
-      return read();
+      return await read();
     } catch (error) {
       problems.push(
         failureOf(error, (stack) => {
@@ -128,8 +128,8 @@ function readRun(environment: World['environment']): ReadRun {
       return null;
     }
   };
-  const config = attempt(() => parseInputs(inputTexts(environment)));
-  const context = attempt(() => readRunContext(environment));
+  const config = await attempt(() => parseInputs(inputTexts(environment)));
+  const context = await attempt(() => readRunContext(environment));
   if (config !== null && context !== null) return { kind: 'ready', config, context };
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {

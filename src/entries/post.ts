@@ -67,7 +67,7 @@ async function finish({ environment, runFolder, mark, lane }: Past): Promise<voi
   const world = createWorld({
     environment,
     config: parseInputs(inputTexts(environment)),
-    context: readRunContext(environment),
+    context: await readRunContext(environment),
     runFolder,
     mark,
   });

@@ -1,13 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import type { context } from '@actions/github';
 import { hasProviderKey } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { textOf, UserError } from '../errors.ts';
 
+type GitHubContext = typeof context;
+
 /** GitHub's own cap for a webhook payload is 25 MB. */
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
-/** Reads what the runner says about this run; throws one UserError that lists every problem. */
-export function readRunContext(environment: Readonly<Record<string, string | undefined>>): RunContext {
+/** Reads what the runner says about this run, which is in `environment`, this process's own; throws one UserError that lists every problem. */
+export async function readRunContext(environment: Readonly<Record<string, string | undefined>>): Promise<RunContext> {
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();
@@ -26,8 +29,8 @@ export function readRunContext(environment: Readonly<Record<string, string | und
   const apiUrl = need('GITHUB_API_URL').replace(/\/+$/, '');
   const runId = need('GITHUB_RUN_ID');
   const eventName = need('GITHUB_EVENT_NAME');
-  const payload = readEvent(need('GITHUB_EVENT_PATH'), problems);
-  if (problems.length > 0)
+  const github = await readContext(need('GITHUB_EVENT_PATH'), problems);
+  if (github === null || problems.length > 0)
     throw new UserError('configuration', `The job's environment is not complete:\n${problems.join('\n')}`);
 
   return {
@@ -37,27 +40,30 @@ export function readRunContext(environment: Readonly<Record<string, string | und
     serverUrl,
     apiUrl,
     runId,
-    runAttempt: Math.max(1, Number.parseInt(environment.GITHUB_RUN_ATTEMPT ?? '1', 10) || 1),
+    runAttempt: Math.max(1, github.runAttempt || 1),
     runUrl: `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`,
-    event: { name: eventName, payload },
+    event: { name: eventName, payload: github.payload },
     hasProviderKey: hasProviderKey(environment),
   };
 }
 
-function readEvent(path: string, problems: string[]): unknown {
+/** The toolkit's context, which parses the event as it loads: what it would throw or write to the log for is looked for first. */
+async function readContext(path: string, problems: string[]): Promise<GitHubContext | null> {
   if (path === '') return null;
   if (!existsSync(path)) {
     problems.push(`- GITHUB_EVENT_PATH is "${path}": there is no such file.`);
     return null;
   }
+  const { size } = statSync(path);
+  if (size > MAX_EVENT_BYTES) {
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(size)} bytes are more than an event can have.`);
+    return null;
+  }
   try {
-    const text = readFileSync(path, 'utf8');
-    if (text.length <= MAX_EVENT_BYTES) return JSON.parse(text);
-    problems.push(
-      `- GITHUB_EVENT_PATH is "${path}": ${String(text.length)} characters are more than an event can have.`,
-    );
+    const { context } = await import('@actions/github');
+    return context;
   } catch (error) {
     problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${textOf(error)}).`);
+    return null;
   }
-  return null;
 }

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, inputTexts } from '../../../src/runner/results.ts';
@@ -136,8 +137,8 @@ describe("the runner's variables", () => {
     };
   };
 
-  test('say where the run happens', () => {
-    expect(readRunContext({ ...environment(), GITHUB_RUN_ATTEMPT: '2', ANTHROPIC_API_KEY: 'key' })).toEqual({
+  test('say where the run happens', async () => {
+    expect(await inOwnProcess({ ...environment(), GITHUB_RUN_ATTEMPT: '2', ANTHROPIC_API_KEY: 'key' })).toEqual({
       workspace: '/workspace',
       temp: '/temp',
       repository: { owner: 'acme', repo: 'shop' },
@@ -151,9 +152,9 @@ describe("the runner's variables", () => {
     });
   });
 
-  test('that are missing are named all at once', () => {
+  test('that are missing are named all at once', async () => {
     const names = Object.keys(environment());
-    const message = messageOf(() => readRunContext({}));
+    const message = await messageOf(readRunContext({}));
     for (const name of names) expect(message).toContain(`- ${name} is not set`);
     expect(message.split('\n')).toHaveLength(1 + names.length);
   });
@@ -162,20 +163,26 @@ describe("the runner's variables", () => {
     ['GITHUB_REPOSITORY', 'shop', /"shop": expected owner\/name/],
     ['GITHUB_REPOSITORY', 'a/b/c', /expected owner\/name/],
     ['GITHUB_EVENT_PATH', '/nowhere/event.json', /there is no such file/],
-  ])('%s=%s is refused', (name, value, message) => {
-    expect(messageOf(() => readRunContext({ ...environment(), [name]: value }))).toMatch(message);
+  ])('%s=%s is refused', async (name, value, message) => {
+    expect(await messageOf(readRunContext({ ...environment(), [name]: value }))).toMatch(message);
   });
 
-  test('an event file that is no JSON is refused', () => {
+  test('an event file that is no JSON is refused', async () => {
     const given = environment();
     writeFileSync(given.GITHUB_EVENT_PATH, '{"action":');
-    expect(messageOf(() => readRunContext(given))).toMatch(/event\.json": not a file of JSON/);
+    expect(await inOwnProcess(given)).toMatch(/event\.json": not a file of JSON \(.*JSON/);
   });
 
-  test('an event path that is a folder is refused', () => {
-    expect(messageOf(() => readRunContext({ ...environment(), GITHUB_EVENT_PATH: folder }))).toContain(
+  test('an event path that is a folder is refused', async () => {
+    expect(await inOwnProcess({ ...environment(), GITHUB_EVENT_PATH: folder })).toContain(
       `- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`,
     );
+  });
+
+  test('an event that is larger than any is refused unread', async () => {
+    const given = environment();
+    truncateSync(given.GITHUB_EVENT_PATH, 25 * 1024 * 1024 + 1);
+    expect(await messageOf(readRunContext(given))).toContain('26214401 bytes are more than an event can have');
   });
 });
 
@@ -217,12 +224,22 @@ describe('the summary', () => {
   });
 });
 
-function messageOf(body: () => unknown): string {
-  try {
-    body();
-  } catch (error) {
-    if (error instanceof UserError) return error.message;
-    throw error;
-  }
-  throw new Error('Nothing was thrown.');
+/** The context, or the message of its refusal, in a process with this environment: the toolkit reads its own process's, once. */
+async function inOwnProcess(environment: Readonly<Record<string, string>>): Promise<unknown> {
+  const source = new URL('../../../src/runner/run-context.ts', import.meta.url).href;
+  const code = `const { readRunContext } = await import(${JSON.stringify(source)});
+    console.log(JSON.stringify(await readRunContext(process.env).catch(({ message }) => message)));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    env: environment,
+  });
+  return JSON.parse(stdout);
+}
+
+async function messageOf(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => new Error('Nothing was thrown.'),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof UserError) return error.message;
+  throw error;
 }
