@@ -7,7 +7,7 @@ import { refuse } from './command/answering.ts';
 import type { GateDeps } from './deps.ts';
 import { findTaskFiles, type BaseFiles } from './tasks/file-tasks.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
-import type { IssueText } from './tasks/tasks.ts';
+import type { IssueText } from '../core/tasks/issue-task.ts';
 
 /** An issue that somebody asks to be worked on now. `approvedText`: as it was when they put the label on, where the event says it. */
 export interface AskedIssue {

@@ -1,3 +1,4 @@
+import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
@@ -64,14 +65,6 @@ export interface Notes {
   readonly notices: readonly ApprovalNotice[];
   /** The lease of another run; null: the lane is free. */
   readonly claimedBy: Lease | null;
-}
-
-/** An issue that waits for the label to be put on again. `editor` is null where GitHub does not tell who. */
-export interface ApprovalNotice {
-  readonly issue: number;
-  readonly labels: readonly string[];
-  readonly editor: string | null;
-  readonly at: number;
 }
 
 /** A run that ends in the gate, before it knows anything of a lane. */

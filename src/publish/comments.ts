@@ -1,12 +1,12 @@
+import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
-import type { ApprovalNotice } from '../handover/intake.ts';
+import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
 import { doneTasks, type RunReport } from '../handover/report.ts';
 import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
-import type { TaskId } from '../core/tasks/ids.ts';
 
 /** So many issues a run tells that they wait for approval; the others are told by later runs. */
 export const MAX_NOTICES = 10;

@@ -18,8 +18,11 @@ export type Awaited =
   | { readonly kind: 'issue'; readonly number: number }
   | { readonly kind: 'elsewhere'; readonly name: string };
 
+/** How an issue or pull request stands that is no task of the lane. */
+export type IssueState = 'open' | 'closed' | 'missing';
+
 /** A sentence names at most so many tasks. */
-const MAX_TOLD = 10;
+const MAX_NAMED = 10;
 
 /** Tasks that know what they wait for, and what people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
@@ -47,10 +50,7 @@ export function issuesToAskAbout(
  */
 export function settleDependencies<T extends QueuedTask>(
   dependents: readonly DependentTask<T>[],
-  known: {
-    readonly states: ReadonlyMap<number, 'open' | 'closed' | 'missing'>;
-    readonly isDone: (id: TaskId) => boolean;
-  },
+  known: { readonly states: ReadonlyMap<number, IssueState>; readonly isDone: (id: TaskId) => boolean },
 ): SettledTasks<T> {
   const listed = new Set(dependents.map(({ task }) => task.id));
   const warnings: string[] = [];
@@ -103,7 +103,7 @@ export function settleDependencies<T extends QueuedTask>(
 }
 
 /** Names for a sentence, the first ten of them. */
-export function namesOf(names: readonly string[], max = MAX_TOLD): string {
+export function namesOf(names: readonly string[], max = MAX_NAMED): string {
   return names.length <= max
     ? names.join(', ')
     : `${names.slice(0, max).join(', ')} and ${String(names.length - max)} more`;
@@ -126,11 +126,11 @@ function findCircles(tasks: readonly QueuedTask[]): readonly (readonly TaskId[])
   // Nor those that only wait for a circle: nobody in it waits for them.
   const knotted = withoutEnds(waitersOf(waiting));
   const circles: (readonly TaskId[])[] = [];
-  const told = new Set<TaskId>();
+  const found = new Set<TaskId>();
   for (const id of waiting.keys()) {
-    const circle = told.has(id) || !knotted.has(id) ? null : shortestCircle(id, waiting);
+    const circle = found.has(id) || !knotted.has(id) ? null : shortestCircle(id, waiting);
     if (circle === null) continue;
-    for (const member of circle) told.add(member);
+    for (const member of circle) found.add(member);
     circles.push(circle);
   }
   return circles;

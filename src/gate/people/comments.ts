@@ -3,7 +3,6 @@ import type { TaskComment } from '../../core/tasks/task.ts';
 import type { Account, IssueComment } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
 import { OWN_COMMENT_MARKER } from '../event/intent.ts';
-import { unseenIn } from '../tasks/tasks.ts';
 import { trusts } from './trust.ts';
 
 /** What the comments of one task may take of a prompt, all together and each. */
@@ -61,7 +60,10 @@ async function admitted(
   for (const comment of comments.toReversed()) {
     if (left <= 0) break;
     if (!(await isAdmitted(comment))) continue;
-    const { cleanText } = await import('../../core/text/clean.ts');
+    const [{ cleanText }, { unseenIn }] = await Promise.all([
+      import('../../core/text/clean.ts'),
+      import('../../core/tasks/preparation.ts'),
+    ]);
     const clean = cleanText(comment.body.replace(commandLine, ''));
     const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
     if (text.length > left) break;

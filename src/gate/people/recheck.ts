@@ -3,10 +3,11 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { judgeIssues, noticeFor, warnOfChanges } from './approvals.ts';
+import { noticeFor, warnOfChanges } from '../../core/people/consent-warnings.ts';
+import { judgeIssues } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
-import { obstacleByLabel, taskOfIssue } from '../tasks/tasks.ts';
+import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 

@@ -1,4 +1,4 @@
-import type { ApprovalNotice } from '../../handover/intake.ts';
+import type { ApprovalNotice } from '../../core/people/consent-warnings.ts';
 import { formatInstant } from '../format.ts';
 import { code } from '../markdown.ts';
 

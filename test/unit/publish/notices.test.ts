@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { initialState } from '../../../src/core/lane/state.ts';
-import { endIntake, type ApprovalNotice, type Intake } from '../../../src/handover/intake.ts';
+import type { ApprovalNotice } from '../../../src/core/people/consent-warnings.ts';
+import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { publishComments, publishNotices } from '../../../src/publish/comments.ts';
 import { publishEnd } from '../../../src/publish/end.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';

@@ -1,0 +1,50 @@
+import { namesOf } from '../tasks/dependencies.ts';
+import type { TaskIssue } from '../tasks/issue-task.ts';
+import type { Consent } from './consent.ts';
+
+/** An issue that waits for the label to be put on again. `editor` is null where GitHub does not say who. */
+export interface ApprovalNotice {
+  readonly issue: number;
+  readonly labels: readonly string[];
+  readonly editor: string | null;
+  readonly at: number;
+}
+
+/** What the issue is notified of; null when it says so already. */
+export function noticeFor(
+  { number, labels }: Pick<TaskIssue, 'number' | 'labels'>,
+  consent: Extract<Consent, { kind: 'changed' }>,
+): ApprovalNotice | null {
+  return consent.isNoticed ? null : { issue: number, labels, editor: consent.editor, at: consent.at };
+}
+
+/** Labelled, but by nobody whose label counts: no tasks. */
+export function warnOfStrangers(
+  label: string,
+  strangers: readonly { readonly number: number; readonly by: string | null }[],
+): readonly string[] {
+  if (strangers.length === 0) return [];
+  const named = strangers.map(
+    ({ number, by }) => `#${number} (${by === null ? 'GitHub does not say who put it on' : `put on by ${by}`})`,
+  );
+  return [
+    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${namesOf(named)}. To have one worked, take the label off and put it on again.`,
+  ];
+}
+
+/** Why the run did not look at the rest of the queue. */
+export function tooManyPeople(count: number): string {
+  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run does not ask GitHub about more. Take the label off those that are not to be worked; the issues behind them wait.`;
+}
+
+/** Why the run does not work on tasks whose text changed. */
+export function warnOfChanges(
+  label: string,
+  changed: readonly { readonly number: number; readonly editor: string | null }[],
+): readonly string[] {
+  if (changed.length === 0) return [];
+  const named = changed.map(({ number, editor }) => `#${number} (by ${editor ?? 'somebody unknown'})`);
+  return [
+    `Changed after approval by somebody who may not write, so not worked: ${namesOf(named)}. Read the text; if it is fine, take the label "${label}" off and put it on again.`,
+  ];
+}

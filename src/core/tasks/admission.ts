@@ -1,0 +1,279 @@
+import { noted, type LaneState } from '../lane/state.ts';
+import {
+  noticeFor,
+  tooManyPeople,
+  warnOfChanges,
+  warnOfStrangers,
+  type ApprovalNotice,
+} from '../people/consent-warnings.ts';
+import type { Consent } from '../people/consent.ts';
+import type { FileSource } from './files/file-task.ts';
+import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
+import { inOrderOfWork, progressOf, withinReach } from './queue.ts';
+import { taskIdOfIssue, type TaskId } from './ids.ts';
+import { issueOfTask, type Task, type TaskObstacle } from './task.ts';
+import {
+  learnWaiting,
+  nothingKnown,
+  settleWaiting,
+  type WaitAnswer,
+  type WaitFacts,
+  type WaitQuestion,
+} from './waiting.ts';
+
+/** What may become tasks of a lane. */
+export interface Candidates {
+  readonly issues: readonly TaskIssue[];
+  readonly fileTasks: readonly Task[];
+  /** In the order in which tasks of the same priority are worked. */
+  readonly sources: readonly ('issues' | FileSource)[];
+  /** A person named this very issue: it is judged wherever it stands. */
+  readonly isByName: boolean;
+  /** Text of the one issue as its label was put on just now; null: not known. */
+  readonly approvedText: IssueText | null;
+}
+
+/** What the run was told by its inputs. */
+export interface AdmissionRules {
+  readonly taskLabel: string;
+  readonly maxIterations: number;
+}
+
+/** What is known so far of a lane's tasks. Plain data: a step reads it, an answer makes the next one. */
+export interface Admission {
+  readonly candidates: Candidates;
+  readonly rules: AdmissionRules;
+  /** What somebody asked for again is open again. */
+  readonly state: LaneState;
+  /** By number of the issue; `gone`: it is not there any more. */
+  readonly consents: ReadonlyMap<number, Consent | 'gone'>;
+  /** How many people GitHub was asked about in this run. */
+  readonly peopleAsked: number;
+  readonly waits: WaitFacts;
+}
+
+/** What must be found out next: who consented to these issues, or what tasks wait for. */
+export type AdmissionQuestion = { readonly kind: 'consents'; readonly of: readonly TaskIssue[] } | WaitQuestion;
+
+/** A question with what was found, by number of the issue. `now`: when that was, in ms. */
+export type AdmissionAnswer =
+  | (Extract<AdmissionQuestion, { kind: 'consents' }> & {
+      readonly found: ReadonlyMap<number, Consent>;
+      readonly peopleAsked: number;
+      readonly now: number;
+    })
+  | WaitAnswer;
+
+/** Tasks of a lane as they may be worked now. */
+export interface JudgedTasks {
+  /** In the order of work. */
+  readonly tasks: readonly Task[];
+  readonly state: LaneState;
+  /** Texts of the issues that may be worked, with who asked for them. */
+  readonly approved: ReadonlyMap<TaskId, ApprovedIssue>;
+  readonly notices: readonly ApprovalNotice[];
+  readonly warnings: readonly string[];
+}
+
+/** An issue whose text may be worked, and who asked for it last. */
+export interface ApprovedIssue {
+  readonly number: number;
+  readonly text: IssueText;
+  readonly by: string;
+  readonly at: number;
+}
+
+/** Some more are judged at once than can be worked: a few may turn out not to be tasks. */
+const SPARE = 5;
+/** From then on as many as GitHub tells of in one request. */
+const AT_ONCE = 50;
+/** Who may write is asked one by one: behind issues that so many people labelled or changed, no run looks further. */
+const MAX_PEOPLE = 100;
+
+/** Where judging begins: nothing was asked yet. */
+export function beginAdmission(candidates: Candidates, state: LaneState, rules: AdmissionRules): Admission {
+  return { candidates, rules, state, consents: new Map(), peopleAsked: 0, waits: nothingKnown };
+}
+
+/**
+ * The next question, or the judged tasks. As many issues are judged as a run can get to, and those that are settled:
+ * somebody may have asked for them again.
+ */
+export function admissionStep(
+  admission: Admission,
+): AdmissionQuestion | { readonly kind: 'judged'; readonly judged: JudgedTasks } {
+  const { candidates, consents, state } = admission;
+  const { issues } = candidates;
+  // What it waits for is said by the text that is worked: which one that is must be known first.
+  if (isCoveredByEvent(admission) && consents.size < issues.length) return { kind: 'consents', of: issues };
+
+  const settled = settleWaiting(admission.waits, {
+    tasks: tasksSoFar(admission),
+    issues: new Map(issues.map((issue) => [issue.number, { ...issue, ...workedText(admission, issue) }])),
+    isDone: (id) => isDone(state, id),
+  });
+  if (settled.kind !== 'settled') return settled;
+  const wanted = issuesToJudge(admission, settled.tasks);
+  if (wanted.length > 0 && admission.peopleAsked < MAX_PEOPLE) return { kind: 'consents', of: wanted };
+  const warnings = wanted.length === 0 ? settled.warnings : [...settled.warnings, tooManyPeople(MAX_PEOPLE)];
+  return { kind: 'judged', judged: judged(admission, settled.tasks, warnings) };
+}
+
+/** What is known once a question is answered. */
+export function learn(admission: Admission, answer: AdmissionAnswer): Admission {
+  if (answer.kind !== 'consents') return { ...admission, waits: learnWaiting(admission.waits, answer) };
+  const { now } = answer;
+  const judged = answer.of.map(({ number }) => {
+    const consent = answer.found.get(number) ?? 'gone';
+    return { number, consent: isCoveredByEvent(admission) ? trustingTheEvent(consent, now) : consent };
+  });
+  return {
+    ...admission,
+    state: judged.reduce(
+      (state, { number, consent }) => askedAgain(state, taskIdOfIssue(number), { consent, now }),
+      admission.state,
+    ),
+    consents: new Map([...admission.consents, ...judged.map(({ number, consent }) => [number, consent] as const)]),
+    peopleAsked: answer.peopleAsked,
+  };
+}
+
+/** The event that began the run says what was approved, whatever was changed a moment later. */
+function isCoveredByEvent({ candidates }: Admission): boolean {
+  return candidates.approvedText !== null;
+}
+
+/** The tasks as far as is known: who is not judged yet counts as approved. */
+function tasksSoFar(admission: Admission): readonly Task[] {
+  const { candidates, consents } = admission;
+  const ofIssues = candidates.issues.flatMap((issue): readonly Task[] => {
+    const consent = consents.get(issue.number);
+    if (consent === 'gone' || consent?.kind === 'never') return [];
+    const waits = consent?.kind === 'changed' && !isCoveredByEvent(admission);
+    return [{ ...taskOfIssue(issue), obstacle: waits ? 'needs-approval' : null }];
+  });
+  const all = [...ofIssues.sort(byIssueNumber), ...candidates.fileTasks];
+  return inOrderOfWork(candidates.sources.flatMap((source) => all.filter((task) => sourceOf(task) === source)));
+}
+
+/** The text of an issue that may be worked, as far as is known. */
+function workedText({ candidates, consents }: Admission, { number, title, body }: TaskIssue): IssueText {
+  const consent = consents.get(number);
+  const isChanged = consent !== undefined && consent !== 'gone' && consent.kind === 'changed';
+  return (isChanged ? candidates.approvedText : null) ?? { title, body };
+}
+
+/** Issues that must be judged before anything is decided; empty when enough is known. */
+function issuesToJudge(
+  { candidates, consents, rules, state }: Admission,
+  tasks: readonly Task[],
+): readonly TaskIssue[] {
+  const isFirst = consents.size === 0;
+  const issues = new Map(candidates.issues.map((issue) => [taskIdOfIssue(issue.number), issue]));
+  const isUnknown = (id: TaskId): boolean => {
+    const issue = issues.get(id);
+    return issue !== undefined && !consents.has(issue.number);
+  };
+  const unknown = tasks.filter(({ id }) => isUnknown(id));
+  const must = new Set([
+    ...withinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
+    ...unknown.filter(({ id }) => candidates.isByName || (isFirst && isSettled(state, id))).map(({ id }) => id),
+  ]);
+  if (must.size === 0 && !isFirst) return [];
+  // A request that is made anyhow may as well ask about the next ones.
+  const size = isFirst ? must.size + SPARE : Math.max(must.size, AT_ONCE);
+  for (const { id, obstacle } of unknown) if (must.size < size && obstacle === null) must.add(id);
+  return [...must].flatMap((id) => issues.get(id) ?? []);
+}
+
+/** GitHub sent the event of the label, but does not list it yet: then its text counts, and no other. */
+function trustingTheEvent(consent: Consent | 'gone', now: number): Consent | 'gone' {
+  if (consent === 'gone' || consent.kind !== 'never' || consent.by !== null) return consent;
+  return { kind: 'changed', by: '', askedAt: now, editor: null, at: now, isNoticed: true };
+}
+
+/** The state, in which a settled task is open again if somebody asked for it since its text was approved. */
+function askedAgain(
+  state: LaneState,
+  id: TaskId,
+  { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
+): LaneState {
+  const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
+  if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(state, id)) return state;
+  if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
+  const { [id]: settled, ...tasks } = state.tasks;
+  return noted(
+    { ...state, tasks },
+    { at: now, subject: 'task', from: `${id} ${settled?.state ?? 'todo'}`, to: 'todo', reason: 'asked_again' },
+  );
+}
+
+function judged(admission: Admission, tasks: readonly Task[], warnings: readonly string[]): JudgedTasks {
+  const {
+    candidates,
+    consents,
+    rules: { taskLabel },
+    state,
+  } = admission;
+  const issues = new Map(candidates.issues.map((issue) => [issue.number, issue]));
+  const approved = new Map<TaskId, ApprovedIssue>();
+  const notices: ApprovalNotice[] = [];
+  const strangers: { number: number; by: string | null }[] = [];
+  const changed: { number: number; editor: string | null }[] = [];
+  const outdated: number[] = [];
+  for (const [number, consent] of consents) {
+    const issue = issues.get(number);
+    if (issue === undefined || consent === 'gone') continue;
+    const id = taskIdOfIssue(number);
+    const { title, body } = workedText(admission, issue);
+    if (consent.kind === 'never') strangers.push({ number, by: consent.by });
+    else if (consent.kind === 'given')
+      approved.set(id, { number, text: { title, body }, by: consent.by, at: consent.at });
+    else if (isCoveredByEvent(admission)) {
+      approved.set(id, { number, text: { title, body }, by: consent.by, at: consent.askedAt });
+      if (title !== issue.title || body !== issue.body) outdated.push(number);
+    } else if (!isDone(state, id)) {
+      changed.push({ number, editor: consent.editor });
+      const notice = noticeFor(issue, consent);
+      if (notice !== null) notices.push(notice);
+    }
+  }
+  const isJudged = (task: Task): boolean => {
+    const number = issueOfTask(task);
+    return number === null || consents.has(number) || isDone(state, task.id);
+  };
+  return {
+    tasks: tasks.map((task) => ({
+      ...task,
+      obstacle: task.obstacle ?? (isJudged(task) ? null : obstacleOfUnjudged(task)),
+    })),
+    state,
+    approved,
+    notices,
+    warnings: [
+      ...warnOfStrangers(taskLabel, strangers),
+      ...warnOfChanges(taskLabel, changed),
+      ...outdated.map(
+        (number) =>
+          `The text of #${number} was changed since the label "${taskLabel}" was put on; it is worked as it was then.`,
+      ),
+      ...warnings,
+    ],
+  };
+}
+
+function obstacleOfUnjudged(task: Task): TaskObstacle {
+  return obstacleByLabel(task) ?? 'unchecked';
+}
+
+function isDone({ tasks }: LaneState, id: TaskId): boolean {
+  return progressOf(tasks, id).state === 'done';
+}
+
+function isSettled({ tasks }: LaneState, id: TaskId): boolean {
+  return ['done', 'failed', 'blocked'].includes(progressOf(tasks, id).state);
+}
+
+function sourceOf({ source }: Task): 'issues' | FileSource {
+  return source.kind === 'issue' ? 'issues' : source.kind;
+}

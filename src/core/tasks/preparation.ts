@@ -1,0 +1,129 @@
+import type { LaneState } from '../lane/state.ts';
+import { cleanText, cleanTitle, type CleanedText } from '../text/clean.ts';
+import type { ApprovedIssue, JudgedTasks } from './admission.ts';
+import { namesOf } from './dependencies.ts';
+import { titleOf, type IssueText } from './issue-task.ts';
+import { progressOf, withinReach } from './queue.ts';
+import { taskIdOfIssue, type TaskId } from './ids.ts';
+import { issueOfTask, nameOfTask, type Approval, type Task, type TaskComment } from './task.ts';
+
+/** What of the judged tasks their preparation needs. */
+export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
+
+/** What the agent gets to read of an issue's comments, oldest first; `unseen` counts the characters that were taken out since a reader does not see them. */
+export interface ReadableComments {
+  readonly comments: readonly TaskComment[];
+  readonly unseen: number;
+}
+
+/** Tasks that are fit for a prompt, and the state that knows who approved them. */
+export interface PreparedTasks {
+  readonly tasks: readonly Task[];
+  readonly state: LaneState;
+  readonly warnings: readonly string[];
+}
+
+/** A task with its text, cleaned and capped. */
+export interface CleanedTask {
+  readonly task: Task;
+  /** Characters that were taken out, since a reader of the issue does not see them. */
+  readonly unseen: number;
+  /** Characters at the end of the text that there was no room for. */
+  readonly cut: number;
+  /** Nothing of title and text was left. */
+  readonly isEmpty: boolean;
+}
+
+/**
+ * The open issues that may be worked, likeliest first: a run may get to any of them, since what it expects to work on may
+ * fail, or be another lane's by then.
+ */
+export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
+  const isOpen = (id: TaskId): boolean => ['todo', 'in-progress'].includes(progressOf(state.tasks, id).state);
+  const reach = withinReach(tasks, state.tasks, maxIterations);
+  const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
+  return [...ids].flatMap((id) => approved.get(id) ?? []);
+}
+
+/** Gives workable issues their texts and comments (by number), and keeps who approved what. `hashOf`: what `Approval` keeps of a text. */
+export function prepareTasks(
+  judged: Judged,
+  workable: readonly ApprovedIssue[],
+  comments: ReadonlyMap<number, ReadableComments>,
+  hashOf: (text: IssueText) => string,
+): PreparedTasks {
+  const { tasks, state } = judged;
+  const texts = new Map(workable.map((issue) => [taskIdOfIssue(issue.number), issue]));
+  const prepared = tasks.map((task) => {
+    const issue = texts.get(task.id);
+    return issue === undefined ? task : withText(task, issue.text, comments.get(issue.number) ?? noComments);
+  });
+  const cleaned = prepared.filter((one) => 'task' in one);
+  return {
+    tasks: prepared.map((one) => ('task' in one ? one.task : one)),
+    state: {
+      ...state,
+      approvals: approvalsNow(judged, new Set(texts.keys()), hashOf),
+      // A task that was closed, deleted or unlabelled meanwhile is nobody's current one.
+      currentTask: tasks.some(({ id }) => id === state.currentTask) ? state.currentTask : null,
+    },
+    warnings: warnOfTexts(cleaned),
+  };
+}
+
+const noComments: ReadableComments = { comments: [], unseen: 0 };
+
+/** The task with its text and comments. */
+export function withText(task: Task, text: IssueText, { comments, unseen }: ReadableComments): CleanedTask {
+  const body = cleanText(text.body);
+  const title = cleanTitle(text.title);
+  return {
+    task: { ...task, title: titleOf(title.text, issueOfTask(task) ?? 0), body: body.text, comments },
+    unseen: unseenIn(body) + unseenIn(title) + unseen,
+    cut: body.removed - unseenIn(body),
+    isEmpty: title.text === '' && body.text.trim() === '',
+  };
+}
+
+/** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
+export function unseenIn({ kinds }: CleanedText): number {
+  return Object.values(kinds).reduce((sum, count) => sum + count, 0);
+}
+
+/** Texts of which the agent does not get everything, or that give it nothing at all. */
+function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
+  const unseen = cleaned.reduce((sum, one) => sum + one.unseen, 0);
+  const long = cleaned.filter(({ cut }) => cut > 0);
+  const [text, is, its] = long.length === 1 ? ['text', 'is', 'its end is'] : ['texts', 'are', 'their ends are'];
+  const left = long.reduce((sum, { cut }) => sum + cut, 0).toLocaleString('en-US');
+  const empty = cleaned.filter(({ isEmpty }) => isEmpty);
+  const names = (some: readonly CleanedTask[]): string => namesOf(some.map(({ task }) => nameOfTask(task)));
+  return [
+    ...(unseen === 0
+      ? []
+      : [`${unseen} characters that a reader of the issues does not see were removed from the tasks' texts.`]),
+    ...(long.length === 0
+      ? []
+      : [`The ${text} of ${names(long)} ${is} longer than 20,000 characters: ${its} left out (${left} characters).`]),
+    ...(empty.length === 0
+      ? []
+      : [`A reader sees nothing of title and text of ${names(empty)}: the agent is told the number alone.`]),
+  ];
+}
+
+/** Consent to what may be worked now, and to what was settled before anybody kept it; of issues that nobody knows any more it goes. */
+function approvalsNow(
+  { tasks, state, approved }: Judged,
+  workable: ReadonlySet<TaskId>,
+  hashOf: (text: IssueText) => string,
+): LaneState['approvals'] {
+  const known = new Set([
+    ...tasks.filter((task) => issueOfTask(task) !== null).map(({ id }) => id),
+    ...Object.keys(state.tasks),
+  ]);
+  const kept = Object.entries(state.approvals).filter(([id]) => known.has(id));
+  const given = [...approved]
+    .filter(([id]) => workable.has(id) || (Object.hasOwn(state.tasks, id) && !Object.hasOwn(state.approvals, id)))
+    .map(([id, { text, by, at }]): [TaskId, Approval] => [id, { text: hashOf(text), by, at }]);
+  return Object.fromEntries([...kept, ...given]);
+}
