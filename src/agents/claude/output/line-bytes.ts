@@ -3,6 +3,7 @@ export const CARRIAGE_RETURN = 0x0d;
 export const SPACE = 0x20;
 export const OPEN_BRACE = 0x7b;
 export const OPEN_BRACKET = 0x5b;
+export const COMMA = 0x2c;
 
 /** Index of the first byte from `from` on that can be seen or ends the line. The bytes of a byte order mark count as blanks. */
 export function firstVisible(bytes: Uint8Array, from: number): number {
@@ -15,6 +16,18 @@ export function isBlank(byte: number | undefined): boolean {
   return (
     byte !== undefined && ((byte <= SPACE && byte !== LINE_FEED) || byte === 0xef || byte === 0xbb || byte === 0xbf)
   );
+}
+
+/** Whether an array of objects opens at `at`. */
+export function opensArray(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === OPEN_BRACKET && bytes[firstInArray(bytes, at + 1)] === OPEN_BRACE;
+}
+
+/** Index of the first byte from `from` on that is neither blank nor between two elements. */
+export function firstInArray(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (isBlank(bytes[at]) || bytes[at] === LINE_FEED || bytes[at] === COMMA) at += 1;
+  return at;
 }
 
 const ESCAPE = 0x1b;
@@ -55,24 +68,15 @@ function endOfControl(bytes: Uint8Array, from: number): number {
 /** So far a loop is much faster than a call. */
 const NEAR_BYTES = 32;
 
-/** Index of the next line feed from `from` on; -1 when there is none. */
-function nextLineFeed(bytes: Uint8Array, from: number): number {
+/** Index behind the line feed that ends the line at `from`; -1 when the line is not whole. */
+export function behindLine(bytes: Uint8Array, from: number): number {
   const near = Math.min(from + NEAR_BYTES, bytes.length);
-  for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at;
-  return bytes.indexOf(LINE_FEED, near);
+  for (let at = from; at < near; at += 1) if (bytes[at] === LINE_FEED) return at + 1;
+  return bytes.indexOf(LINE_FEED, near) + 1 || -1;
 }
 
-/**
- * Index behind the line whose first visible byte is at `first`; -1 when it is not whole, or where an array may open that holds objects.
- * A bracket that opens none takes the line that decides so with it.
- */
-export function endOfLine(bytes: Uint8Array, first: number, mayOpenArray: boolean): number {
-  let at = first;
-  if (mayOpenArray && bytes[first] === OPEN_BRACKET) {
-    do at += 1;
-    while (isBlank(bytes[at]) || bytes[at] === LINE_FEED);
-    if (bytes[at] === OPEN_BRACE) return -1;
-  }
-  const lineFeed = nextLineFeed(bytes, at);
-  return lineFeed === -1 ? -1 : lineFeed + 1;
+/** Index behind the line at `from`; the last one may lack its line feed. */
+export function endOfLine(bytes: Uint8Array, from: number): number {
+  const behind = behindLine(bytes, from);
+  return behind === -1 ? bytes.length : behind;
 }

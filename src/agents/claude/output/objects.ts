@@ -1,152 +1,119 @@
-import { createCappedBytes, decodeKept } from './capped-bytes.ts';
-import type { Kept } from './capped-bytes.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import { asObject } from '../events/json.ts';
 import type { JsonObject } from '../events/json.ts';
+import { decodeKept } from './capped-bytes.ts';
+import type { Kept } from './capped-bytes.ts';
 import { createJsonWalker } from './json-walker.ts';
-import type { JsonWalker } from './json-walker.ts';
 import {
+  COMMA,
   endOfLine,
-  eventStart,
+  firstInArray,
   firstVisible,
   isBlank,
   LINE_FEED,
   OPEN_BRACE,
+  opensArray,
   SPACE,
   startsLikeEvent,
 } from './line-bytes.ts';
 import { holdsProse } from './noise.ts';
 
-/** Takes what lines come to: whole JSON objects, on one line or several, and all other lines. */
-export interface ObjectSink {
-  /** Whether a line may be the beginning of an object here. */
-  mayStart(): boolean;
-  object(object: JsonObject): void;
-  text(line: Kept): void;
-}
-
-export interface ObjectFinder {
-  take(line: Kept): void;
-  /** Takes the whole lines from `from` on in which an object that has begun goes on or ends; index behind them. */
-  takeTogether(bytes: Uint8Array, from: number, mayOpenArray: boolean): number;
-  /** Whether an object has begun and may go on in the next line. */
-  isOpen(): boolean;
-  /** Whether lines are still looked at that do not start like an event of the CLI. */
-  isLooking(): boolean;
+/** JSON in a line, and the noise around it, which is text. */
+export interface FoundObjects {
+  readonly before: Uint8Array;
+  readonly objects: readonly JsonObject[];
+  readonly behind: Uint8Array;
 }
 
 const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACKET = 0x5d;
 const QUOTE = 0x22;
 
-/** So many broken objects in a row, and what is printed is no JSON: looking on would cost far more than reading. */
-const MAX_FAILURES = 10_000;
-/** What starts like an event is worth more failures, but not endlessly many. */
-const MAX_EVENT_FAILURES = 50_000;
-
-/** Finds objects in lines; a line that starts one and breaks it off is text, and does not take the next object with it. */
-export function createObjectFinder(sink: ObjectSink): ObjectFinder {
-  const bytes = createCappedBytes();
-  let open: JsonWalker | null = null;
-  let failures = 0;
-
-  return { take, takeTogether, isOpen: () => open !== null, isLooking };
-
-  function isLooking(): boolean {
-    return failures < MAX_FAILURES;
-  }
-
-  function take(line: Kept): void {
-    if (open !== null && mayContinue(line.head, 0)) return goOn(open, line);
-    if (open !== null) failures += 1;
-    open = null;
-    const first = firstVisible(line.head, 0);
-    const isObject = line.head[first] === OPEN_BRACE;
-    const start = isObject ? first : eventStart(line.head, 0, line.head.length);
-    const maxFailures = startsLikeEvent(line.head, start) ? MAX_EVENT_FAILURES : MAX_FAILURES;
-    if (start === -1 || !sink.mayStart() || failures >= maxFailures) return sink.text(line);
-    if (takeWhole(line, start) || takeGlued(line, start)) return;
-    if (isObject && isLooking()) {
-      bytes.clear();
-      return goOn(createJsonWalker(), line);
-    }
-    failures += 1;
-    sink.text(line);
-  }
-
-  /** One object, and nothing behind it. */
-  function takeWhole({ head, tail }: Kept, start: number): boolean {
-    const rest = { head: head.subarray(start), tail };
-    const object = endsObject(rest) ? parseObject(rest) : null;
-    if (object === null) return false;
-    takeNoise(head.subarray(0, start));
-    found(object);
-    return true;
-  }
-
-  /** Events on one line, with noise behind them; in prose they are quoted. */
-  function takeGlued({ head, tail }: Kept, start: number): boolean {
-    const glued: JsonObject[] = [];
-    let at = start;
-    while (tail === null && startsLikeEvent(head, at)) {
-      const walk = createJsonWalker().walk(head, at, head.length);
-      // What stands alone on its line was no object.
-      if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
-      const object = parseObject({ head: head.subarray(at, walk.at), tail });
-      if (object === null) break;
-      glued.push(object);
-      at = firstVisible(head, walk.at);
-    }
-    if (glued.length === 0 || (head[at] !== OPEN_BRACE && holdsProse(head.subarray(at)))) return false;
-    takeNoise(head.subarray(0, start));
-    glued.forEach(found);
-    takeNoise(head.subarray(at));
-    return true;
-  }
-
-  function takeNoise(noise: Uint8Array): void {
-    if (!isEmpty(noise)) sink.text({ head: noise, tail: null });
-  }
-
-  function goOn(walker: JsonWalker, line: Kept): void {
-    bytes.append(line.head);
-    open = walker;
-    // Where a middle was dropped, brackets cannot be counted any more.
-    if (line.tail !== null || walker.walk(line.head, 0, line.head.length).kind !== 'open') close(line);
-  }
-
-  function takeTogether(chunk: Uint8Array, from: number, mayOpenArray: boolean): number {
-    let end = from;
-    let start = from;
-    let isOpen = open !== null;
-    while (open !== null && isOpen && mayContinue(chunk, end)) {
-      const behind = endOfLine(chunk, firstVisible(chunk, end), mayOpenArray);
-      if (behind === -1) break;
-      isOpen = open.walk(chunk, end, behind).kind === 'open';
-      start = end;
-      end = behind;
-    }
-    if (end > from) bytes.append(chunk.subarray(from, end));
-    if (!isOpen) close({ head: chunk.subarray(start, end), tail: null });
-    return end;
-  }
-
-  /** The object ends in this line, or breaks off. */
-  function close(line: Kept): void {
-    open = null;
-    const object = line.tail === null ? parseObject(bytes.kept()) : null;
-    if (object !== null) return found(object);
-    failures += 1;
-    sink.text(line);
-  }
-
-  function found(object: JsonObject): void {
-    failures = 0;
-    sink.object(object);
-  }
+/** The object that begins at `start` and ends the line, or several events on one line; null: there is none. */
+export function objectsIn(line: Kept, start: number): FoundObjects | null {
+  const rest = { head: line.head.subarray(start), tail: line.tail };
+  const object = endsObject(rest) ? parseObject(rest) : null;
+  if (object === null) return gluedObjects(line, start);
+  return { before: line.head.subarray(0, start), objects: [object], behind: NOTHING };
 }
 
-function isEmpty(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => isBlank(byte) || byte === LINE_FEED);
+const NOTHING = new Uint8Array(0);
+
+/** Events on one line, with noise behind them; in prose they are quoted, and before a comma they are elements. */
+function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null {
+  const objects: JsonObject[] = [];
+  let at = start;
+  while (tail === null && startsLikeEvent(head, at)) {
+    const walk = createJsonWalker().walk(head, at, head.length);
+    // What stands alone on its line was no object.
+    if (walk.kind !== 'closed' || (at === start && isEmpty(head.subarray(walk.at)))) break;
+    const object = parseObject({ head: head.subarray(at, walk.at), tail });
+    if (object === null) break;
+    objects.push(object);
+    at = firstVisible(head, walk.at);
+  }
+  const behind = head.subarray(at);
+  if (objects.length === 0 || head[at] === COMMA || (head[at] !== OPEN_BRACE && holdsProse(behind))) return null;
+  return { before: head.subarray(0, start), objects, behind };
+}
+
+/** An array of objects, as far as it goes. */
+interface FoundArray extends FoundObjects {
+  readonly isWhole: boolean;
+}
+
+/** The array of objects that opens at `start`, on one line or several; null: none does. */
+export function elementsIn(bytes: Uint8Array, start: number): FoundArray | null {
+  if (!opensArray(bytes, start)) return null;
+  const objects: JsonObject[] = [];
+  let at = firstInArray(bytes, start + 1);
+  while (bytes[at] === OPEN_BRACE) {
+    const walk = createJsonWalker().walk(bytes, at, bytes.length);
+    if (walk.kind === 'closed') {
+      const object = parseObject({ head: bytes.subarray(at, walk.at), tail: null });
+      if (object !== null) objects.push(object);
+    }
+    at = walk.kind === 'open' ? bytes.length : walk.kind === 'closed' ? firstInArray(bytes, walk.at) : walk.at;
+  }
+  const isWhole = bytes[at] === CLOSE_BRACKET;
+  return { before: bytes.subarray(0, start), objects, behind: bytes.subarray(isWhole ? at + 1 : at), isWhole };
+}
+
+/** The objects of an array that the line is, though it may break off; of one too long to keep, what is left. */
+export function arrayIn(line: Kept, start: number): FoundObjects | null {
+  if (line.tail !== null) return elementsOfCut(line, start);
+  const array = elementsIn(line.head, start);
+  return array !== null && (array.isWhole || array.behind.length === 0) ? array : null;
+}
+
+/** What is left of an array on a line that lost its middle: its first elements, and the events behind the gap. */
+function elementsOfCut({ head, tail }: Kept, start: number): FoundObjects | null {
+  const first = elementsIn(head, start);
+  if (first === null || tail === null) return null;
+  const objects = [...first.objects];
+  for (let at = tail.indexOf(COMMA); at !== -1; at = tail.indexOf(COMMA, at)) {
+    at += 1;
+    // In a string the quotation marks of an event are escaped.
+    if (!startsLikeEvent(tail, at)) continue;
+    const walk = createJsonWalker().walk(tail, at, tail.length);
+    if (walk.kind !== 'closed') break;
+    const object = parseObject({ head: tail.subarray(at, walk.at), tail: null });
+    if (object !== null) objects.push(object);
+    at = walk.at;
+  }
+  return { before: first.before, objects, behind: NOTHING };
+}
+
+/** Index behind the lines of a pretty-printed object that begins in the line at `from`, or breaks off; an array of events breaks it off if it may come. */
+export function endOfObject(bytes: Uint8Array, from: number, mayArrayCome: boolean): number {
+  const walker = createJsonWalker();
+  let end = from;
+  do {
+    const start = end;
+    end = endOfLine(bytes, start);
+    if (walker.walk(bytes, start, end).kind !== 'open') return end;
+  } while (mayContinue(bytes, end) && !(mayArrayCome && opensArray(bytes, firstVisible(bytes, end))));
+  return end;
 }
 
 /** Whether a pretty-printed object may go on in this line: not in prose, nor where another event starts in the first column. */
@@ -157,6 +124,10 @@ function mayContinue(bytes: Uint8Array, from: number): boolean {
 
 /** First bytes of a line inside a printed object: keys, brackets, separators, and values in an array. */
 const JSON_STARTS: ReadonlySet<number> = new Set(new TextEncoder().encode('"{}[],:-0123456789tfn'));
+
+export function isEmpty(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => isBlank(byte) || byte === LINE_FEED);
+}
 
 /** The object that the bytes are; null when they are something else. */
 export function parseObject(bytes: Kept): JsonObject | null {

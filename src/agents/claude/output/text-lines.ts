@@ -1,12 +1,13 @@
 import {
   CARRIAGE_RETURN,
-  endOfLine,
+  behindLine,
   eventStart,
   firstVisible,
   isBlank,
   LINE_FEED,
   OPEN_BRACE,
   OPEN_BRACKET,
+  opensArray,
   startsLikeEvent,
 } from './line-bytes.ts';
 
@@ -44,7 +45,8 @@ export function createTextLines(): TextLines {
       end = behindPlainLines(bytes, end, enough);
       const first = firstVisible(bytes, end);
       if (fence === null && bytes[first] === OPEN_BRACE && (json.object || startsLikeEvent(bytes, first))) return end;
-      const behind = endOfLine(bytes, first, json.array && fence === null);
+      if (fence === null && json.array && opensArray(bytes, first)) return end;
+      const behind = behindLine(bytes, first);
       if (behind === -1 || (fence === null && eventStart(bytes, end, behind) !== -1)) return end;
       follow(bytes, end, behind);
       end = behind;
@@ -58,8 +60,7 @@ export function createTextLines(): TextLines {
 
   function follow(bytes: Uint8Array, from: number, to: number): void {
     if (!followsFences) return;
-    for (let at = from; at !== -1 && at < to; at = endOfLine(bytes, at, false))
-      fence = fenceBehind(bytes, at, to, fence);
+    for (let at = from; at !== -1 && at < to; at = behindLine(bytes, at)) fence = fenceBehind(bytes, at, to, fence);
   }
 
   function ignoreFences(): void {

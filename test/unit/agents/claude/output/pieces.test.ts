@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, analyzeChunks, assistantLine, block, inChunks, INIT, jsonLines, resultLine } from '../fixtures.ts';
+import {
+  analyzeAt,
+  analyzeChunks,
+  assistantLine,
+  block,
+  inChunks,
+  INIT,
+  jsonLines,
+  resultLine,
+  toolResultLine,
+} from '../fixtures.ts';
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
@@ -55,6 +65,16 @@ describe('an array of events is read', () => {
     ['behind text between two elements', `[${INIT}, x ${result}]`],
   ])('not %s', (_where, output) => {
     expect(analyzeAt(output).signal.exitSignal).not.toBe(true);
+  });
+
+  test('on a line too long to keep, by its beginning and its end', () => {
+    const results = Array.from({ length: 3 }, () => toolResultLine('lorem ipsum '.repeat(300_000)));
+    expect(analyzeAt(`[${[INIT, ...results, assistantLine('x'), result].join(',')}]\n`)).toMatchObject({
+      format: 'json-array',
+      sessionId: 's-1',
+      turns: 3,
+      signal: { exitSignal: true },
+    });
   });
 
   test('but not behind the first event', () => {
