@@ -1,28 +1,46 @@
-/** Why a run ended: the closed union of spec §8. Times are instants in ms. */
-export type Outcome =
-  | { readonly kind: 'cancelled'; readonly reason: 'signal' | 'killed' }
-  | { readonly kind: 'complete'; readonly reason: 'project_complete' | 'completion_signals' | 'plan_complete' }
-  | { readonly kind: 'halted'; readonly reason: 'permission_denied' | 'test_saturation' | 'safety' }
-  | {
-      readonly kind: 'halted';
-      readonly reason: 'circuit_open';
-      readonly circuitReason: CircuitReason;
-      readonly tripped: 'this-run' | 'earlier';
-      readonly probeAt: number;
-    }
-  | { readonly kind: 'blocked'; readonly reason: 'needs_human' }
-  | { readonly kind: 'parked'; readonly reason: ParkReason; readonly resumeAt: number }
-  | { readonly kind: 'limit'; readonly reason: 'iterations' | 'minutes' | 'cost' }
-  | { readonly kind: 'idle'; readonly reason: 'no_tasks' | 'all_done' | 'not_for_us' | 'answered' }
+import { z } from 'zod';
+import type { Immutable } from './immutable.ts';
+import { circuitReasons } from './lane/circuit.ts';
+import { anyInstant } from './numbers.ts';
+
+/** Why a lane waits for a known instant. */
+export const parkReasons = ['calls_per_hour', 'tokens_per_hour', 'cost_per_day', 'usage_limit'] as const;
+export type ParkReason = (typeof parkReasons)[number];
+
+const message = z.string();
+
+export const outcomeSchema = z.union([
+  z.object({ kind: z.literal('cancelled'), reason: z.enum(['signal', 'killed']) }),
+  z.object({
+    kind: z.literal('complete'),
+    reason: z.enum(['project_complete', 'completion_signals', 'plan_complete']),
+  }),
+  z.object({ kind: z.literal('halted'), reason: z.enum(['permission_denied', 'test_saturation', 'safety']) }),
+  z.object({
+    kind: z.literal('halted'),
+    reason: z.literal('circuit_open'),
+    circuitReason: z.enum(circuitReasons),
+    tripped: z.enum(['this-run', 'earlier']),
+    probeAt: z.number(),
+  }),
+  z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
+  z.object({ kind: z.literal('parked'), reason: z.enum(parkReasons), resumeAt: anyInstant }),
+  z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
+  z.object({ kind: z.literal('idle'), reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered']) }),
   /** An event changed what there is to do; `message` says how. */
-  | { readonly kind: 'idle'; readonly reason: 'noted'; readonly message: string }
-  | { readonly kind: 'paused'; readonly reason: 'by_person'; readonly by: string }
-  | { readonly kind: 'refused'; readonly reason: 'not_allowed' | 'another_run'; readonly message: string }
-  | { readonly kind: 'failed'; readonly reason: 'configuration' | 'infrastructure'; readonly message: string };
+  z.object({ kind: z.literal('idle'), reason: z.literal('noted'), message }),
+  z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
+  z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
+  z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),
+]);
+
+/** Why a run ended: the closed union of spec §8. Times are instants in ms. */
+export type Outcome = Immutable<z.infer<typeof outcomeSchema>>;
 
 export type OutcomeKind = Outcome['kind'];
-export type ParkReason = 'calls_per_hour' | 'tokens_per_hour' | 'cost_per_day' | 'usage_limit';
-export type CircuitReason = 'no_progress' | 'same_error' | 'permission_denied' | 'output_decline' | 'state_unreadable';
+export const outcomeKinds: readonly OutcomeKind[] = [
+  ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
+];
 
 /** How GitHub shows the end. A run that only met a circuit which an earlier one opened is not a failure of its own. */
 export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): 'success' | 'failure' {

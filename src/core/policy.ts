@@ -1,38 +1,46 @@
-/** The bounds of a run and of a lane. Every number comes from an input; 0 means "no limit" only where its line says so. */
-export interface Policy {
-  readonly maxIterations: number;
-  readonly maxRunMs: number;
-  /** 0 = none. */
-  readonly maxIterationsPerTask: number;
-  readonly agentTimeoutMs: number;
-  readonly maxCallsPerHour: number;
-  /** 0 = none. */
-  readonly maxTokensPerHour: number;
-  /** Of a run; 0 = none. */
-  readonly maxCostUsd: number;
-  /** 0 = none. */
-  readonly maxCostUsdPerDay: number;
-  readonly onPermissionDenied: 'count' | 'halt' | 'continue';
-  readonly circuit: CircuitPolicy;
-  /** Done signals in a row that complete a run (§8 order 4). */
-  readonly completionSignals: number;
-  /** Test-only iterations in a row that halt a run (§8 order 6). */
-  readonly testOnlyIterations: number;
-  readonly session: 'resume' | 'fresh' | 'task';
-  readonly sessionExpiryMs: number;
-  /** Whether verify commands are configured. */
-  readonly verifies: boolean;
-  /** The CLI's allow rules, e.g. `Bash(npm:*)`; needed to tell a denied compound of allowed parts from a real denial. */
-  readonly allowedTools: readonly string[];
-}
+import { z } from 'zod';
+import type { Immutable } from './immutable.ts';
+import { count } from './numbers.ts';
+
+const circuitPolicySchema = z.object({
+  noProgress: count,
+  sameError: count,
+  permissionDenials: count,
+  /** Per cent by which output must shrink against the window's median. */
+  outputDeclinePercent: z.number(),
+  cooldownMs: count,
+  autoReset: z.boolean(),
+});
 
 /** When the circuit trips, and for how long it stays open. */
-export interface CircuitPolicy {
-  readonly noProgress: number;
-  readonly sameError: number;
-  readonly permissionDenials: number;
-  /** Per cent by which output must shrink against the window's median. */
-  readonly outputDeclinePercent: number;
-  readonly cooldownMs: number;
-  readonly autoReset: boolean;
-}
+export type CircuitPolicy = Immutable<z.infer<typeof circuitPolicySchema>>;
+
+export const policySchema = z.object({
+  maxIterations: count,
+  maxRunMs: count,
+  /** 0 = none. */
+  maxIterationsPerTask: count,
+  agentTimeoutMs: count,
+  maxCallsPerHour: count,
+  /** 0 = none. */
+  maxTokensPerHour: count,
+  /** Of a run; 0 = none. */
+  maxCostUsd: z.number(),
+  /** 0 = none. */
+  maxCostUsdPerDay: z.number(),
+  onPermissionDenied: z.enum(['count', 'halt', 'continue']),
+  circuit: circuitPolicySchema,
+  /** Done signals in a row that complete a run (§8 order 4). */
+  completionSignals: count,
+  /** Test-only iterations in a row that halt a run (§8 order 6). */
+  testOnlyIterations: count,
+  session: z.enum(['resume', 'fresh', 'task']),
+  sessionExpiryMs: count,
+  /** Whether verify commands are configured. */
+  verifies: z.boolean(),
+  /** The CLI's allow rules, e.g. `Bash(npm:*)`; needed to tell a denied compound of allowed parts from a real denial. */
+  allowedTools: z.array(z.string()),
+});
+
+/** The bounds of a run and of a lane. Every number comes from an input; 0 means "no limit" only where its line says so. */
+export type Policy = Immutable<z.infer<typeof policySchema>>;

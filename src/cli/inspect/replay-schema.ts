@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { outcomeSchema, verdictSchema } from '../../core/journal/journal-schema.ts';
+import { verdictSchema } from '../../core/lane/verdict.ts';
+import { outcomeSchema } from '../../core/outcome.ts';
 import type { ReplayResult } from './replay-text.ts';
 
 const count = z.number().int().nonnegative();

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { laneStateParts } from '../../core/lane/state-schema.ts';
+import { transitionSubjects } from '../../core/lane/transitions.ts';
 import { orderKinds, orderOrigins } from '../../core/sharing/orders.ts';
+import { taskStates } from '../../core/tasks/task.ts';
 
 const instant = z.iso.datetime();
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-const body = laneStateParts.body.shape;
 
 const usage = z.object({
   hour: z
@@ -52,9 +52,7 @@ const lane = z.object({
     .object({ id: z.string(), startedAt: instant, lastUsedAt: instant, taskId: z.string().nullable() })
     .nullable(),
   currentTask: z.string().nullable(),
-  tasks: z.array(
-    z.object({ id: z.string(), state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']), attempts: count }),
-  ),
+  tasks: z.array(z.object({ id: z.string(), state: z.enum(taskStates), attempts: count })),
   lastRun: z
     .object({
       outcome: z.string(),
@@ -79,7 +77,7 @@ const lane = z.object({
     .array(
       z.object({
         at: instant,
-        subject: body.transitions.element.shape.subject,
+        subject: z.enum(transitionSubjects),
         from: z.string(),
         to: z.string(),
         reason: z.string(),

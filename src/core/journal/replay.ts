@@ -1,13 +1,14 @@
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
-import type { JournalEntry, Verdict } from './journal.ts';
+import type { JournalEntry } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import type { Journal } from './read-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import { beginIteration, settle, type Settled } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
-import type { QueuedTask } from '../tasks/task.ts';
+import type { Verdict } from '../lane/verdict.ts';
 import type { TaskId } from '../tasks/ids.ts';
+import type { QueuedTask } from '../tasks/task.ts';
 
 /** A decision that comes out otherwise than the journal says. */
 export interface Difference {

@@ -1,6 +1,59 @@
-import type { CircuitReason } from '../outcome.ts';
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { count, instant } from '../numbers.ts';
 import type { CircuitPolicy } from '../policy.ts';
-import { closedCircuit, type Circuit, type ErrorStreak } from './state.ts';
+
+/** Output that declines without progress trips the circuit after so many iterations in a row. */
+const declinesToTrip = 2;
+const trackedErrors = 10;
+/** Longer fingerprints are cut. */
+export const maxFingerprintChars = 400;
+
+/** Why a circuit is open. */
+export const circuitReasons = [
+  'no_progress',
+  'same_error',
+  'permission_denied',
+  'output_decline',
+  'state_unreadable',
+] as const;
+export type CircuitReason = (typeof circuitReasons)[number];
+
+const errorStreakSchema = z.object({ fingerprint: z.string().max(maxFingerprintChars), count });
+
+/** In how many iterations in a row, up to the newest, the same error was there. */
+export type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
+
+export const circuitSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('closed'),
+    totalOpens: count,
+    noProgress: count,
+    errorStreaks: z.array(errorStreakSchema).max(trackedErrors),
+    denials: count,
+    decline: count,
+    questionHeld: z.boolean(),
+  }),
+  z.object({ kind: z.literal('open'), totalOpens: count, reason: z.enum(circuitReasons), openedAt: instant }),
+]);
+
+/**
+ * HALF_OPEN is never stored: it follows from `noProgress` (diagnosis) or from `openedAt` and the clock (probe).
+ * `totalOpens` counts trips over the lane's life.
+ */
+export type Circuit = Immutable<z.infer<typeof circuitSchema>>;
+type Closed = Circuit & { readonly kind: 'closed' };
+
+/** A circuit without any history but its number of trips. */
+export function closedCircuit(totalOpens: number): Closed {
+  return { kind: 'closed', totalOpens, noProgress: 0, errorStreaks: [], denials: 0, decline: 0, questionHeld: false };
+}
+
+/** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */
+export const unreadableCircuit: Circuit = { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 };
+
+/** As what people see a circuit. */
+export const circuitViews = ['closed', 'half-open', 'open'] as const;
 
 /** What the circuit means at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
@@ -18,10 +71,6 @@ export interface CircuitFacts {
   readonly countedDenials: number;
   readonly output: 'declined' | 'normal' | 'unmeasured';
 }
-
-/** Output that declines without progress trips the circuit after so many iterations in a row. */
-const declinesToTrip = 2;
-const trackedErrors = 10;
 
 /** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
 export function view(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
@@ -43,11 +92,11 @@ export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPol
       ? closedCircuit(circuit.totalOpens)
       : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', now);
   }
-  const counted = count(circuit, facts);
-  const reason = tripReason(counted, policy);
-  if (reason !== null) return opened(counted, reason, now);
+  const next = counted(circuit, facts);
+  const reason = tripReason(next, policy);
+  if (reason !== null) return opened(next, reason, now);
   const recovered = facts.progress && view(circuit, policy, now).kind === 'half-open';
-  return recovered ? closedCircuit(circuit.totalOpens) : counted;
+  return recovered ? closedCircuit(circuit.totalOpens) : next;
 }
 
 /** CLOSED by a person or by `cb-auto-reset`. */
@@ -55,9 +104,7 @@ export function reset(circuit: Circuit): Circuit {
   return closedCircuit(circuit.totalOpens);
 }
 
-type Closed = Circuit & { readonly kind: 'closed' };
-
-function count(circuit: Closed, facts: CircuitFacts): Closed {
+function counted(circuit: Closed, facts: CircuitFacts): Closed {
   // Nobody can answer: the first question since the last progress is forgiven, and the next prompt says so.
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
   return {

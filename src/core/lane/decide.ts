@@ -2,7 +2,6 @@ import type { Analysis } from '../analysis/analysis.ts';
 import { view, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
-import type { Verdict } from '../journal/journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { blockedInARow } from './settle.ts';
@@ -10,7 +9,7 @@ import { countSet, windowSize } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPlanComplete, nextTask } from '../tasks/queue.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
-import { configurationProblem } from './verdict.ts';
+import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
 
 /** What a run did so far. Instants in ms. */

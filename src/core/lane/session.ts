@@ -1,7 +1,26 @@
+import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
+import type { Immutable } from '../immutable.ts';
+import { instant } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
-import { noted, type LaneState, type Session } from './state.ts';
-import type { TaskId } from '../tasks/ids.ts';
+import { storedTaskId, type TaskId } from '../tasks/ids.ts';
+import { noted, type Transition } from './transitions.ts';
+
+export const sessionSchema = z.object({
+  id: z.string().min(1).max(200),
+  startedAt: instant,
+  lastUsedAt: instant,
+  taskId: storedTaskId.nullable(),
+});
+
+/** The agent's conversation, as a lane keeps it. */
+export type Session = Immutable<z.infer<typeof sessionSchema>>;
+
+/** What these rules need of a lane's state. */
+interface WithSession {
+  readonly session: Session | null;
+  readonly transitions: readonly Transition[];
+}
 
 /** Why a session was given up. */
 export type SessionReset =
@@ -15,19 +34,24 @@ export type SessionReset =
   | 'prompt_too_long';
 
 /** The state whose `session` is what the next call may resume (null: a fresh one), with the reason when one was given up. */
-export function admitSession(state: LaneState, taskId: TaskId, policy: Policy, now: number): LaneState {
+export function admitSession<State extends WithSession>(
+  state: State,
+  taskId: TaskId,
+  policy: Policy,
+  now: number,
+): State {
   if (state.session === null) return state;
   const reason = whyNot(state.session, taskId, policy, now);
   return reason === null ? state : resetSession(state, reason, now);
 }
 
 /** The state after a call: the session that it used, or none when the CLI cannot go on with it. */
-export function keepSession(
-  state: LaneState,
+export function keepSession<State extends WithSession>(
+  state: State,
   call: { readonly analysis: Analysis; readonly taskId: TaskId },
   policy: Policy,
   now: number,
-): LaneState {
+): State {
   const { agentError, sessionId } = call.analysis;
   if (agentError?.kind === 'unknown-session') return resetSession(state, 'unknown_session', now);
   // Resuming would send the same too long conversation again.
@@ -38,7 +62,7 @@ export function keepSession(
 }
 
 /** The state without its session. */
-export function resetSession(state: LaneState, reason: SessionReset, now: number): LaneState {
+export function resetSession<State extends WithSession>(state: State, reason: SessionReset, now: number): State {
   if (state.session === null) return state;
   return noted({ ...state, session: null }, { at: now, subject: 'session', from: 'active', to: 'none', reason });
 }

@@ -1,15 +1,16 @@
 import { record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
-import type { Verdict } from '../journal/journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
+import { bookCall, bookUsage } from './ledger.ts';
 import { admitSession, keepSession, resetSession } from './session.ts';
-import { outputDeclined, pushSignals } from './signals.ts';
-import { maxUnmarked, noSignals, noted, type LaneState, type Published } from './state.ts';
+import { outputDeclined, pushSignals, noSignals } from './signals.ts';
+import { maxUnmarked, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
-import type { TaskProgress } from '../tasks/task.ts';
-import { judge, type IterationFacts, type Judgement } from './verdict.ts';
-import { bookCall, bookUsage, chargeCall, chargeUsage } from './windows.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
+import type { TaskProgress } from '../tasks/task.ts';
+import { noted } from './transitions.ts';
+import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
+import { chargeCall, chargeUsage } from './windows.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

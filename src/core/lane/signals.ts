@@ -1,4 +1,34 @@
-import type { Signals } from './state.ts';
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { count } from '../numbers.ts';
+
+/** Iterations that a window reaches back. */
+export const windowSize = 5;
+
+export const signalsSchema = z.object({
+  /** Completion indicators. */
+  indicators: z.array(z.boolean()).max(windowSize),
+  /** EXIT_SIGNAL true that evidence overruled and that did not even finish its own task. */
+  vetoed: z.array(z.boolean()).max(windowSize),
+  /** Characters of the final messages. */
+  outputChars: z.array(count).max(windowSize),
+  /** Streaks that end at the newest iteration. */
+  doneInARow: count,
+  blockedInARow: count,
+  testOnlyInARow: count,
+});
+
+/** Rolling windows over the lane's last five iterations, newest last. */
+export type Signals = Immutable<z.infer<typeof signalsSchema>>;
+
+export const noSignals: Signals = {
+  indicators: [],
+  vetoed: [],
+  outputChars: [],
+  doneInARow: 0,
+  blockedInARow: 0,
+  testOnlyInARow: 0,
+};
 
 /** What one iteration adds to the rolling windows. */
 export interface IterationSignals {
@@ -12,9 +42,6 @@ export interface IterationSignals {
   /** Characters of the final message; null when the agent did not get to one. */
   readonly outputChars: number | null;
 }
-
-/** Iterations that a window reaches back. */
-export const windowSize = 5;
 
 /** The windows and streaks after one more iteration. */
 export function pushSignals(signals: Signals, iteration: IterationSignals): Signals {

@@ -1,136 +1,19 @@
-import type { HintCode } from '../prompt/hints.ts';
-import type { CircuitReason, OutcomeKind, ParkReason } from '../outcome.ts';
-import { laneStateParts } from './state-schema.ts';
-import { migrateState } from './state-migrations.ts';
-import { believableWindows, parseWindows, type Windows } from './stored-windows.ts';
-import type { LaneId, TaskId } from '../tasks/ids.ts';
-import type { Approval, TaskProgress } from '../tasks/task.ts';
+import { z } from 'zod';
+import { verificationKinds } from '../evidence.ts';
+import type { Immutable } from '../immutable.ts';
+import { count, instant } from '../numbers.ts';
+import { outcomeKinds, parkReasons } from '../outcome.ts';
+import { hintCodes } from '../prompt/hints.ts';
+import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
+import { approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
-
-/** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
-export interface LaneState {
-  readonly version: typeof stateVersion;
-  readonly lane: LaneId;
-  /** Grows by one with every save; the higher of two copies is the newer. */
-  readonly sequence: number;
-  readonly savedAt: number;
-  readonly circuit: Circuit;
-  readonly windows: Windows;
-  readonly signals: Signals;
-  readonly session: Session | null;
-  readonly tasks: Readonly<Record<TaskId, TaskProgress>>;
-  /** Consent to the texts of the issues that the lane worked on. */
-  readonly approvals: Readonly<Record<TaskId, Approval>>;
-  /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last, at most 100. */
-  readonly unmarked: readonly TaskId[];
-  readonly currentTask: TaskId | null;
-  readonly park: {
-    readonly reason: ParkReason;
-    readonly resumeAt: number;
-    readonly taskId: TaskId | null;
-    readonly branchHead: string | null;
-  } | null;
-  readonly pause: { readonly by: string; readonly at: number } | null;
-  /** Number of the newest order that this state has obeyed. */
-  readonly ordersApplied: number;
-  /** Calls, tokens, cost and minutes per UTC day, newest last, at most 31. */
-  readonly ledger: readonly LedgerDay[];
-  /** Newest last, at most 50. */
-  readonly transitions: readonly Transition[];
-  /** How the last run that worked ended. */
-  readonly lastRun: {
-    readonly outcome: OutcomeKind;
-    readonly reason: string;
-    readonly at: number;
-    readonly published: Published | null;
-  } | null;
-  /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
-  readonly lastIteration: LastIteration | null;
-}
-
-/**
- * HALF_OPEN is never stored: it follows from `noProgress` (diagnosis) or from `openedAt` and the clock (probe).
- * `totalOpens` counts trips over the lane's life.
- */
-export type Circuit =
-  | {
-      readonly kind: 'closed';
-      readonly totalOpens: number;
-      readonly noProgress: number;
-      readonly errorStreaks: readonly ErrorStreak[];
-      readonly denials: number;
-      readonly decline: number;
-      readonly questionHeld: boolean;
-    }
-  | { readonly kind: 'open'; readonly totalOpens: number; readonly reason: CircuitReason; readonly openedAt: number };
-
-/** In how many iterations in a row, up to the newest, the same error was there. */
-export interface ErrorStreak {
-  readonly fingerprint: string;
-  readonly count: number;
-}
-
-/** Rolling windows over the lane's last five iterations, newest last. */
-export interface Signals {
-  /** Completion indicators. */
-  readonly indicators: readonly boolean[];
-  /** EXIT_SIGNAL true that evidence overruled and that did not even finish its own task. */
-  readonly vetoed: readonly boolean[];
-  /** Characters of the final messages. */
-  readonly outputChars: readonly number[];
-  /** Streaks that end at the newest iteration. */
-  readonly doneInARow: number;
-  readonly blockedInARow: number;
-  readonly testOnlyInARow: number;
-}
-
-export interface Session {
-  readonly id: string;
-  readonly startedAt: number;
-  readonly lastUsedAt: number;
-  readonly taskId: TaskId | null;
-}
-
-/** What people can see of the lane on the remote: tip of its branch, and its pull request. */
-export interface Published {
-  readonly head: string;
-  readonly pullRequest: { readonly number: number; readonly url: string } | null;
-}
-
-export interface LedgerDay {
-  /** `2026-11-21`, UTC. */
-  readonly day: string;
-  readonly calls: number;
-  readonly tokens: number;
-  readonly costUsd: number;
-  readonly minutes: number;
-}
-
-export interface Transition {
-  readonly at: number;
-  readonly subject: 'circuit' | 'session' | 'task' | 'pause' | 'park' | 'state';
-  readonly from: string;
-  readonly to: string;
-  readonly reason: string;
-}
-
-export interface LastIteration {
-  readonly taskId: TaskId | null;
-  readonly progress: boolean;
-  readonly fileCount: number;
-  /** Content of the work tree at its end. */
-  readonly tree: string;
-  /** Newest verification of `tree`, which an iteration without changes inherits. */
-  readonly verification: 'not-run' | 'passed' | 'failed';
-  /** Turned into fixed sentences by hints.ts. */
-  readonly hints: readonly HintCode[];
-}
-
-/** What came of reading a stored document. `problems` are sentences for a person about parts that were replaced by safe ones. */
-export type ParsedState =
-  | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
-  | { readonly kind: 'unreadable'; readonly why: string }
-  | { readonly kind: 'newer'; readonly version: number };
+import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
+import { ledgerDaySchema, maxLedgerDays } from './ledger.ts';
+import { sessionSchema } from './session.ts';
+import { noSignals, signalsSchema } from './signals.ts';
+import { migrateState } from './state-migrations.ts';
+import { maxTransitions, noted, transitionSchema } from './transitions.ts';
+import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
 export const stateVersion = 3;
@@ -138,25 +21,83 @@ export const stateVersion = 3;
 export const maxStateBytes = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
 export const maxSessionBytes = 10 * 1024 * 1024;
-export const maxTransitions = 50;
-export const maxLedgerDays = 31;
 export const maxUnmarked = 100;
-/** Longer reasons in the state are cut. */
-export const maxReasonChars = 200;
 
-export const noSignals: Signals = {
-  indicators: [],
-  vetoed: [],
-  outputChars: [],
-  doneInARow: 0,
-  blockedInARow: 0,
-  testOnlyInARow: 0,
-};
+// Caps keep a document that someone tampered with from growing what we show or store.
+const word = z.string().max(200);
+const objectId = z.string().max(64);
 
-/** A circuit without any history but its number of trips. */
-export function closedCircuit(totalOpens: number): Circuit & { readonly kind: 'closed' } {
-  return { kind: 'closed', totalOpens, noProgress: 0, errorStreaks: [], denials: 0, decline: 0, questionHeld: false };
+const publishedSchema = z.object({
+  head: objectId,
+  pullRequest: z.object({ number: z.number().int().positive(), url: z.url().max(500) }).nullable(),
+});
+
+/** What people can see of the lane on the remote: tip of its branch, and its pull request. */
+export type Published = Immutable<z.infer<typeof publishedSchema>>;
+
+const lastIterationSchema = z.object({
+  taskId: storedTaskId.nullable(),
+  progress: z.boolean(),
+  fileCount: count,
+  /** Content of the work tree at its end. */
+  tree: objectId,
+  /** Newest verification of `tree`, which an iteration without changes inherits. */
+  verification: z.enum(verificationKinds),
+  /** Turned into fixed sentences by hints.ts. */
+  hints: z.array(z.enum(hintCodes)).max(hintCodes.length),
+});
+
+export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
+
+/** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
+const bodySchema = z.object({
+  version: z.literal(stateVersion),
+  lane: z.string().max(120),
+  /** Grows by one with every save; the higher of two copies is the newer. */
+  sequence: count,
+  savedAt: instant,
+  signals: signalsSchema,
+  session: sessionSchema.nullable(),
+  tasks: z.record(storedTaskId, taskProgressSchema),
+  /** Consent to the texts of the issues that the lane worked on. */
+  approvals: z.record(storedTaskId, approvalSchema),
+  /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last. */
+  unmarked: z.array(storedTaskId).max(maxUnmarked),
+  currentTask: storedTaskId.nullable(),
+  park: z
+    .object({
+      reason: z.enum(parkReasons),
+      resumeAt: instant,
+      taskId: storedTaskId.nullable(),
+      branchHead: objectId.nullable(),
+    })
+    .nullable(),
+  pause: z.object({ by: word, at: instant }).nullable(),
+  /** Number of the newest order that this state has obeyed. */
+  ordersApplied: count,
+  /** Newest last. */
+  ledger: z.array(ledgerDaySchema).max(maxLedgerDays),
+  /** Newest last. */
+  transitions: z.array(transitionSchema).max(maxTransitions),
+  /** How the last run that worked ended. */
+  lastRun: z
+    .object({ outcome: z.enum(outcomeKinds), reason: word, at: instant, published: publishedSchema.nullable() })
+    .nullable(),
+  /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
+  lastIteration: lastIterationSchema.nullable(),
+});
+
+/** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
+export interface LaneState extends Immutable<z.infer<typeof bodySchema>> {
+  readonly circuit: Circuit;
+  readonly windows: Windows;
 }
+
+/** What came of reading a stored document. `problems` are sentences for a person about parts that were replaced by safe ones. */
+export type ParsedState =
+  | { readonly kind: 'state'; readonly state: LaneState; readonly problems: readonly string[] }
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: 'newer'; readonly version: number };
 
 /** The state of a lane that never ran. */
 export function initialState(lane: LaneId, now: number): LaneState {
@@ -189,32 +130,30 @@ export function probeState(lane: LaneId, now: number): LaneState {
   return noted(state, { at: now, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' });
 }
 
-/** Never CLOSED: opened so long ago that exactly one probe is due. */
-const unreadableCircuit: Circuit = { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 };
-
-/** The state with one more transition; the oldest beyond `maxTransitions` go. */
-export function noted(state: LaneState, transition: Transition): LaneState {
-  const entry = { ...transition, reason: transition.reason.slice(0, maxReasonChars) };
-  return { ...state, transitions: [...state.transitions, entry].slice(-maxTransitions) };
-}
+const headSchema = z.object({
+  version: z.number().int().min(1),
+  lane: z.string(),
+  circuit: z.unknown().optional(),
+  windows: z.unknown().optional(),
+});
 
 /** Reads a stored document. Any string is answered; nothing in it is trusted beyond its schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
   if (bytesOf(document) > maxStateBytes) return { kind: 'unreadable', why: `it is longer than ${maxStateBytes} bytes` };
   const stored = tryJson(document);
-  const written = laneStateParts.head.safeParse(stored);
+  const written = headSchema.safeParse(stored);
   if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
   if (written.data.version > stateVersion) return { kind: 'newer', version: written.data.version };
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
   const json = migrateState(stored, written.data.version);
-  const body = laneStateParts.body.safeParse(json);
+  const body = bodySchema.safeParse(json);
   if (!body.success)
     return {
       kind: 'unreadable',
       why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it`,
     };
 
-  const circuit = laneStateParts.circuit.safeParse(written.data.circuit);
+  const circuit = circuitSchema.safeParse(written.data.circuit);
   const windows = parseWindows(written.data.windows, body.data.savedAt);
   const problems = [
     ...(circuit.success

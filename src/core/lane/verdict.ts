@@ -1,13 +1,36 @@
+import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
+import { circuitViews } from './circuit.ts';
 import { judgeDenials } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
+import type { Immutable } from '../immutable.ts';
+import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
-import type { Verdict } from '../journal/journal.ts';
 import type { Policy } from '../policy.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
 import type { TaskId } from '../tasks/ids.ts';
+
+export const verdictSchema = z.object({
+  progress: z.boolean(),
+  taskDone: z.boolean(),
+  /** Ids of other tasks that their files say are done, and that are accepted. */
+  alsoDone: z.array(z.string()).default([]),
+  testOnly: z.boolean(),
+  questionOnly: z.boolean(),
+  /** Claims that the evidence contradicts, as fixed sentences with numbers. */
+  discrepancies: z.array(z.string()),
+  /** Why a claim that everything is done was overruled; empty when it was not. */
+  vetoes: z.array(z.string()),
+  /** Denied commands made of allowed parts: advice to the user. */
+  advice: z.array(z.string()),
+  countedDenials: count,
+  circuit: z.enum(circuitViews),
+});
+
+/** What pure code made of an iteration; reported to people, and replayable from the rest of its line in the journal. */
+export type Verdict = Immutable<z.infer<typeof verdictSchema>>;
 
 /** What is known when an iteration is over. */
 export interface IterationFacts {

@@ -1,17 +1,26 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { amount, count, instant } from '../numbers.ts';
 import type { ParkReason } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import { maxLedgerDays, type LedgerDay } from './state.ts';
-import type { Windows } from './stored-windows.ts';
+import { bounded, type Usage } from './usage.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
+/** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
+const maxAheadMs = 26 * hourMs;
+/** More than any limit, with room to count on: what a counter that cannot be read counts for. */
+const usedUpAmount = 1e15;
 
-/** What a call used up, known when it ended. Unknown amounts are 0. */
-export interface Usage {
-  readonly tokens: number;
-  readonly costUsd: number;
-  readonly durationMs: number;
-}
+const hourSchema = z.object({ openedAt: instant, calls: count, tokens: count }).nullable();
+const daySchema = z.object({ openedAt: instant, costUsd: amount }).nullable();
+export const windowsSchema = z.object({ hour: hourSchema, day: daySchema });
+/** Windows that are judged one by one. */
+const partsSchema = z.object({ hour: z.unknown().optional(), day: z.unknown().optional() });
+const openedSchema = z.object({ openedAt: instant });
+
+/** Usage windows: opened by their first call; `hour` ends an hour later, `day` at the next midnight UTC. `null`: none is open. */
+export type Windows = Immutable<z.infer<typeof windowsSchema>>;
 
 /** Charges a call at its start, so that a call that fails or is killed counts as well. */
 export function chargeCall(windows: Windows, now: number): Windows {
@@ -25,10 +34,8 @@ export function chargeCall(windows: Windows, now: number): Windows {
 export function chargeUsage(windows: Windows, usage: Usage, now: number): Windows {
   const hour = currentHour(windows, now);
   const day = currentDay(windows, now);
-  return {
-    hour: { ...hour, tokens: hour.tokens + tokensOf(usage) },
-    day: { ...day, costUsd: day.costUsd + amount(usage.costUsd) },
-  };
+  const { tokens, costUsd } = bounded(usage);
+  return { hour: { ...hour, tokens: hour.tokens + tokens }, day: { ...day, costUsd: day.costUsd + costUsd } };
 }
 
 /** The window that is used up at `now` and ends last; null when a call may start. */
@@ -84,19 +91,46 @@ export function callsRemaining(windows: Windows, policy: Policy, now: number): n
   return Math.max(0, policy.maxCallsPerHour - (openWindows(windows, now).hour?.calls ?? 0));
 }
 
-/** The ledger with one call more on the day of `now`. */
-export function bookCall(ledger: readonly LedgerDay[], now: number): readonly LedgerDay[] {
-  return booked(ledger, now, (day) => ({ ...day, calls: day.calls + 1 }));
+/** Both windows used up from `openedAt` on. */
+export function usedUpWindows(openedAt: number): Windows {
+  return { hour: usedUpHour(openedAt), day: usedUpDay(openedAt) };
 }
 
-/** The ledger with what a call used, on the day of `now`. */
-export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
-  return booked(ledger, now, (day) => ({
-    ...day,
-    tokens: day.tokens + tokensOf(usage),
-    costUsd: day.costUsd + amount(usage.costUsd),
-    minutes: day.minutes + amount(usage.durationMs) / 60_000,
-  }));
+/** Reads stored windows. A corrupt counter never grants calls: its window, opened at the latest when the state was saved, counts as used up. */
+export function parseWindows(
+  json: unknown,
+  savedAt: number,
+): { readonly windows: Windows; readonly problems: readonly string[] } {
+  const parts = partsSchema.safeParse(json);
+  const hour = hourSchema.safeParse(parts.data?.hour);
+  const day = daySchema.safeParse(parts.data?.day);
+  const problems = [
+    ...(hour.success ? [] : ['The hour window in the stored state cannot be read: it counts as used up.']),
+    ...(day.success ? [] : ['The day window in the stored state cannot be read: it counts as used up.']),
+  ];
+  const openedAt = (part: unknown): number => openedSchema.safeParse(part).data?.openedAt ?? savedAt;
+  return {
+    windows: {
+      hour: hour.success ? hour.data : usedUpHour(openedAt(parts.data?.hour)),
+      day: day.success ? day.data : usedUpDay(openedAt(parts.data?.day)),
+    },
+    problems,
+  };
+}
+
+/** The windows without a start that no clock in order can have written: such a one starts `now`, with what was used. Same object: all are fine. */
+export function believableWindows(windows: Windows, now: number): Windows {
+  const { hour, day } = windows;
+  if (!isTooFarAhead(hour?.openedAt ?? 0, now) && !isTooFarAhead(day?.openedAt ?? 0, now)) return windows;
+  return {
+    hour: hour === null ? null : { ...hour, openedAt: believable(hour.openedAt, now) },
+    day: day === null ? null : { ...day, openedAt: believable(day.openedAt, now) },
+  };
+}
+
+/** A start that is less ahead stays: this machine's clock may be the one that is behind, and that grants no second quota. */
+export function isTooFarAhead(instant: number, now: number): boolean {
+  return instant > now + maxAheadMs;
 }
 
 /** Windows that have not ended. A clock that went back does not end one: only its own end does. */
@@ -115,27 +149,18 @@ function currentDay(windows: Windows, now: number): NonNullable<Windows['day']> 
   return openWindows(windows, now).day ?? { openedAt: now, costUsd: 0 };
 }
 
-function booked(
-  ledger: readonly LedgerDay[],
-  now: number,
-  change: (day: LedgerDay) => LedgerDay,
-): readonly LedgerDay[] {
-  const name = new Date(now).toISOString().slice(0, 10);
-  const day = ledger.find((entry) => entry.day === name) ?? { day: name, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
-  return [...ledger.filter((entry) => entry.day !== name), change(day)]
-    .sort((a, b) => (a.day < b.day ? -1 : 1))
-    .slice(-maxLedgerDays);
-}
-
 function dayStart(instant: number): number {
   return Math.floor(instant / dayMs) * dayMs;
 }
 
-/** Amounts come from the agent's output: a negative one must not give a quota back, a huge one not make the state unreadable. */
-function amount(value: number): number {
-  return value > 0 ? Math.min(value, 1e12) : 0;
+function believable(instant: number, now: number): number {
+  return isTooFarAhead(instant, now) ? now : instant;
 }
 
-function tokensOf(usage: Usage): number {
-  return Math.ceil(amount(usage.tokens));
+function usedUpHour(openedAt: number): NonNullable<Windows['hour']> {
+  return { openedAt, calls: usedUpAmount, tokens: usedUpAmount };
+}
+
+function usedUpDay(openedAt: number): NonNullable<Windows['day']> {
+  return { openedAt, costUsd: usedUpAmount };
 }

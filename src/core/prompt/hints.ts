@@ -1,34 +1,10 @@
-/** What the next prompt may tell the agent. `task` hints hold for the task they arose in, `lane` hints for the next one as well. */
-export const hintCodes = [
-  'veto_open_tasks',
-  'veto_verify',
-  'discrepancy_tests',
-  'discrepancy_no_change',
-  'discrepancy_not_marked',
-  'discrepancy_removed',
-  'not_marked',
-  'withheld',
-  'verify_failed',
-  'no_change',
-  'timeout',
-  'question',
-  'denied',
-  'compound',
-  'no_block',
-  'fenced_block',
-  'unreadable',
-  'diagnosis',
-  'probe',
-] as const;
-
-export type HintCode = (typeof hintCodes)[number];
-
 interface Hint {
   readonly scope: 'task' | 'lane';
   readonly sentence: string;
 }
 
-const hints: Readonly<Record<HintCode, Hint>> = {
+/** What the next prompt may say to the agent. `task` hints hold for the task they arose in, `lane` hints for the next one as well. */
+const hints = {
   veto_open_tasks: {
     scope: 'lane',
     sentence:
@@ -116,7 +92,10 @@ const hints: Readonly<Record<HintCode, Hint>> = {
     sentence:
       'This is a probe: the loop had stopped for lack of progress, and this single iteration decides whether it goes on. Choose the smallest step that certainly changes the code for the better, by another approach than before.',
   },
-};
+} as const satisfies Readonly<Record<string, Hint>>;
+
+export type HintCode = keyof typeof hints;
+export const hintCodes = Object.keys(hints) as readonly HintCode[];
 
 /** The fixed sentence of a code. */
 export function hintSentence(code: HintCode): string {

@@ -1,39 +1,20 @@
 import { z } from 'zod';
-import { maxLeaseMs } from './lease.ts';
-import type { Policy } from '../policy.ts';
-import { budgetParts } from '../lane/state-schema.ts';
+import type { Immutable } from '../immutable.ts';
+import type { LedgerDay } from '../lane/ledger.ts';
 import type { LaneState } from '../lane/state.ts';
-import type { Windows } from '../lane/stored-windows.ts';
-import { believableWindows, isTooFarAhead, usedUpWindows } from '../lane/stored-windows.ts';
+import {
+  believableWindows,
+  chargeUsage,
+  isTooFarAhead,
+  usedUpWindows,
+  windowsSchema,
+  type Windows,
+} from '../lane/windows.ts';
+import { amount, count, instant } from '../numbers.ts';
+import type { Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
-import { chargeUsage } from '../lane/windows.ts';
-
-/**
- * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
- * used at its end; so no two runs are ever granted the same call or dollar. Instants in ms, money in US dollars.
- */
-export interface Budget {
-  readonly version: 1;
-  readonly windows: Windows;
-  readonly reservations: readonly Reservation[];
-}
-
-/** What a run may use. One that is never settled counts as used: nobody knows better. */
-export interface Reservation {
-  readonly mark: string;
-  readonly lane: LaneId;
-  readonly runUrl: string;
-  readonly expiresAt: number;
-  /** What it may work on: no two runs work on one task, whatever lane they are of. */
-  readonly tasks: readonly TaskId[];
-  readonly calls: number;
-  readonly tokens: number;
-  readonly costUsd: number;
-}
-
-/** What a run used. */
-export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
+import { maxLeaseMs } from './lease.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -42,26 +23,37 @@ const maxReservations = 100;
 const maxTasks = 100;
 const maxBudgetChars = 64 * 1024;
 
-export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
+const reservationSchema = z.object({
+  mark: z.string().max(100),
+  lane: z.string().max(120),
+  runUrl: z.string().max(500),
+  expiresAt: instant,
+  /** What it may work on: no two runs work on one task, whatever lane they are of. */
+  tasks: z.array(z.string().max(120)).max(maxTasks),
+  calls: count,
+  tokens: count,
+  costUsd: amount,
+});
+
+/** What a run may use. One that is never settled counts as used: nobody knows better. */
+export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 
 const schema = z.object({
   version: z.literal(1),
-  windows: z.object({ hour: budgetParts.hour, day: budgetParts.day }),
-  reservations: z
-    .array(
-      z.object({
-        mark: z.string().max(100),
-        lane: z.string().max(120),
-        runUrl: z.string().max(500),
-        expiresAt: budgetParts.instant,
-        tasks: z.array(z.string().max(120)).max(maxTasks),
-        calls: budgetParts.count,
-        tokens: budgetParts.count,
-        costUsd: budgetParts.amount,
-      }),
-    )
-    .max(maxReservations),
+  windows: windowsSchema,
+  reservations: z.array(reservationSchema).max(maxReservations),
 });
+
+/**
+ * The repository's usage windows, over all lanes. A run reserves what it may use before its first call and settles what it
+ * used at its end; so no two runs are ever granted the same call or dollar. Instants in ms, money in US dollars.
+ */
+export type Budget = Immutable<z.infer<typeof schema>>;
+
+/** What a run used. */
+export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
+
+export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
 
 export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
@@ -225,12 +217,11 @@ function hasReserved({ reservations }: Budget, mark: string): boolean {
 
 /** What the lane used from one state to a later one, a call that never came back included. */
 export function spentBetween(before: LaneState, after: LaneState): Spent {
-  const sum = (state: LaneState, of: (day: LaneState['ledger'][number]) => number): number =>
+  const sum = (state: LaneState, of: (day: LedgerDay) => number): number =>
     state.ledger
       .filter(({ day }) => after.ledger.some((kept) => kept.day === day))
       .reduce((total, day) => total + of(day), 0);
-  const difference = (of: (day: LaneState['ledger'][number]) => number): number =>
-    Math.max(0, sum(after, of) - sum(before, of));
+  const difference = (of: (day: LedgerDay) => number): number => Math.max(0, sum(after, of) - sum(before, of));
   return {
     calls: difference(({ calls }) => calls),
     tokens: difference(({ tokens }) => tokens),

@@ -1,37 +1,14 @@
 import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
 import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
-/**
- * What a compare-and-swap store keeps of a lane: the newest document, which run may write it, and what people ordered.
- * The document belongs to the run that holds the lease; everybody else may only leave an order.
- */
-export interface LaneRecord {
-  readonly version: typeof recordVersion;
-  readonly lane: LaneId;
-  /** Of `document`; 0 while there is none. */
-  readonly sequence: number;
-  /** The serialized LaneState. */
-  readonly document: string | null;
-  /** Mark of the run that wrote `document`. */
-  readonly savedBy: string | null;
-  readonly lease: Lease | null;
-  /** Newest last, at most `maxOrders`, always with the newest of all; the document says which of them it has obeyed. */
-  readonly orders: readonly Order[];
-}
-
 /** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
 export const maxOrders = 30;
 /** A document is at most 64 KiB, doubled at worst when it is a string in JSON; lease and orders need a few KiB. */
 const maxRecordChars = 160 * 1024;
-
-export type ParsedRecord =
-  | { readonly kind: 'record'; readonly record: LaneRecord }
-  | { readonly kind: 'unreadable'; readonly why: string }
-  | { readonly kind: 'newer'; readonly version: number };
-
 /** 2: orders `stop` and `retry`, and such that an event gives. An older action must not take the record for an unreadable one and begin another. */
 const recordVersion = 2;
 
@@ -39,12 +16,27 @@ const head = z.object({ version: z.int().min(1) });
 const schema = z.object({
   version: z.union([z.literal(1), z.literal(recordVersion)]).transform((): typeof recordVersion => recordVersion),
   lane: z.string().max(120),
+  /** Of `document`; 0 while there is none. */
   sequence: z.int().min(0),
+  /** The serialized LaneState. */
   document: z.string().nullable(),
+  /** Mark of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
+  /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
   orders: z.array(orderSchema).max(maxOrders),
 });
+
+/**
+ * What a compare-and-swap store keeps of a lane: the newest document, which run may write it, and what people ordered.
+ * The document belongs to the run that holds the lease; everybody else may only leave an order.
+ */
+export type LaneRecord = Immutable<z.infer<typeof schema>>;
+
+export type ParsedRecord =
+  | { readonly kind: 'record'; readonly record: LaneRecord }
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: 'newer'; readonly version: number };
 
 /** The record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {

@@ -1,33 +1,27 @@
 import { z } from 'zod';
-import { instant } from '../lane/state-schema.ts';
-
-/** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
-export interface Lease {
-  /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
-  readonly mark: string;
-  /** GitHub's run id; `local` outside of Actions. */
-  readonly runId: string;
-  readonly runAttempt: number;
-  readonly runUrl: string;
-  readonly acquiredAt: number;
-  /** The run's own deadline, with the time that publishing takes. */
-  readonly durationMs: number;
-}
-
-/** Who asks whether a lease keeps it out. */
-export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
+import type { Immutable } from '../immutable.ts';
+import { instant } from '../numbers.ts';
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
 export const maxLeaseMs = 5 * 24 * 3_600_000;
 
 export const leaseSchema = z.object({
+  /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
   mark: z.string().min(1).max(100),
+  /** GitHub's run id; `local` outside of Actions. */
   runId: z.string().min(1).max(40),
   runAttempt: z.int().min(1),
   runUrl: z.string().max(500),
   acquiredAt: instant,
+  /** The run's own deadline, with the time that publishing takes. */
   durationMs: z.number().int().min(0).max(maxLeaseMs),
 });
+
+/** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
+export type Lease = Immutable<z.infer<typeof leaseSchema>>;
+
+/** Who asks whether a lease keeps it out. */
+export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
 
 /** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const publishMs = 10 * 60_000;

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
-import { instant } from '../lane/state-schema.ts';
-import { noted, type LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state.ts';
+import { noted } from '../lane/transitions.ts';
+import { anyInstant, instant } from '../numbers.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 
@@ -12,38 +14,30 @@ import type { TaskId } from '../tasks/ids.ts';
 export const orderKinds = ['pause', 'resume', 'stop', 'retry', 'reset-circuit', 'reset-session'] as const;
 export type OrderKind = (typeof orderKinds)[number];
 
-/** An order as it was given. */
-export interface OrderGiven {
-  readonly kind: OrderKind;
-  /** What `retry` is about, null: everything that failed or is blocked; null for all other orders. */
-  readonly task: TaskId | null;
-  /** Login of who gave it; the user's name outside of GitHub. */
-  readonly by: string;
-  readonly from: OrderOrigin;
-  /** Id of the Actions run that brought it, the same in every attempt; null: none did. */
-  readonly run: string | null;
-  readonly at: number;
-}
-
 /** `event`: what people did on GitHub says so, as a merge that ends a conversation. */
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
 export type OrderOrigin = (typeof orderOrigins)[number];
 
-/** An order as it is kept. `number` grows from order to order and is never below its instant, so that a lost list starts no second count. */
-export interface Order extends OrderGiven {
-  readonly number: number;
-}
-
 export const orderSchema = z.object({
-  number: z.number().int().min(0).max(8.64e15),
+  /** Grows from order to order and is never below its instant, so that a lost list starts no second count. */
+  number: anyInstant,
   kind: z.enum(orderKinds),
-  // Orders of older versions have neither.
+  // Orders of older versions have neither task nor run.
+  /** What `retry` is about, null: everything that failed or is blocked; null for all other orders. */
   task: z.string().max(80).nullable().default(null),
+  /** Id of the Actions run that brought it, the same in every attempt; null: none did. */
   run: z.string().max(40).nullable().default(null),
+  /** Login of who gave it; the user's name outside of GitHub. */
   by: z.string().max(100),
   from: z.enum(orderOrigins),
   at: instant,
 });
+
+/** An order as it is kept. */
+export type Order = Immutable<z.infer<typeof orderSchema>>;
+
+/** An order as it was given. */
+export type OrderGiven = Omit<Order, 'number'>;
 
 /** The state after every order that it has not obeyed yet, oldest first; each is in the transitions with who gave it. */
 export function applyOrders(state: LaneState, orders: readonly Order[]): LaneState {

@@ -1,4 +1,5 @@
-import { noted, type LaneState } from '../lane/state.ts';
+import type { LaneState } from '../lane/state.ts';
+import { noted } from '../lane/transitions.ts';
 import {
   noticeFor,
   tooManyPeople,

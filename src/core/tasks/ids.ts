@@ -1,5 +1,9 @@
+import { z } from 'zod';
+
 /** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
+/** A task's id, as a lane's state holds it. */
+export const storedTaskId = z.string().min(1).max(120);
 
 /** `queue` or `issue-N`. */
 export type LaneId = string;

@@ -1,4 +1,6 @@
-import type { TaskId } from './ids.ts';
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { count, instant } from '../numbers.ts';
 
 /** Work asked for, as the gate admitted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
@@ -21,18 +23,6 @@ export interface TaskComment {
   readonly text: string;
 }
 
-/** What decisions read of a task. */
-export interface QueuedTask {
-  readonly id: TaskId;
-  /** 1 is highest. */
-  readonly priority: number;
-  readonly dependsOn: readonly TaskId[];
-  /** Never blocks completion. */
-  readonly optional: boolean;
-  /** Why it may not be worked although it is open; null: nothing is in the way. */
-  readonly obstacle: TaskObstacle | null;
-}
-
 /**
  * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
@@ -48,26 +38,48 @@ export const taskObstacles = [
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];
 
-/** How far a lane got with a task. */
-export interface TaskProgress {
-  readonly state: 'todo' | 'in-progress' | 'done' | 'failed' | 'blocked';
+export const queuedTaskSchema = z.object({
+  id: z.string(),
+  /** 1 is highest. */
+  priority: z.number(),
+  dependsOn: z.array(z.string()),
+  /** Never blocks completion. */
+  optional: z.boolean(),
+  /** Why it may not be worked although it is open; null: nothing is in the way. */
+  obstacle: z.enum(taskObstacles).nullable(),
+});
+
+/** What decisions read of a task. */
+export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
+
+export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked'] as const;
+
+const objectId = z.string().max(64);
+
+export const taskProgressSchema = z.object({
+  state: z.enum(taskStates),
   /** Iterations spent on it. */
-  readonly attempts: number;
+  attempts: count,
   /** Tree of the work tree when the task was started; a task is only done when content differs from it. */
-  readonly startedTree: string | null;
+  startedTree: objectId.nullable(),
   /** HEAD after the iteration that finished it. */
-  readonly doneCommit: string | null;
-}
+  doneCommit: objectId.nullable(),
+});
+
+/** How far a lane got with a task. */
+export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
+
+export const approvalSchema = z.object({
+  /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
+  text: z.string().max(64),
+  /** Login of who put the label on. */
+  by: z.string().max(100),
+  /** When they asked for the work: put the label on, or reopened the issue. */
+  at: instant,
+});
 
 /** Who approved which text of an issue: the label is consent to the text that it was put on. */
-export interface Approval {
-  /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */
-  readonly text: string;
-  /** Login of who put the label on. */
-  readonly by: string;
-  /** When they asked for the work: put the label on, or reopened the issue. */
-  readonly at: number;
-}
+export type Approval = Immutable<z.infer<typeof approvalSchema>>;
 
 /** What people call the task: `#12`, `.ralph/fix_plan.md:7`, `US-001`. */
 export function nameOfTask({ source }: Pick<Task, 'source'>): string {

@@ -11,7 +11,7 @@ import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
 import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
-import type { Windows } from '../../core/lane/stored-windows.ts';
+import type { Windows } from '../../core/lane/windows.ts';
 import type { Released } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';

@@ -2,7 +2,7 @@ import { seededWith, windowsFor } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
-import type { Windows } from '../../core/lane/stored-windows.ts';
+import type { Windows } from '../../core/lane/windows.ts';
 import type { TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';

@@ -1,4 +1,5 @@
-import type { CircuitReason, Outcome, ParkReason } from '../../core/outcome.ts';
+import type { CircuitReason } from '../../core/lane/circuit.ts';
+import type { Outcome, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { doneTasks, type RunReport } from '../../handover/report.ts';
 import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';

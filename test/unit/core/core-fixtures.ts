@@ -1,10 +1,10 @@
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../../src/core/lane/decide.ts';
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
-import type { Verdict } from '../../../src/core/journal/journal.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { Verdict } from '../../../src/core/lane/verdict.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 
 export const minute = 60_000;

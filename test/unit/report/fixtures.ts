@@ -1,10 +1,11 @@
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
-import type { JournalEntry, Verdict } from '../../../src/core/journal/journal.ts';
+import type { JournalEntry } from '../../../src/core/journal/journal.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import type { Policy } from '../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../src/core/tasks/task.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
+import type { Verdict } from '../../../src/core/lane/verdict.ts';
 import type { LaneView, RunReport, TaskReport } from '../../../src/handover/report.ts';
 
 /** 2026-11-21 16:18 UTC. */

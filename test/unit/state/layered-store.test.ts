@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
-import { serializeState, type Session } from '../../../src/core/lane/state.ts';
+import type { Session } from '../../../src/core/lane/session.ts';
+import { serializeState } from '../../../src/core/lane/state.ts';
 import type { CopyStore, RestoredCopy, StateCopy } from '../../../src/ports/state.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { record, reset, view, type CircuitFacts } from '../../../../src/core/lane/circuit.ts';
-import { closedCircuit, type Circuit } from '../../../../src/core/lane/state.ts';
+import {
+  record,
+  reset,
+  view,
+  type CircuitFacts,
+  closedCircuit,
+  type Circuit,
+} from '../../../../src/core/lane/circuit.ts';
 import { minute, noon, policy } from '../core-fixtures.ts';
 
 const bounds = policy.circuit;

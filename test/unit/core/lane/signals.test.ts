@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { outputDeclined, pushSignals, type IterationSignals } from '../../../../src/core/lane/signals.ts';
-import { noSignals, type Signals } from '../../../../src/core/lane/state.ts';
+import {
+  outputDeclined,
+  pushSignals,
+  type IterationSignals,
+  noSignals,
+  type Signals,
+} from '../../../../src/core/lane/signals.ts';
 
 const nothing: IterationSignals = {
   indicator: false,

@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import {
-  closedCircuit,
   maxStateBytes,
-  noted,
   parseState,
   parseStateAt,
   probeState,
   serializeState,
   stateVersion,
   type LaneState,
-  type Transition,
 } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { noted, type Transition } from '../../../../src/core/lane/transitions.ts';
 import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
 import { hour, minute, noon, play, policy, progress, said } from '../core-fixtures.ts';
 

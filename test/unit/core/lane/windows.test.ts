@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
+import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
 import {
-  bookCall,
-  bookUsage,
   callsRemaining,
   chargeCall,
   chargeUsage,
   usageAt,
   usedUp,
+  type Windows,
 } from '../../../../src/core/lane/windows.ts';
 import { policy as defaults } from '../core-fixtures.ts';
 

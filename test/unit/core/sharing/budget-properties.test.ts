@@ -11,9 +11,9 @@ import {
   type Budget,
   type Reservation,
 } from '../../../../src/core/sharing/budget.ts';
+import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
-import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
-import { bookCall, bookUsage, chargeCall, chargeUsage } from '../../../../src/core/lane/windows.ts';
+import { chargeCall, chargeUsage, type Windows } from '../../../../src/core/lane/windows.ts';
 import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 

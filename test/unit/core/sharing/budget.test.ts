@@ -14,9 +14,9 @@ import {
   type Budget,
   type Reservation,
 } from '../../../../src/core/sharing/budget.ts';
-import { initialState, type LaneState, type LedgerDay } from '../../../../src/core/lane/state.ts';
-import type { Windows } from '../../../../src/core/lane/stored-windows.ts';
-import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
+import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
 import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };

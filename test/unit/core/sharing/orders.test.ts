@@ -8,13 +8,8 @@ import {
   type OrderGiven,
   type OrderKind,
 } from '../../../../src/core/sharing/orders.ts';
-import {
-  closedCircuit,
-  initialState,
-  parseState,
-  serializeState,
-  type LaneState,
-} from '../../../../src/core/lane/state.ts';
+import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
+import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { hour, minute, noon } from '../core-fixtures.ts';
 

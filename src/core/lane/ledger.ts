@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { amount, count } from '../numbers.ts';
+import { bounded, type Usage } from './usage.ts';
+
+export const maxLedgerDays = 31;
+
+export const ledgerDaySchema = z.object({
+  /** `2026-11-21`, UTC. */
+  day: z.string().regex(/^\d{4}-\d{2}-\d{2}$/),
+  calls: count,
+  tokens: count,
+  costUsd: amount,
+  minutes: amount,
+});
+
+/** What a lane used on one day. */
+export type LedgerDay = Immutable<z.infer<typeof ledgerDaySchema>>;
+
+/** The ledger with one call more on the day of `now`. */
+export function bookCall(ledger: readonly LedgerDay[], now: number): readonly LedgerDay[] {
+  return booked(ledger, now, (day) => ({ ...day, calls: day.calls + 1 }));
+}
+
+/** The ledger with what a call used, on the day of `now`. */
+export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: number): readonly LedgerDay[] {
+  const { tokens, costUsd, durationMs } = bounded(usage);
+  return booked(ledger, now, (day) => ({
+    ...day,
+    tokens: day.tokens + tokens,
+    costUsd: day.costUsd + costUsd,
+    minutes: day.minutes + durationMs / 60_000,
+  }));
+}
+
+function booked(
+  ledger: readonly LedgerDay[],
+  now: number,
+  change: (day: LedgerDay) => LedgerDay,
+): readonly LedgerDay[] {
+  const name = new Date(now).toISOString().slice(0, 10);
+  const day = ledger.find((entry) => entry.day === name) ?? { day: name, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
+  return [...ledger.filter((entry) => entry.day !== name), change(day)]
+    .sort((a, b) => (a.day < b.day ? -1 : 1))
+    .slice(-maxLedgerDays);
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import type { Immutable } from '../immutable.ts';
+import { instant } from '../numbers.ts';
+
+export const maxTransitions = 50;
+/** Longer words and reasons are cut. */
+const maxChars = 200;
+
+/** What a transition is about. */
+export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state'] as const;
+
+const word = z.string().max(maxChars);
+
+export const transitionSchema = z.object({
+  at: instant,
+  subject: z.enum(transitionSubjects),
+  from: word,
+  to: word,
+  reason: word,
+});
+
+export type Transition = Immutable<z.infer<typeof transitionSchema>>;
+
+/** The state with one more transition; the oldest beyond `maxTransitions` go. */
+export function noted<State extends { readonly transitions: readonly Transition[] }>(
+  state: State,
+  transition: Transition,
+): State {
+  const entry = { ...transition, reason: transition.reason.slice(0, maxChars) };
+  return { ...state, transitions: [...state.transitions, entry].slice(-maxTransitions) };
+}
