@@ -103,16 +103,16 @@ async function loopOn(
     clock: { now: () => Date.now() },
     log: silent,
     signal: new AbortController().signal,
-    runId: '1',
+    context: { runId: '1' },
     promptTemplate: await readFile(join(ACTION_FOLDER, 'templates', 'PROMPT.md'), 'utf8'),
     readLearnings: () => Promise.resolve(''),
-    ordersNow: () => Promise.resolve({ kind: 'unsupported' } as const),
+    store: { orders: () => Promise.resolve({ kind: 'unsupported' } as const) },
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: (text: string) => text,
     narrate: () => undefined,
     appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
-      writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, held: null, work });
+      writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, claimed: null, work });
     },
   };
   return () =>

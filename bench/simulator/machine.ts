@@ -2,7 +2,6 @@ import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopDeps } from '../../src/loop/deps.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
-import type { Repository } from '../../src/ports/repository.ts';
 import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
 import { print } from './saying.ts';
@@ -34,10 +33,10 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     clock: { now: () => scene.now },
     log: { info: () => undefined, warning: () => undefined, error: () => undefined, group: (_title, body) => body() },
     signal: new AbortController().signal,
-    runId: '1',
+    context: { runId: '1' },
     promptTemplate: 'Work.',
     readLearnings: () => Promise.resolve(''),
-    ordersNow: () => Promise.resolve({ kind: 'unsupported' }),
+    store: { orders: () => Promise.resolve({ kind: 'unsupported' }) },
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: String,
     narrate: () => undefined,
@@ -46,10 +45,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     verifier: { verify: () => Promise.resolve(verification(scene.world)) },
     repository: repositoryOf(scene),
     agent: {
-      prepare: () => Promise.resolve('0'),
-      exportSession: () => Promise.resolve(true),
       importSession: () => Promise.resolve(true),
-      sweep: () => Promise.resolve(),
       call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
     },
   };
@@ -61,11 +57,8 @@ function verification(world: World): Verification {
     : { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 };
 }
 
-function repositoryOf(scene: Scene): Repository {
+function repositoryOf(scene: Scene): LoopDeps['repository'] {
   return {
-    problems: () => Promise.resolve([]),
-    readTexts: () => Promise.resolve({ base: {}, lane: null, fork: null, unread: {} }),
-    openLane: () => Promise.reject(new Error('The lane is open already.')),
     snapshot: () => Promise.resolve(snapshotOf(scene.world)),
     compare: (before, now) => {
       const path = scene.done.at(-1)?.act.deed.startsWith('test') === true ? 'test/shop.test.ts' : 'src/shop.ts';

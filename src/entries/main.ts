@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createPlace } from '../wiring/machine.ts';
+import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
@@ -51,7 +51,7 @@ export async function main(): Promise<void> {
     const mark = randomUUID();
     const runFolder = createRunFolder(context.temp);
     // First the record: post takes a folder that is remembered and holds none for one that was tampered with.
-    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, held: null, work: null });
+    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, claimed: null, work: null });
     // The mark by itself as well: processes must be found even when the folder is gone.
     rememberForPost('mark', mark);
     rememberForPost('run-folder', runFolder);
@@ -65,7 +65,7 @@ export async function main(): Promise<void> {
       runRiver({
         ...world,
         connect: connect(world, null),
-        place: createPlace(world, startedAt),
+        machine: createMachine(world, startedAt),
         startedAt,
         appendJournal: journal.append,
         leave,

@@ -1,10 +1,9 @@
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
-import { sessionFolderOf } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, type Patience, type World } from '../wiring/world.ts';
 import { parseInputs } from '../config/inputs.ts';
-import { finishRun, type FinishLimits } from '../river/rescue.ts';
+import { rescueRun, type RescueLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../river/failure.ts';
@@ -17,7 +16,7 @@ import { readRunRecord } from '../river/run-record.ts';
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
 const POST_WITHIN_MS = 58_000;
 /** Leaves the time that ending processes (3 s) and the summary take. Push and pull request may hang, and the state still gets the 20 s that a ref and a cache may take that hang as well. */
-const LIMITS: FinishLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
+const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
 /** A healthy command takes a second or two, a healthy request less than one. */
 const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, secondMs: 1_000, retries: 0 } };
 
@@ -72,13 +71,12 @@ async function finish({ environment, runFolder, mark, lane }: Past): Promise<voi
     mark,
   });
   mask(world.secrets);
-  const report = await finishRun({
+  const report = await rescueRun({
     ...world,
     connect: connect(world, PATIENCE),
     record: readRunRecord(runFolder),
     lane: lane === '' ? null : lane,
     folder: runFolder,
-    sessionFolder: sessionFolderOf(world),
     limits: LIMITS,
   });
   if (report === null) return;

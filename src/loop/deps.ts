@@ -1,4 +1,4 @@
-import type { Config } from '../config/config.ts';
+import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
@@ -9,17 +9,16 @@ import type { Work } from '../handover/work.ts';
 /** What the loop needs of the world. */
 export interface LoopDeps {
   readonly config: Config;
-  readonly agent: Agent;
+  readonly context: Pick<RunContext, 'runId'>;
+  readonly agent: Pick<Agent, 'call' | 'importSession'>;
   readonly agentName: { readonly name: string; readonly version: string };
-  readonly repository: Repository;
+  readonly repository: Pick<Repository, 'snapshot' | 'compare' | 'commit' | 'hideCredentials'>;
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;
-  /** The lane's orders as they are now. */
-  readonly ordersNow: StateStore['orders'];
+  readonly store: Pick<StateStore, 'orders'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
-  readonly runId: string;
   /** The user's prompt, or the built-in one; read before the agent could change it. */
   readonly promptTemplate: string;
   /** The agent's notebook, as it is now; empty when there is none. */

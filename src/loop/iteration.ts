@@ -173,5 +173,9 @@ function commitMessage(task: Task): string {
 }
 
 function trailers(run: LoopDeps, { soFar, step }: Iteration): Record<string, string> {
-  return { 'Ralph-Run': run.runId, 'Ralph-Iteration': String(soFar.iterations + 1), 'Ralph-Task': step.task.id };
+  return {
+    'Ralph-Run': run.context.runId,
+    'Ralph-Iteration': String(soFar.iterations + 1),
+    'Ralph-Task': step.task.id,
+  };
 }

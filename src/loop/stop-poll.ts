@@ -10,14 +10,14 @@ const LIMIT_MS = 15_000;
 /** Asks between iterations who ordered the run to stop; null: nobody, as far as can be told. Never throws, and warns once of a store that does not answer. */
 export function createStopPoll({
   config,
-  ordersNow,
+  store,
   log,
   signal,
-}: Pick<LoopDeps, 'config' | 'ordersNow' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
+}: Pick<LoopDeps, 'config' | 'store' | 'log' | 'signal'>): (state: LaneState) => Promise<string | null> {
   let isWarned = false;
   return async (state) => {
     if (config.stateStore === 'none') return null;
-    const answer = await ordersWithin(ordersNow(state.lane), signal);
+    const answer = await ordersWithin(store.orders(state.lane), signal);
     if (answer.kind === 'orders') return stoppedBy(state, answer.orders);
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;

@@ -44,14 +44,14 @@ export async function tidy(run: LoopDeps, work: Work): Promise<Work> {
 }
 
 async function commitRewrites(
-  { repository, files, runId }: LoopDeps,
+  { repository, files, context }: LoopDeps,
   rewrites: readonly Rewrite[],
   message: string,
 ): Promise<CommittedIteration> {
   const before = await repository.snapshot();
   for (const rewrite of rewrites) await files.replace(rewrite);
   const after = await repository.snapshot();
-  return repository.commit({ before, after, message, trailers: { 'Ralph-Run': runId } });
+  return repository.commit({ before, after, message, trailers: { 'Ralph-Run': context.runId } });
 }
 
 const learningsPath = '.ralph/learnings.md';

@@ -7,12 +7,11 @@ import type { ReportFrame } from './report-of.ts';
 /** What the publisher needs of the world. No code of the repository runs here. */
 export interface PublishDeps extends Pick<ReportFrame, 'config' | 'context'> {
   readonly forge: Forge;
-  readonly remote: Remote;
-  readonly store: StateStore;
+  readonly remote: Pick<Remote, 'push'>;
+  readonly store: Pick<StateStore, 'save'>;
   readonly budget: BudgetStore | null;
   /** UUID of this run's process tree, by which it finds what it reserved. */
   readonly mark: string;
-  readonly runUrl: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Text → the same text without secrets. */

@@ -1,30 +1,29 @@
-import type { Outcome } from '../core/outcome.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import { releaseLane } from '../gate/lane/claim.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
+import { messageOf } from '../errors.ts';
 import type { Released } from '../ports/state.ts';
 import { publish, type Published } from '../publish/publish.ts';
-import { reportOfWork } from '../publish/report-of.ts';
 import { within } from '../publish/within.ts';
-import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import type { RunDeps } from './deps.ts';
+import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './ends.ts';
 import { failureOf } from './failure.ts';
-import { messageOf } from '../errors.ts';
-import { connectPublisher, requestsSent, type RunFrame } from './river.ts';
 import type { RunRecord } from './run-record.ts';
+import { connectStages } from './stages.ts';
 
-/** A run that main did not end itself, as post finds it. */
-export interface UnfinishedRun extends RunFrame {
+/** What post has of a run that main did not end itself. */
+export interface RescueDeps extends RunDeps {
   /** null: main's record is gone or unreadable; `folder` says where it was. */
   readonly record: RunRecord | null;
-  /** The lane that main held last, as far as the runner remembers it; null: none. */
+  /** The lane that main claimed last, as far as the runner remembers it; null: none. */
   readonly lane: LaneId | null;
   readonly folder: string;
-  readonly sessionFolder: string;
-  readonly limits: FinishLimits;
+  readonly limits: RescueLimits;
 }
 
 /** In ms. What is not done by then is left: the state must get its turn whatever hangs before it. */
-export interface FinishLimits {
+export interface RescueLimits {
   /** All of publishing. */
   readonly publishMs: number;
   /** Each step of it whose port sets no limit of its own. */
@@ -34,7 +33,7 @@ export interface FinishLimits {
 }
 
 /** What post could do: `report` is null when there was nothing to report, `lane` says whether it was given back. */
-interface Finished {
+interface Rescued {
   readonly report: RunReport | null;
   readonly lane: Released;
 }
@@ -42,64 +41,50 @@ interface Finished {
 const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 
 /** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
-export async function finishRun(run: UnfinishedRun): Promise<RunReport | null> {
+export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
   const { record } = run;
-  const held = record === null ? run.lane : record.held;
-  const { report, lane } = await finish(run).catch((error: unknown): Finished => {
-    // Even the report could not be made: the record is not what main wrote.
-    const message = `The record of this run in ${run.folder} cannot be used: ${messageOf(error)}. The next run begins from what was saved before.`;
-    run.log.error(message);
-    return {
-      report: reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, run.clock.now()),
-      lane: untried,
-    };
-  });
-  if (held !== null && lane.kind === 'claimed')
-    await giveBack(run, { lane: held, hasWorked: record === null || record.work !== null });
+  const claimed = record === null ? run.lane : record.claimed;
+  // Even the report may be impossible to make: the record is not what main wrote.
+  const { report, lane } = await rescue(run).catch((error: unknown) =>
+    unusable(run, `The record of this run in ${run.folder} cannot be used: ${messageOf(error)}.`),
+  );
+  if (claimed !== null && lane.kind === 'claimed')
+    await giveBackInTime(run, claimed, record === null || record.work !== null ? 'claim' : 'claim-and-reservation');
   return report;
 }
 
-async function finish(run: UnfinishedRun): Promise<Finished> {
-  const { record, clock, log, limits } = run;
-  if (record === null) {
-    const message = `The record of this run in ${run.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended. The next run begins from what was saved before.`;
-    log.error(message);
-    return {
-      report: reportWithoutWork(run, { kind: 'failed', reason: 'infrastructure', message }, clock.now()),
-      lane: untried,
-    };
-  }
+async function rescue(run: RescueDeps): Promise<Rescued> {
+  const { record, limits } = run;
+  if (record === null)
+    return unusable(
+      run,
+      `The record of this run in ${run.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
+    );
   const { work, stage } = record;
   if (stage === 'ended') return { report: null, lane: untried };
-  if (work === null)
-    return { report: reportWithoutWork(run, { kind: 'cancelled', reason: 'killed' }, record.startedAt), lane: untried };
+  if (work === null) {
+    const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
+    return { report: reportWithoutWork(run, killed, record.startedAt), lane: untried };
+  }
   return within(limits.publishMs, publishWork(run, work)).catch((error: unknown) => ({
     report: unpublished(run, work, error),
     lane: untried,
   }));
 }
 
-async function publishWork(run: UnfinishedRun, work: Work): Promise<Published> {
-  const { connect, sessionFolder, limits } = run;
-  const { report, lane } = await publish(
-    await connectPublisher(run, { agent: await connect.agent(), sessionFolder, stepWithinMs: limits.stepMs }),
-    work,
-  );
-  return { report: { ...report, requests: await requestsSent(connect) }, lane };
+async function publishWork(run: RescueDeps, work: Work): Promise<Published> {
+  const agent = await run.connect.agent();
+  const { report, lane } = await publish(await connectStages(run, { agent, stepWithinMs: run.limits.stepMs }), work);
+  return { report: await withRequests(run, report), lane };
 }
 
-/** A run that worked keeps what it reserved: that stands for its calls where they could not be counted. */
-async function giveBack(
-  { connect, clock, mark, limits, log }: UnfinishedRun,
-  { lane, hasWorked }: { readonly lane: LaneId; readonly hasWorked: boolean },
-): Promise<void> {
-  const letting = async (): Promise<Released> => {
-    const store = await connect.store();
-    return hasWorked ? store.release(lane) : releaseLane({ store, budget: await connect.budget(), clock, mark }, lane);
-  };
-  const released = await within(hasWorked ? limits.releaseMs : limits.publishMs, letting()).catch(
-    (error: unknown): Released => ({ kind: 'claimed', why: messageOf(error) }),
-  );
+async function giveBackInTime(run: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
+  const { limits, log } = run;
+  const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
+  const released = await within(limitMs, giveBack(run, lane, what)).catch((error: unknown): Released => ({
+    kind: 'claimed',
+    why: messageOf(error),
+  }));
   if (released.kind === 'claimed')
     log.warning(
       `Lane ${lane} could not be given back: ${released.why}. It is free again when this run's time is over.`,
@@ -107,22 +92,18 @@ async function giveBack(
 }
 
 /** The report of work that could not be published, as far as main got with it. */
-function unpublished(
-  { config, context, redact, clock, log, debug }: UnfinishedRun,
-  work: Work,
-  error: unknown,
-): RunReport {
-  failureOf(error, debug);
-  const message = `The post step could not publish this run: ${messageOf(error)}. The next run begins from what was saved before.`;
-  log.error(message);
-  const failed: Work = { ...work, outcome: { kind: 'failed', reason: 'infrastructure', message } };
-  return reportOfWork({ config, context, redact, now: clock.now() }, failed, {
-    pullRequest: work.lane.pullRequest,
-    headSha: null,
-    saved: null,
-  });
+function unpublished(run: RescueDeps, work: Work, error: unknown): RunReport {
+  failureOf(error, run.debug);
+  const outcome = failed(run, `The post step could not publish this run: ${messageOf(error)}.`);
+  return reportUnpublished(run, { ...work, outcome });
 }
 
-function reportWithoutWork({ context, clock }: UnfinishedRun, outcome: Outcome, startedAt: number): RunReport {
-  return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
+function unusable(run: RescueDeps, problem: string): Rescued {
+  return { report: reportWithoutWork(run, failed(run, problem), run.clock.now()), lane: untried };
+}
+
+function failed({ log }: RescueDeps, problem: string): Outcome {
+  const message = `${problem} The next run begins from what was saved before.`;
+  log.error(message);
+  return { kind: 'failed', reason: 'infrastructure', message };
 }

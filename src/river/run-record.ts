@@ -4,15 +4,15 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf, UserError } from '../errors.ts';
 
-/** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `held`. */
+/** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `claimed`. */
 export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   /** Every process of the agent carries it. */
   readonly mark: string;
   readonly startedAt: number;
-  /** The lane that this run may hold: it was about to claim it, and has not given it back for certain; null: none. */
-  readonly held: LaneId | null;
+  /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
+  readonly claimed: LaneId | null;
   /** null until the loop begins. */
   readonly work: Work | null;
 }

@@ -1,4 +1,4 @@
-import type { Connections } from '../river/river.ts';
+import type { Connections } from '../river/deps.ts';
 import { batchReads } from '../state/batched-cells.ts';
 import { createAgent, createCommands } from './agent.ts';
 import { connectRemote, openRepository } from './git.ts';

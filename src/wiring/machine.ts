@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { RunPlace } from '../river/river.ts';
+import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { onCancel } from '../runner/cancellation.ts';
 import { rememberForPost } from '../runner/results.ts';
@@ -16,7 +16,7 @@ const MAX_PROMPT_BYTES = 1024 * 1024;
 const MAX_LEARNINGS_BYTES = 8_000;
 
 /** This machine, as main needs it. */
-export function createPlace(world: World, startedAt: number): RunPlace {
+export function createMachine(world: World, startedAt: number): Machine {
   const { context, runFolder, mark } = world;
   let remembered: LaneId | null = null;
   return {
@@ -27,23 +27,17 @@ export function createPlace(world: World, startedAt: number): RunPlace {
     record: (record) => {
       writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
       // The lane by itself as well: it must be given back even when the folder is gone.
-      if (record.held !== remembered) rememberForPost('lane', record.held ?? '');
-      remembered = record.held;
+      if (record.claimed !== remembered) rememberForPost('lane', record.claimed ?? '');
+      remembered = record.claimed;
     },
     loss: () =>
       existsSync(runFolder)
         ? null
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`,
-    sessionFolder: sessionFolderOf(world),
     onCancel,
     endAgent: () => endAgent(mark),
     exit: (code) => process.exit(code),
   };
-}
-
-/** Where the session's transcript is put before it is stored. */
-export function sessionFolderOf({ runFolder }: Pick<World, 'runFolder'>): string {
-  return join(runFolder, 'session');
 }
 
 /** The user's prompt, or the built-in one. */

@@ -1,14 +1,14 @@
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { secretValues } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
-import type { RunFrame } from '../river/river.ts';
+import type { RunDeps } from '../river/deps.ts';
 import { createLog, debug } from '../runner/log.ts';
 
 /** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
-export interface World extends Omit<RunFrame, 'connect'> {
+export interface World extends Omit<RunDeps, 'connect'> {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the action: dist/ and templates/. */
   readonly actionFolder: string;
@@ -39,6 +39,7 @@ export function createWorld({
       debug(redact(text));
     },
     runFolder,
+    sessionFolder: join(runFolder, 'session'),
     mark,
   };
 }

@@ -116,7 +116,7 @@ describe('the question who stops a run', () => {
     inputs: Readonly<Record<string, string>> = {},
   ) => {
     const log = createLog();
-    const ask = createStopPoll({ config: configOf(inputs), ordersNow: answer, log, signal });
+    const ask = createStopPoll({ config: configOf(inputs), store: { orders: answer }, log, signal });
     return { log, ask: () => ask(initialState('queue', noon)) };
   };
 

@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../../../src/config/config.ts';
 import { leaseMs } from '../../../src/core/sharing/lease.ts';
 import type { Agent } from '../../../src/ports/agent.ts';
 import type { Clock } from '../../../src/ports/machine.ts';
-import type { Connections } from '../../../src/river/river.ts';
+import type { Connections } from '../../../src/river/deps.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
@@ -51,7 +51,7 @@ export function createMachine(
     return answer;
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
-  const record: RunRecord = { version: 1, stage: 'gate', mark, startedAt: clock.now(), held: null, work: null };
+  const record: RunRecord = { version: 1, stage: 'gate', mark, startedAt: clock.now(), claimed: null, work: null };
   return {
     config,
     context,

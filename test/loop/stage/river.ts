@@ -7,7 +7,7 @@ import { parseJournal } from '../../../src/core/journal/read-journal.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
 import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
-import { finishRun } from '../../../src/river/rescue.ts';
+import { rescueRun } from '../../../src/river/rescue.ts';
 import type { Work } from '../../../src/handover/work.ts';
 import type { Verifier } from '../../../src/ports/agent.ts';
 import type { Issue } from '../../../src/ports/forge.ts';
@@ -15,7 +15,9 @@ import type { Log } from '../../../src/ports/machine.ts';
 import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
 import type { RunReport } from '../../../src/handover/report.ts';
-import { connectPublisher, runRiver, type RunFrame, type RunPlace } from '../../../src/river/river.ts';
+import type { Machine as MachineOfRun, RunDeps } from '../../../src/river/deps.ts';
+import { runRiver } from '../../../src/river/river.ts';
+import { connectStages } from '../../../src/river/stages.ts';
 import type { RunRecord } from '../../../src/river/run-record.ts';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { noon } from '../../unit/core/core-fixtures.ts';
@@ -190,7 +192,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const log = createLog();
   const records: Run['records'][number][] = [];
   let journal = '';
-  const record: RunPlace['record'] = (change) => {
+  const record: MachineOfRun['record'] = (change) => {
     if (machine.diskProblem !== null) throw machine.diskProblem;
     machine.record = JSON.stringify({ ...recordOf(machine), ...change });
     const { work } = recordOf(machine);
@@ -198,7 +200,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
     records.push({ work, callsSoFar: machine.calls() });
     setting.onRecord?.(work, machine.checkout, machine);
   };
-  const place: RunPlace = {
+  const machineOfRun: MachineOfRun = {
     readPrompt: () => tap.call('place.readPrompt', () => Promise.resolve('Work.')),
     readLearnings: () => tap.call('place.readLearnings', () => Promise.resolve('')),
     files: tapped('files', workFilesOf(machine.checkout), tap),
@@ -208,15 +210,14 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       });
     },
     loss: () => null,
-    sessionFolder: machine.sessionFolder,
     onCancel: () => setting.signal ?? new AbortController().signal,
     endAgent: () => Promise.resolve(),
     exit: () => undefined,
   };
   const report = await Promise.race([
     runRiver({
-      ...frameOf(project, machine, { tap, log, redact: setting.redact }),
-      place,
+      ...depsOf(project, machine, { tap, log, redact: setting.redact }),
+      machine: machineOfRun,
       startedAt: machine.clock.now(),
       appendJournal: (line) => {
         tap.act('place.appendJournal', () => {
@@ -241,12 +242,11 @@ export async function finishOnce(
   const { machine } = main;
   const tap = setting.tap ?? open;
   const log = setting.log ?? createLog();
-  const finishing = finishRun({
-    ...frameOf(project, machine, { tap, log, redact: setting.redact }),
+  const finishing = rescueRun({
+    ...depsOf(project, machine, { tap, log, redact: setting.redact }),
     record: JSON.parse(machine.record) as RunRecord | null,
     lane: null,
     folder: '/temp/ralph-run',
-    sessionFolder: machine.sessionFolder,
     limits: { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 },
   });
   const report = await Promise.race([finishing, tap.killed.then((): 'killed' => 'killed')]);
@@ -260,12 +260,12 @@ export function recordOf(machine: Machine): RunRecord {
   return JSON.parse(machine.record) as RunRecord;
 }
 
-function frameOf(
+function depsOf(
   project: Project,
   machine: Machine,
   { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] },
-): RunFrame {
-  const { config, context, mark, clock } = machine;
+): RunDeps {
+  const { config, context, mark, clock, sessionFolder } = machine;
   return {
     config,
     context,
@@ -274,6 +274,7 @@ function frameOf(
     log,
     debug: () => undefined,
     redact: redact ?? String,
+    sessionFolder,
     connect: connectionsOf(project, machine, tap),
   };
 }
@@ -308,9 +309,8 @@ export async function publisherOf(
 ): Promise<PublishDeps & { readonly log: ReturnType<typeof createLog> }> {
   const log = createLog();
   return {
-    ...(await connectPublisher(frameOf(project, machine, { tap: open, log, redact: String }), {
+    ...(await connectStages(depsOf(project, machine, { tap: open, log, redact: String }), {
       agent: machine.agent,
-      sessionFolder: machine.sessionFolder,
       stepWithinMs: null,
     })),
     log,

@@ -1,0 +1,60 @@
+import type { Config, RunContext } from '../config/config.ts';
+import type { RunReport } from '../handover/report.ts';
+import type { LoopDeps } from '../loop/deps.ts';
+import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock, Log } from '../ports/machine.ts';
+import type { Remote, Repository } from '../ports/repository.ts';
+import type { BudgetStore, StateStore } from '../ports/state.ts';
+import type { RunRecord } from './run-record.ts';
+
+/** What main and post have in common. */
+export interface RunDeps {
+  readonly config: Config;
+  readonly context: RunContext;
+  readonly mark: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly debug: (text: string) => void;
+  /** Text → the same text without secrets. */
+  readonly redact: (text: string) => string;
+  /** Folder for the session's transcript. */
+  readonly sessionFolder: string;
+  readonly connect: Connections;
+}
+
+/** The world that a run talks to. Each is made at its first use, and once. */
+export interface Connections {
+  readonly forge: () => Promise<Forge>;
+  readonly remote: () => Promise<Remote>;
+  readonly repository: () => Promise<Repository>;
+  readonly store: () => Promise<StateStore>;
+  /** null: nothing is counted for the whole repository. */
+  readonly budget: () => Promise<BudgetStore | null>;
+  readonly agent: () => Promise<Agent>;
+  readonly verifier: () => Promise<Verifier>;
+}
+
+/** What main has besides. */
+export interface RiverDeps extends RunDeps {
+  readonly machine: Machine;
+  readonly startedAt: number;
+  readonly appendJournal: LoopDeps['appendJournal'];
+  /** Ends the run while a part of it hangs. */
+  readonly leave: (report: RunReport) => void;
+}
+
+/** What a run has of its machine. */
+export interface Machine extends Pick<LoopDeps, 'readLearnings' | 'files'> {
+  /** The user's prompt, or the built-in one. */
+  readonly readPrompt: () => Promise<string>;
+  /** Puts the run's record on disk, whole or not at all; throws a UserError when it cannot. */
+  readonly record: (record: Omit<RunRecord, 'version' | 'mark' | 'startedAt'>) => void;
+  /** Why everything that this run has on disk is gone, as a sentence; null while it is there. */
+  readonly loss: () => string | null;
+  /** Calls `giveUp` when the run was cancelled and is not done in time. */
+  readonly onCancel: (giveUp: (why: string) => Promise<void>) => AbortSignal;
+  /** Ends the agent's processes. */
+  readonly endAgent: () => Promise<void>;
+  readonly exit: (code: number) => void;
+}

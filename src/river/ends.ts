@@ -1,0 +1,40 @@
+import type { Outcome } from '../core/outcome.ts';
+import type { LaneId } from '../core/tasks/ids.ts';
+import { releaseLane } from '../gate/lane/claim.ts';
+import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import type { Work } from '../handover/work.ts';
+import type { Released } from '../ports/state.ts';
+import { reportOfWork } from '../publish/report-of.ts';
+import type { RunDeps } from './deps.ts';
+
+/** The report of work that is not published, as far as the run got with it. */
+export function reportUnpublished({ config, context, redact, clock }: RunDeps, work: Work): RunReport {
+  const { pullRequest } = work.lane;
+  return reportOfWork({ config, context, redact, now: clock.now() }, work, { pullRequest, headSha: null, saved: null });
+}
+
+/** The report of a run that has no work. */
+export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome, startedAt: number): RunReport {
+  return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
+}
+
+/** The report with what the run asked of GitHub's API; null in it when it could not ask at all. */
+export async function withRequests({ connect }: RunDeps, report: RunReport): Promise<RunReport> {
+  const requests = await connect.forge().then(
+    (forge) => forge.requests(),
+    () => null,
+  );
+  return { ...report, requests };
+}
+
+/** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
+export async function giveBack(
+  { connect, clock, mark }: RunDeps,
+  lane: LaneId,
+  what: 'claim' | 'claim-and-reservation',
+): Promise<Released> {
+  const store = await connect.store();
+  return what === 'claim'
+    ? store.release(lane)
+    : releaseLane({ store, budget: await connect.budget(), clock, mark }, lane);
+}

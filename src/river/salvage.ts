@@ -1,0 +1,59 @@
+import type { RunReport } from '../handover/report.ts';
+import type { Work } from '../handover/work.ts';
+import { isOnRemote, publish } from '../publish/publish.ts';
+import type { PublishDeps } from '../publish/deps.ts';
+import type { RiverDeps } from './deps.ts';
+import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
+import { failureOf, type Failure } from './failure.ts';
+import type { Recording } from './recording.ts';
+import { connectStages } from './stages.ts';
+
+/** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
+export async function salvage(run: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {
+  const outcome = whatFailed(run, error);
+  const work = recording.work();
+  if (work === null) {
+    const lane = recording.claimed();
+    if (lane !== null && (await giveBack(run, lane, 'claim-and-reservation')).kind === 'free') recording.released();
+    // A lane that is still claimed is given back by post.
+    recording.tryToRecord('ended');
+    return reportWithoutWork(run, outcome, run.startedAt);
+  }
+  const unfinished: Work = { ...work, outcome, endedAt: run.clock.now() };
+  recording.tryToKeep(unfinished);
+  try {
+    const deps = await connectStages(run, { agent: null, stepWithinMs: null });
+    return await publishRecorded(deps, recording, unfinished);
+  } catch (second) {
+    // Post tries once more.
+    return reportUnpublished(run, { ...unfinished, outcome: failureOf(second, run.debug) });
+  }
+}
+
+/** Publishes work, and records whether anything of it is left to post. */
+export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
+  const { report, lane } = await publish(deps, work);
+  if (lane.kind === 'free') recording.released();
+  else deps.log.warning(`Lane ${work.lane.id} is not given back yet: ${lane.why}. The post step tries once more.`);
+  // Neither commits that are only on this machine nor a lane that is still claimed are given up before post has tried as well.
+  recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
+  return report;
+}
+
+/** For a cancelled run that is not done in time. */
+export async function giveUp(run: RiverDeps, recording: Recording, why: string): Promise<void> {
+  await run.machine.endAgent();
+  if (recording.work() !== null) {
+    run.log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
+    run.machine.exit(1);
+  }
+  recording.tryToRecord('ended');
+  run.leave(reportWithoutWork(run, { kind: 'cancelled', reason: 'signal' }, run.startedAt));
+}
+
+function whatFailed({ machine, debug }: RiverDeps, error: unknown): Failure {
+  const failure = failureOf(error, debug);
+  // Everything fails in some way of its own then; this is the one thing worth saying.
+  const loss = machine.loss();
+  return loss === null ? failure : { kind: 'failed', reason: 'infrastructure', message: loss };
+}
