@@ -76,6 +76,13 @@ module.exports = {
       to: { circular: true },
     },
     {
+      name: 'programs-are-run-in-processes',
+      comment: 'A program is bounded in time and ended with all that it started: processes/run-program.ts runs it.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(node:)?child_process$' },
+    },
+    {
       name: 'adapters-are-wired',
       comment: 'Only entries and wiring know what stands behind a port.',
       severity: 'error',

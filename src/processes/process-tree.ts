@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
 export const RUN_TAG_NAME = 'RALPH_MARK';
 
-/** Which processes to end: those with the run tag, those of the group (null: none of either), and their descendants. */
+/** Which processes to end: those with the run tag, those of the group (null: of none), and their descendants. */
 export interface Tree {
   readonly runTag: string | null;
   readonly group: number | null;

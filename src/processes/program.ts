@@ -10,7 +10,7 @@ export interface Program {
 }
 
 /** Where and with what a program of a run's agent is run. */
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly runTag: string;

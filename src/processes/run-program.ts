@@ -19,15 +19,14 @@ export interface ProgramCall {
 }
 
 /** Takes output as it comes. */
-export type Receiver = (chunk: Buffer) => void;
+type Receiver = (chunk: Buffer) => void;
 
 /**
  * Which processes are ended with a program. `run`: all that inherit the run tag (it goes into the environment), wherever
  * they moved to, and those that the program leaves behind when it ends by itself. `group`: the program's group and
  * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL.
  */
-export type Family =
-  { readonly kind: 'run'; readonly runTag: string } | { readonly kind: 'group'; readonly graceMs: number };
+type Family = { readonly kind: 'run'; readonly runTag: string } | { readonly kind: 'group'; readonly graceMs: number };
 
 export type ProgramEnd =
   | { readonly kind: 'exited'; readonly code: number }

@@ -8,7 +8,7 @@ import { createTail } from './output-tail.ts';
 import { describeEnd, runProgram } from './run-program.ts';
 import type { ProgramEnd } from './run-program.ts';
 
-export interface VerifierOptions {
+interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */
   readonly commands: readonly string[];
   readonly workFolder: string;

@@ -1,7 +1,7 @@
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import type { CacheAnswer, CacheRequest, WorkerLine } from './cache-protocol.ts';
 
-export interface WorkerCall {
+interface WorkerCall {
   /** Program and arguments that start the worker; the request is added as the last argument. */
   readonly command: readonly [string, ...string[]];
   readonly request: CacheRequest;

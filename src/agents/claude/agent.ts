@@ -21,7 +21,7 @@ export type AgentCommand =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'install'; readonly version: string; readonly folder: string };
 
-export interface ClaudeOptions {
+interface ClaudeOptions {
   readonly command: AgentCommand;
   /** null = the CLI's choice. */
   readonly model: string | null;

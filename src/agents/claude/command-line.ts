@@ -1,7 +1,7 @@
 import { isSessionId } from './session-files.ts';
 
 /** What the command line of one call is made of. */
-export interface ClaudeRequest {
+interface ClaudeRequest {
   /** null = the CLI's choice. */
   readonly model: string | null;
   readonly allowedTools: readonly string[];

@@ -7,7 +7,7 @@ import type { CollectedEnd } from '../../processes/collect-output.ts';
 import { programAt, runAlone, versionOf } from '../../processes/program.ts';
 import type { Program } from '../../processes/program.ts';
 
-export interface Installation {
+interface Installation {
   /** Exact, e.g. `2.1.330`. */
   readonly version: string;
   /** Kept between runs by whoever names it. */

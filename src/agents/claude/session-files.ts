@@ -5,13 +5,13 @@ import { mapTexts } from '../../core/text/redact.ts';
 import { maxSessionBytes } from '../../core/lane/state.ts';
 
 /** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
-export interface SessionPlace {
+interface SessionPlace {
   readonly configFolder: string;
   readonly workFolder: string;
 }
 
 /** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
-export type ExportedSession =
+type ExportedSession =
   { readonly kind: 'exported'; readonly isCut: boolean } | { readonly kind: 'left-behind'; readonly why: string };
 
 /**
