@@ -1,23 +1,10 @@
 import { z } from 'zod';
 import { lifecycleLabels } from '../core/people/labels.ts';
-import type { OutcomeKind } from '../core/outcome.ts';
+import { outcomeKinds } from '../core/outcome.ts';
 import { UserError } from '../errors.ts';
 import type { Config, TaskSourceName } from './config.ts';
 import { choice, filled, flag, lines, optional, whole } from './fields.ts';
 import { policyInputs, policyOf } from './policy-inputs.ts';
-
-const OUTCOME_KINDS = [
-  'cancelled',
-  'complete',
-  'halted',
-  'blocked',
-  'parked',
-  'limit',
-  'idle',
-  'paused',
-  'refused',
-  'failed',
-] as const satisfies readonly OutcomeKind[];
 
 const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
 
@@ -93,7 +80,7 @@ const inputs = z.object({
         .map((part) => part.trim())
         .filter(Boolean),
     )
-    .pipe(z.array(z.enum(OUTCOME_KINDS, { error: `must be a list of: ${OUTCOME_KINDS.join(', ')}` }))),
+    .pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
 });
 
 /** Names of all inputs, as action.yml must list them. */

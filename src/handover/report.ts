@@ -1,6 +1,7 @@
 import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { CircuitView } from '../core/lane/circuit.ts';
 import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
@@ -95,7 +96,7 @@ export interface ApiUsage {
   readonly resetAt: number | null;
 }
 
-export type CircuitWord = 'closed' | 'half-open' | 'open';
+export type CircuitWord = CircuitView['kind'];
 
 /** `where` is the store that holds the copy, e.g. `cache`. */
 export type SavedReport =

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { Outcome, OutcomeKind } from '../../src/core/outcome.ts';
+import { outcomeSchema } from '../../src/core/outcome.ts';
 import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
@@ -15,23 +15,9 @@ const action = read('action.yml');
 const readme = read('README.md');
 const workflow = withoutComments(read('templates/workflows/ralph.yml'));
 
-type ReasonsOf<Kind extends OutcomeKind> = Extract<Outcome, { readonly kind: Kind }>['reason'];
-
-/** Every end there is: a kind or reason that is missing here does not compile. */
-const ENDS: { readonly [Kind in OutcomeKind]: Readonly<Record<ReasonsOf<Kind>, true>> } = {
-  cancelled: { signal: true, killed: true },
-  complete: { project_complete: true, completion_signals: true, plan_complete: true },
-  halted: { permission_denied: true, test_saturation: true, safety: true, circuit_open: true },
-  blocked: { needs_human: true },
-  parked: { calls_per_hour: true, tokens_per_hour: true, cost_per_day: true, usage_limit: true },
-  limit: { iterations: true, minutes: true, cost: true },
-  idle: { no_tasks: true, all_done: true, not_for_us: true, answered: true, noted: true },
-  paused: { by_person: true },
-  refused: { not_allowed: true, another_run: true },
-  failed: { configuration: true, infrastructure: true },
-};
-const ends = Object.entries(ENDS).flatMap(([kind, reasons]) =>
-  Object.keys(reasons).map((reason) => `${kind} ${reason}`),
+/** Every end there is. */
+const ends = outcomeSchema.options.flatMap(({ shape: { kind, reason } }) =>
+  ('options' in reason ? reason.options : [reason.value]).map((word) => `${kind.value} ${word}`),
 );
 
 describe('the workflow', () => {

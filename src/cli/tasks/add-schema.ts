@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { taskStates } from '../../core/tasks/task.ts';
 
 const place = { file: z.string().describe('Relative to the checkout.'), line: z.int().positive() };
 
@@ -6,12 +7,7 @@ const place = { file: z.string().describe('Relative to the checkout.'), line: z.
 export const addReportOptions = [
   z.object({ kind: z.literal('added'), id: z.string(), ...place }),
   z
-    .object({
-      kind: z.literal('there'),
-      id: z.string(),
-      ...place,
-      state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
-    })
+    .object({ kind: z.literal('there'), id: z.string(), ...place, state: z.enum(taskStates) })
     .describe('A task of this title is there already: nothing was written.'),
   z
     .object({

@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
 
 const taskRow = z.object({
   id: z.string(),
   title: z.string(),
-  source: z.enum(['issue', 'plan', 'prd', 'beads']),
-  state: z
-    .enum(['todo', 'in-progress', 'done', 'failed', 'blocked'])
-    .describe('As the file has it; what runs made of it is told by `ralph status`.'),
+  source: z.enum(taskSourceKinds),
+  state: z.enum(taskStates).describe('As the file has it; what runs made of it is told by `ralph status`.'),
   priority: z.int().positive().describe('1 is highest.'),
   optional: z.boolean().describe('Never blocks completion.'),
   dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),

@@ -52,14 +52,13 @@ export function closedCircuit(totalOpens: number): Closed {
 /** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */
 export const unreadableCircuit: Circuit = { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 };
 
-/** As what people see a circuit. */
-export const circuitViews = ['closed', 'half-open', 'open'] as const;
-
 /** What the circuit means at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
   | { readonly kind: 'closed' }
   | { readonly kind: 'half-open'; readonly of: 'diagnosis' | 'probe' }
   | { readonly kind: 'open'; readonly probeAt: number };
+
+export const circuitWords = ['closed', 'half-open', 'open'] as const satisfies readonly CircuitView['kind'][];
 
 /** What the circuit learns from one iteration. */
 export interface CircuitFacts {

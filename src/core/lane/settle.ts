@@ -1,9 +1,9 @@
-import { record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
+import { maxFingerprintChars, record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { admitSession, keepSession, resetSession } from './session.ts';
-import { outputDeclined, pushSignals, noSignals } from './signals.ts';
+import { noSignals, outputDeclined, pushSignals } from './signals.ts';
 import { maxUnmarked, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
@@ -201,7 +201,7 @@ function circuitFacts(
     progress: judgement.verdict.progress,
     neutral: judgement.neutral,
     questionOnly: judgement.verdict.questionOnly,
-    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, 400)),
+    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, maxFingerprintChars)),
     countedDenials: judgement.verdict.countedDenials,
     output: outputFact(),
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
-import { circuitViews } from './circuit.ts';
+import { circuitWords } from './circuit.ts';
 import { judgeDenials } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
@@ -26,7 +26,7 @@ export const verdictSchema = z.object({
   /** Denied commands made of allowed parts: advice to the user. */
   advice: z.array(z.string()),
   countedDenials: count,
-  circuit: z.enum(circuitViews),
+  circuit: z.enum(circuitWords),
 });
 
 /** What pure code made of an iteration; reported to people, and replayable from the rest of its line in the journal. */

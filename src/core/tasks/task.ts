@@ -18,6 +18,8 @@ export type TaskSource =
   | { readonly kind: 'prd'; readonly path: string; readonly key: string }
   | { readonly kind: 'beads'; readonly path: string; readonly key: string };
 
+export const taskSourceKinds = ['issue', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSource['kind'][];
+
 export interface TaskComment {
   readonly by: string;
   readonly text: string;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { cap } from '../../core/text/plain-text.ts';
-import { issueOfTask, nameOfTask, taskObstacles } from '../../core/tasks/task.ts';
+import { circuitWords } from '../../core/lane/circuit.ts';
+import { outcomeKinds } from '../../core/outcome.ts';
+import { issueOfTask, nameOfTask, taskObstacles, taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
 import {
   discrepancies,
   doneTasks,
@@ -16,9 +18,7 @@ const whole = z.int().nonnegative();
 /** RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
 export const ralphStatusSchema = z.object({
   version: z.literal(1),
-  outcome: z
-    .enum(['cancelled', 'complete', 'halted', 'blocked', 'parked', 'limit', 'idle', 'paused', 'refused', 'failed'])
-    .describe('Why the run ended.'),
+  outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open, calls_per_hour.'),
   lane: z.string().nullable().describe('`queue` or `issue-N`; null when the run ended before it had one.'),
   branch: z.string().nullable(),
@@ -35,12 +35,12 @@ export const ralphStatusSchema = z.object({
       issue: whole.nullable().describe('null for a task of a file.'),
       source: z
         .object({
-          kind: z.enum(['issue', 'plan', 'prd', 'beads']),
+          kind: z.enum(taskSourceKinds),
           name: z.string().describe('`#12`, `.ralph/fix_plan.md:7`, or the id in its file.'),
         })
         .optional(),
       title: z.string(),
-      state: z.enum(['todo', 'in-progress', 'done', 'failed', 'blocked']),
+      state: z.enum(taskStates),
       hold: z
         .enum(taskObstacles)
         .nullable()
@@ -60,7 +60,7 @@ export const ralphStatusSchema = z.object({
     .describe('Result of the verify commands, never a claim of the agent.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
   withheldFiles: whole.describe('Changed files that were left out of the commits.'),
-  circuit: z.enum(['closed', 'half-open', 'open']).nullable(),
+  circuit: z.enum(circuitWords).nullable(),
   callsRemaining: whole.nullable().describe("Calls left in the repository's current window."),
   tokens: whole.describe('Of this run.'),
   costUsd: z.number().nonnegative().describe('Of this run.'),

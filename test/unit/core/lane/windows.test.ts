@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
 import {
   callsRemaining,
   chargeCall,
@@ -102,27 +101,5 @@ describe('tokens and cost', () => {
       calls: 0,
       tokens: 7,
     });
-  });
-});
-
-describe('the ledger', () => {
-  test('adds up per UTC day, in order, also when the clock goes back', () => {
-    const next = Date.parse('2026-11-22T00:05:00Z');
-    const used = bookUsage(
-      bookCall(bookCall([], at('10:00')), next),
-      usage({ tokens: 5, costUsd: 0.5, durationMs: 90_000 }),
-      next,
-    );
-    expect(bookCall(used, at('11:00'))).toEqual([
-      { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0, minutes: 0 },
-      { day: '2026-11-22', calls: 1, tokens: 5, costUsd: 0.5, minutes: 1.5 },
-    ]);
-  });
-
-  test('keeps the newest 31 days', () => {
-    let ledger = bookCall([], 0);
-    for (let day = 1; day <= 40; day += 1) ledger = bookCall(ledger, day * 86_400_000);
-    expect(ledger).toHaveLength(31);
-    expect(ledger.at(-1)?.day).toBe('1970-02-10');
   });
 });

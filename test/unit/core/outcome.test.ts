@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conclude, type Outcome, type OutcomeKind } from '../../../../src/core/outcome.ts';
+import { conclude, type Outcome, type OutcomeKind } from '../../../src/core/outcome.ts';
 
 const at = Date.parse('2026-11-21T17:05:00Z');
 const circuit = (tripped: 'this-run' | 'earlier'): Outcome => ({
