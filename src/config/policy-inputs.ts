@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Policy } from '../core/policy.ts';
 import { choice, flag, number, splitRules, whole } from './fields.ts';
+import { dayMs, hourMs, minuteMs } from '../core/time.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
-const MAX_MINUTES = 5 * 24 * 60;
+const MAX_MINUTES = (5 * dayMs) / minuteMs;
 
 /** The inputs that make the policy of a run. */
 export const policyInputs = z.object({
@@ -42,9 +41,9 @@ export type PolicyInputs = z.infer<typeof policyInputs>;
 export function policyOf(input: PolicyInputs, verifies: boolean): Policy {
   return {
     maxIterations: input['max-iterations'],
-    maxRunMs: ms(input['max-minutes'], MINUTE_MS),
+    maxRunMs: ms(input['max-minutes'], minuteMs),
     maxIterationsPerTask: input['max-iterations-per-task'],
-    agentTimeoutMs: ms(input['agent-timeout-minutes'], MINUTE_MS),
+    agentTimeoutMs: ms(input['agent-timeout-minutes'], minuteMs),
     maxCallsPerHour: input['max-calls-per-hour'],
     maxTokensPerHour: input['max-tokens-per-hour'],
     maxCostUsd: input['max-cost-usd'],
@@ -55,13 +54,13 @@ export function policyOf(input: PolicyInputs, verifies: boolean): Policy {
       sameError: input['cb-same-error'],
       permissionDenials: input['cb-permission-denials'],
       outputDeclinePercent: input['cb-output-decline'],
-      cooldownMs: ms(input['cb-cooldown-minutes'], MINUTE_MS),
+      cooldownMs: ms(input['cb-cooldown-minutes'], minuteMs),
       autoReset: input['cb-auto-reset'],
     },
     completionSignals: input['completion-signals'],
     testOnlyIterations: input['test-only-iterations'],
     session: input.session,
-    sessionExpiryMs: ms(input['session-expiry-hours'], HOUR_MS),
+    sessionExpiryMs: ms(input['session-expiry-hours'], hourMs),
     verifies,
     allowedTools: input['allowed-tools'],
   };
@@ -98,9 +97,9 @@ export function changePolicy(policy: Policy, given: Partial<PolicyInputs>): Poli
 function inputsOf({ circuit, ...policy }: Policy): PolicyInputs {
   return {
     'max-iterations': policy.maxIterations,
-    'max-minutes': policy.maxRunMs / MINUTE_MS,
+    'max-minutes': policy.maxRunMs / minuteMs,
     'max-iterations-per-task': policy.maxIterationsPerTask,
-    'agent-timeout-minutes': policy.agentTimeoutMs / MINUTE_MS,
+    'agent-timeout-minutes': policy.agentTimeoutMs / minuteMs,
     'max-calls-per-hour': policy.maxCallsPerHour,
     'max-tokens-per-hour': policy.maxTokensPerHour,
     'max-cost-usd': policy.maxCostUsd,
@@ -110,12 +109,12 @@ function inputsOf({ circuit, ...policy }: Policy): PolicyInputs {
     'cb-same-error': circuit.sameError,
     'cb-permission-denials': circuit.permissionDenials,
     'cb-output-decline': circuit.outputDeclinePercent,
-    'cb-cooldown-minutes': circuit.cooldownMs / MINUTE_MS,
+    'cb-cooldown-minutes': circuit.cooldownMs / minuteMs,
     'cb-auto-reset': circuit.autoReset,
     'completion-signals': policy.completionSignals,
     'test-only-iterations': policy.testOnlyIterations,
     session: policy.session,
-    'session-expiry-hours': policy.sessionExpiryMs / HOUR_MS,
+    'session-expiry-hours': policy.sessionExpiryMs / hourMs,
     'allowed-tools': [...policy.allowedTools],
   };
 }

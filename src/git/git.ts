@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected } from '../processes/collect-output.ts';
+import { minuteMs } from '../core/time.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -112,7 +113,7 @@ export function basicCredentials(token: string): string {
   return Buffer.from(`x-access-token:${token}`).toString('base64');
 }
 
-const defaultTimeoutMs = 10 * 60_000;
+const defaultTimeoutMs = 10 * minuteMs;
 /** What git gets to clean up after it was told to end, in ms. */
 const graceMs = 200;
 const maxOutputBytes = 256 * 1024 * 1024;

@@ -1,3 +1,5 @@
+import { cut } from '../core/text/cut.ts';
+
 /** GitHub refuses a longer body of an issue, a pull request or a comment (422 "body is too long"). */
 const maxBodyChars = 65_536;
 
@@ -6,5 +8,5 @@ export function fitBody(body: string): string {
   if (body.length <= maxBodyChars) return body;
   const ending = '\n\n(Cut here: GitHub takes no more.)';
   // A pair of surrogates must not be cut in two.
-  return `${body.slice(0, maxBodyChars - ending.length).replace(/[\uD800-\uDBFF]$/, '')}${ending}`;
+  return `${cut(body, maxBodyChars - ending.length)}${ending}`;
 }

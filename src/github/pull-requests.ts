@@ -3,6 +3,7 @@ import type { Log } from '../ports/machine.ts';
 import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { isInvalid, statusOf } from './errors.ts';
+import { cut } from '../core/text/cut.ts';
 
 type PullRequestMethods = Pick<
   Forge,
@@ -146,7 +147,7 @@ async function open(
 
 /** GitHub refuses a longer title. */
 function fitTitle(title: string): string {
-  return title.slice(0, 256).replace(/[\uD800-\uDBFF]$/, '');
+  return cut(title, 256);
 }
 
 /** The description promises a head repository; a fork that was deleted has none. */

@@ -2,6 +2,7 @@ import { extname } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected } from './collect-output.ts';
 import type { CollectedOutput } from './collect-output.ts';
+import { minuteMs } from '../core/time.ts';
 
 /** How a program is started: `file` with `args` before the caller's own. */
 export interface Program {
@@ -17,7 +18,7 @@ interface Surroundings {
 }
 
 /** The first start of a 380 MB binary reads it from a cold disk. */
-const VERSION_MS = 60_000;
+const VERSION_MS = minuteMs;
 /** Even npm's most talkative log is a small part of it. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 

@@ -1,7 +1,4 @@
-/** `2026-11-21 17:00 UTC`. */
-export function formatInstant(instant: number): string {
-  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
-}
+import { formatInstant, minuteMs } from '../core/time.ts';
 
 /** `2026-11-21 17:00 UTC (in 42 min)`; without the bracket once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
@@ -10,7 +7,7 @@ export function formatInstantFrom(instant: number, now: number): string {
 
 /** `42 min`, `3 h 5 min`: rounded up, so that nobody comes back too early. */
 function formatWait(ms: number): string {
-  const minutes = Math.ceil(ms / 60_000);
+  const minutes = Math.ceil(ms / minuteMs);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
@@ -47,7 +44,7 @@ export function apiUsageLine({
   readonly resetAt: number | null;
 }): string {
   if (sent === 0) return '';
-  const until = resetAt === null ? '' : ` until ${new Date(resetAt).toISOString().slice(11, 16)} UTC`;
+  const until = resetAt === null ? '' : ` until ${formatInstant(resetAt).slice('2026-11-21 '.length)}`;
   const left =
     remaining === null ? '' : `; ${grouped(remaining)}${limit === null ? '' : ` of ${grouped(limit)}`} left${until}`;
   return `GitHub API: ${grouped(sent)} request${sent === 1 ? '' : 's'}${left}.`;

@@ -11,9 +11,10 @@ import type { Issue } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { userAgent } from '../runner/user-agent.ts';
+import { minuteMs } from '../core/time.ts';
 
 const now = (): number => Date.now();
-const CALL_MS = 15 * 60_000;
+const CALL_MS = 15 * minuteMs;
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */

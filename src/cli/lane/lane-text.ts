@@ -1,5 +1,6 @@
-import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from '../../report/format.ts';
+import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
+import { formatInstant } from '../../core/time.ts';
 
 const maxTasks = 30;
 /** More than any limit: what counters that could not be read count for. */

@@ -8,10 +8,9 @@ import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from '../plain-line.ts';
 import type { StatePlace } from './state-places.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
+import { dayMs, hourMs } from '../../core/time.ts';
 
 const shownTransitions = 10;
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** Room for what a server said and what to do about it. */
 const maxTextChars = 600;

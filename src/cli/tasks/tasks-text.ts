@@ -3,6 +3,7 @@ import { nameOfTask } from '../../core/tasks/task.ts';
 import { plainLine } from '../plain-line.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { isIssueTask, keyOfEntry, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { firstNames } from '../../core/text/lists.ts';
 
 const maxNamed = 3;
 
@@ -37,10 +38,9 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
       state === 'done'
         ? []
         : task.dependsOn.flatMap((id) => open.get(id) ?? (known.has(id) ? [] : plainLine(nameOfMissing(id))));
-    const more = waits.length > maxNamed ? ` and ${waits.length - maxNamed} more` : '';
     const notes = [
       ...(task.optional ? ['optional'] : []),
-      ...(waits.length === 0 ? [] : [`waits for ${waits.slice(0, maxNamed).join(', ')}${more}`]),
+      ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, maxNamed)}`]),
     ];
     return [
       state,

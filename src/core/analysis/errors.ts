@@ -1,5 +1,5 @@
 import type { FingerprintedError } from './analysis.ts';
-import { capped } from '../text/capped.ts';
+import { capped } from '../text/cut.ts';
 
 const MAX_ERRORS = 20;
 const MAX_LINE_CHARS = 1_000;

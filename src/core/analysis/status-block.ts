@@ -1,5 +1,5 @@
 import type { Signal } from './analysis.ts';
-import { capped } from '../text/capped.ts';
+import { capped } from '../text/cut.ts';
 import type { MarkedLine } from './markdown-code.ts';
 
 /** What a status block says: a signal without its origin. */

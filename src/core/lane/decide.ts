@@ -11,6 +11,7 @@ import { isPlanComplete, nextTask } from '../tasks/queue.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
+import { minuteMs } from '../time.ts';
 
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {
@@ -40,7 +41,7 @@ interface Situation<T extends QueuedTask = QueuedTask> {
 }
 
 /** Less than this is too short for a call. */
-const minCallMs = 60_000;
+const minCallMs = minuteMs;
 /** Completion indicators in the window that make a project complete. */
 const indicatorsToComplete = 2;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
 import { bounded, type Usage } from './usage.ts';
+import { minuteMs } from '../time.ts';
 
 export const maxLedgerDays = 31;
 
@@ -29,7 +30,7 @@ export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: numbe
     ...day,
     tokens: day.tokens + tokens,
     costUsd: day.costUsd + costUsd,
-    minutes: day.minutes + durationMs / 60_000,
+    minutes: day.minutes + durationMs / minuteMs,
   }));
 }
 

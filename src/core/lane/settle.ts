@@ -11,11 +11,10 @@ import type { TaskProgress } from '../tasks/task.ts';
 import { noted } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
+import { dayMs, hourMs, minuteMs } from '../time.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
-const maxUsageWaitMs = 8 * 24 * hourMs;
+const maxUsageWaitMs = 8 * dayMs;
 /** STATUS: BLOCKED so often in a row is believed. */
 export const blockedInARow = 2;
 

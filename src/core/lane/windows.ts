@@ -4,9 +4,8 @@ import { amount, count, instant } from '../numbers.ts';
 import type { ParkReason } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bounded, type Usage } from './usage.ts';
+import { dayMs, hourMs } from '../time.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
 const maxAheadMs = 26 * hourMs;
 /** More than any limit, with room to count on: what a counter that cannot be read counts for. */

@@ -1,4 +1,4 @@
-import { namesOf } from '../tasks/dependencies.ts';
+import { namesOf } from '../text/lists.ts';
 import type { TaskIssue } from '../tasks/issue-task.ts';
 import type { Consent } from './consent.ts';
 

@@ -1,5 +1,7 @@
 import type { AgentEnd, Verification } from '../evidence.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import { capped, cut } from '../text/cut.ts';
+import { andMore } from '../text/lists.ts';
 
 /** Characters of the whole description; the prompt has no room for more. */
 export const maxAttemptsChars = 700;
@@ -14,7 +16,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   for (const attempt of journal.slice(-maxIterations).reverse().map(describeAttempt)) {
     // The newest is told in any case, as far as it fits.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
-    attempts.unshift(attempt.slice(0, room).replace(/\p{Surrogate}$/u, ''));
+    attempts.unshift(cut(attempt, room));
     room -= attempt.length + 1;
   }
   return attempts.join('\n');
@@ -66,11 +68,9 @@ function describeVerification(verification: Verification): readonly string[] {
 }
 
 function listed(items: readonly string[], count: number): string {
-  const shown = items.slice(0, maxItems).map(oneLine).join(', ');
-  return count > maxItems ? `${shown} and ${count - maxItems} more` : shown;
+  return `${items.slice(0, maxItems).map(oneLine).join(', ')}${andMore(count - maxItems)}`;
 }
 
 function oneLine(text: string): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length <= maxItemChars ? line : `${line.slice(0, maxItemChars - 1).replace(/\p{Surrogate}$/u, '')}…`;
+  return capped(text.replace(/[\s\p{Cc}]+/gu, ' ').trim(), maxItemChars);
 }

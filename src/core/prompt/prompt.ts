@@ -5,6 +5,7 @@ import { hintSentence, type HintCode } from './hints.ts';
 import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
+import { capped } from '../text/cut.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -165,7 +166,7 @@ function factsOf({
     ...(verifyCommands.length === 0
       ? []
       : [
-          `After this iteration these commands are run and must pass: ${cutEnd(verifyCommands.join('; '), maxCommands)}`,
+          `After this iteration these commands are run and must pass: ${capped(verifyCommands.join('; '), maxCommands)}`,
         ]),
   ];
 }
@@ -173,7 +174,7 @@ function factsOf({
 function listOf(titles: readonly string[]): string {
   return titles
     .slice(0, maxOthers.count)
-    .map((title) => `- ${cutEnd(title.replace(/\s+/g, ' '), maxOthers.chars)}`)
+    .map((title) => `- ${capped(title.replace(/\s+/g, ' '), maxOthers.chars)}`)
     .join('\n');
 }
 
@@ -221,8 +222,4 @@ function dataSection(label: string, text: string): string {
 
 function lastChars(text: string, count: number): string {
   return count <= 0 ? '' : text.slice(-count).replace(/^\p{Surrogate}/u, '');
-}
-
-function cutEnd(text: string, count: number): string {
-  return text.length <= count ? text : `${text.slice(0, count - 1).replace(/\p{Surrogate}$/u, '')}…`;
 }

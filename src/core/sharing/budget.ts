@@ -15,9 +15,8 @@ import type { Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { maxLeaseMs } from './lease.ts';
+import { dayMs, hourMs } from '../time.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const maxReservations = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
 const maxTasks = 100;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
+import { dayMs, minuteMs } from '../time.ts';
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
-export const maxLeaseMs = 5 * 24 * 3_600_000;
+export const maxLeaseMs = 5 * dayMs;
 
 export const leaseSchema = z.object({
   /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
@@ -24,7 +25,7 @@ export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
 
 /** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
-const publishMs = 10 * 60_000;
+const publishMs = 10 * minuteMs;
 
 /** How long a run that may work for `maxRunMs` holds its lane at most. */
 export function leaseMs(maxRunMs: number): number {

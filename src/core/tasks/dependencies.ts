@@ -1,5 +1,6 @@
 import { idElsewhere, taskIdOfIssue, type TaskId } from './ids.ts';
 import type { QueuedTask } from './task.ts';
+import { namesOf } from '../text/lists.ts';
 
 /** A task with what it says, or GitHub says of it, that it waits for. */
 export interface DependentTask<T extends QueuedTask = QueuedTask> {
@@ -20,9 +21,6 @@ export type Awaited =
 
 /** How an issue or pull request stands that is no task of the lane. */
 export type IssueState = 'open' | 'closed' | 'missing';
-
-/** A sentence names at most so many tasks. */
-const MAX_NAMED = 10;
 
 /** Tasks that know what they wait for, and what people should correct. */
 export interface SettledTasks<T extends QueuedTask> {
@@ -100,13 +98,6 @@ export function settleDependencies<T extends QueuedTask>(
     }
     return { ids: [...ids], missing: [...missing], isSelf };
   }
-}
-
-/** Names for a sentence, the first ten of them. */
-export function namesOf(names: readonly string[], max = MAX_NAMED): string {
-  return names.length <= max
-    ? names.join(', ')
-    : `${names.slice(0, max).join(', ')} and ${String(names.length - max)} more`;
 }
 
 function idOf(awaited: Awaited): TaskId {

@@ -1,7 +1,7 @@
 import type { LaneState } from '../lane/state.ts';
 import { cleanText, cleanTitle, type CleanedText } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
-import { namesOf } from './dependencies.ts';
+import { namesOf } from '../text/lists.ts';
 import { titleOf, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';

@@ -1,5 +1,6 @@
 import { canHide, hiddenEdits, withoutMarkup, type Edit, type HiddenKind } from '../../markdown/hidden.ts';
 import { characterKind, findUnseen, plainBlanks, plainLines, type CharacterKind } from './characters.ts';
+import { cut } from './cut.ts';
 
 export type CleanKind = HiddenKind | CharacterKind;
 
@@ -115,10 +116,6 @@ function withoutComments(text: string, onRemoved: (count: number) => void): stri
     return '';
   });
   return after === text ? text : withoutComments(after, onRemoved);
-}
-
-function cut(text: string, maxChars: number): string {
-  return text.slice(0, maxChars).replace(/\p{Surrogate}$/u, '');
 }
 
 function codePoints(text: string): number {

@@ -7,19 +7,18 @@ import { tighter, type Windows } from '../../core/lane/windows.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
-import { anotherRun, claimLane, minuteOf, releaseLane, type LaneClaim } from './claim.ts';
+import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
 import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { formatInstant } from '../../core/time.ts';
+import { namesOf } from '../../core/text/lists.ts';
 
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;
-/** At most so many issues are named in a warning. */
-const MAX_NAMED = 10;
-
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
 export async function admit(run: GateDeps, request: Request): Promise<Intake> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
@@ -164,17 +163,13 @@ async function decide(
 /** Every issue of the queue has its own lane. */
 function allElsewhere({ issues }: Request): Intake {
   const { notes, ...end } = endIntake({ kind: 'idle', reason: 'no_tasks' });
-  const named = issues
-    .slice(0, MAX_NAMED)
-    .map(({ number }) => `#${String(number)}`)
-    .join(', ');
-  const more = issues.length > MAX_NAMED ? ` and ${String(issues.length - MAX_NAMED)} more` : '';
+  const named = namesOf(issues.map(({ number }) => `#${String(number)}`));
   return {
     ...end,
     notes: {
       ...notes,
       warnings: [
-        `Worked on by lanes of their own, not by the queue: ${named}${more}. To go on with one that is not done, comment \`/ralph run\` on it.`,
+        `Worked on by lanes of their own, not by the queue: ${named}. To go on with one that is not done, comment \`/ralph run\` on it.`,
       ],
     },
   };
@@ -227,7 +222,8 @@ function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { ki
   )
     return intake;
   const runs = others.map(
-    ({ lane, runUrl, expiresAt }) => `a run of lane ${lane} (${runUrl}, until ${minuteOf(expiresAt)} at the latest)`,
+    ({ lane, runUrl, expiresAt }) =>
+      `a run of lane ${lane} (${runUrl}, until ${formatInstant(expiresAt)} at the latest)`,
   );
   return {
     ...intake,

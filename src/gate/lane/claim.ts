@@ -15,6 +15,7 @@ import type { Windows } from '../../core/lane/windows.ts';
 import type { Released } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
+import { formatInstant } from '../../core/time.ts';
 
 /** What came of asking for a lane. */
 export type LaneClaim =
@@ -94,7 +95,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${minuteOf(expiryOf(lease))} at the latest.`,
+    message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${formatInstant(expiryOf(lease))} at the latest.`,
   };
 }
 
@@ -122,9 +123,4 @@ async function reserveFor(
     elsewhere: tasksElsewhere(reserved.budget, lane, now),
     warnings: reserved.problem === null ? [] : [reserved.problem],
   };
-}
-
-/** `2026-11-22 04:16 UTC` */
-export function minuteOf(instant: number): string {
-  return `${new Date(instant).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

@@ -1,5 +1,5 @@
 import { cap, flatten } from '../../core/text/plain-text.ts';
-import { namesOf } from '../../core/tasks/dependencies.ts';
+import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
   placeOf,
   prdArchivePath,
@@ -111,7 +111,7 @@ export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly File
     const isOne = items.length === 1;
     const [theirs, it] = isOne ? ['its', 'it'] : ['their', 'them'];
     const [box, mark, name] = items[0]?.kind === 'plan' ? ['box', 'tick', 'title'] : ['entry', 'close', 'id'];
-    const names = namesOf(
+    const names = firstNames(
       items.map(({ title }) => JSON.stringify(cap(flatten(title), 60))),
       MAX_NAMED,
     );
@@ -125,9 +125,6 @@ function sentence(problem: TaskProblem): string {
 }
 
 function capped(problems: readonly string[]): readonly string[] {
-  if (problems.length <= MAX_PROBLEMS) return problems;
-  return [
-    ...problems.slice(0, MAX_PROBLEMS),
-    `… and ${String(problems.length - MAX_PROBLEMS)} more problems in files of tasks.`,
-  ];
+  const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in files of tasks.`);
+  return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }

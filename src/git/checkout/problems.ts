@@ -2,6 +2,7 @@ import type { PrivateRepository } from './private-repository.ts';
 import { changesBetween } from '../objects.ts';
 import { readWorkTree } from './work-tree.ts';
 import { branchOf, headOf, operationInProgress, type Workspace } from './workspace.ts';
+import { namesOf } from '../../core/text/lists.ts';
 
 /** Everything about a found work tree that stands in the way of a run. */
 export async function problemsOf(workspace: Workspace, repository: PrivateRepository): Promise<readonly string[]> {
@@ -42,8 +43,6 @@ async function isPartial(workspace: Workspace): Promise<boolean> {
   return exitCode === 0;
 }
 
-const mostPathsNamed = 10;
-
 async function dirtyPaths(
   workspace: Workspace,
   repository: PrivateRepository,
@@ -54,9 +53,8 @@ async function dirtyPaths(
   // Where a filter (git-lfs) made the file, it may differ from what is committed without anybody having changed it.
   const dirty = changed.length === 0 ? [] : await unfiltered(repository, changed);
   if (dirty.length === 0) return [];
-  const more = dirty.length > mostPathsNamed ? ` and ${dirty.length - mostPathsNamed} more` : '';
   return [
-    `The work tree in ${workspace.top} is not clean: ${dirty.slice(0, mostPathsNamed).join(', ')}${more}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
+    `The work tree in ${workspace.top} is not clean: ${namesOf(dirty)}. Commit these files, remove them before the run, or list them in .gitignore; otherwise they would count as the agent's work.`,
   ];
 }
 

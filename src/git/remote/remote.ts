@@ -8,6 +8,7 @@ import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } 
 import { treeOf } from '../objects.ts';
 import { explainRefusal, isUnreachable, lostCommits } from '../refusal.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
+import { minuteMs } from '../../core/time.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -58,7 +59,7 @@ interface Push {
   readonly start: Parameters<Remote['push']>[0]['start'];
 }
 
-function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * 60_000 }: RemoteOptions): Network {
+function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * minuteMs }: RemoteOptions): Network {
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 

@@ -1,5 +1,5 @@
 import type { ApprovalNotice } from '../../core/people/consent-warnings.ts';
-import { formatInstant } from '../format.ts';
+import { formatInstant } from '../../core/time.ts';
 import { code } from '../markdown.ts';
 
 /** First line of an issue's one notice that it waits for approval. */

@@ -16,7 +16,6 @@ import {
   discrepancySection,
   fitSections,
   headline,
-  someOf,
   stateWord,
   statusTable,
   taskLink,
@@ -28,6 +27,7 @@ import {
   type Section,
 } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
+import { andMore, firstLines } from '../../core/text/lists.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
 export const MAX_BODY_CHARS = 65_000;
@@ -37,8 +37,7 @@ export function renderPullRequestTitle(report: RunReport): string {
   const started = startedTasks(report);
   const [first, ...others] = started.length > 0 ? started : report.tasks;
   if (first === undefined) return 'Ralph: work in progress';
-  const more = others.length > 0 ? ` and ${others.length} more` : '';
-  return `Ralph: ${plainTitle(first.task.title, 120)}${more}`;
+  return `Ralph: ${plainTitle(first.task.title, 120)}${andMore(others.length)}`;
 }
 
 /** Body of the lane's pull request, Markdown within GitHub's limit, with the hidden RALPH_STATUS at its end. */
@@ -63,8 +62,8 @@ function workSection(report: RunReport): string {
   const waiting = waitingTasks(report).map(({ task }) => text(task.title, 80));
   const gone = unlistedLine(report);
   const items = [
-    ...someOf(started, 40),
-    ...(waiting.length > 0 ? [`Not started: ${someOf(waiting, 10).join('; ')}`] : []),
+    ...firstLines(started, 40),
+    ...(waiting.length > 0 ? [`Not started: ${firstLines(waiting, 10).join('; ')}`] : []),
     ...(gone === '' ? [] : [gone]),
   ];
   if (items.length === 0) return '';
@@ -80,7 +79,7 @@ function taskItem({ task, progress }: TaskReport, report: RunReport): string {
     ...(report.unmarked.includes(task.id) ? ["Not marked as done in this branch's file: do that after merging"] : []),
     ...(files.length > 0
       ? [
-          `Files: ${someOf(
+          `Files: ${firstLines(
             files.map((file) => code(file, 120)),
             8,
           ).join(', ')}`,
@@ -109,7 +108,7 @@ function evidenceSection(report: RunReport): string {
   const commands =
     report.verifyCommands.length === 0
       ? ''
-      : `Verified by ${someOf(
+      : `Verified by ${firstLines(
           report.verifyCommands.map((command) => code(command, 120)),
           5,
         ).join(', ')} after each iteration that changed something.`;

@@ -5,6 +5,7 @@ import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, tex
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { discrepancies, lastVerification, placesWord, type RunReport } from '../../handover/report.ts';
 import { heldLines } from '../sentences/waiting.ts';
+import { firstLines, moreLine } from '../../core/text/lists.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
 export interface Section {
@@ -29,11 +30,6 @@ export function fitSections(sections: readonly Section[], maxChars: number): str
     const document = [...kept.slice(0, -1), ...note, ...kept.slice(-1)].join('\n\n');
     if (document.length <= maxChars || left === leaveOutFirst.length) return document;
   }
-}
-
-/** At most `max` of them, and one line that says how many more there are. */
-export function someOf(lines: readonly string[], max: number): readonly string[] {
-  return lines.length <= max ? lines : [...lines.slice(0, max), `… and ${lines.length - max} more`];
 }
 
 /** Outcome and what to do next: what a reader sees first. */
@@ -114,7 +110,7 @@ export function waitingSection(report: RunReport): string {
 /** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
 export function unlistedLine({ unlisted }: RunReport): string {
   if (unlisted.length === 0) return '';
-  const names = someOf(
+  const names = firstLines(
     unlisted.map((id) => code(id, 80)),
     10,
   ).join(', ');
@@ -132,10 +128,9 @@ export function discrepancySection(report: RunReport): string {
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {
   const rows = report.withheld.slice(0, 40).map(({ path, why }) => [code(path, 160), prose(why, 200)]);
-  const more = report.withheld.length - rows.length;
   return joinSection(
     'Files left out of the commits',
-    [table(['File', 'Why'], rows), ...(more > 0 ? [`… and ${more} more`] : [])],
+    [table(['File', 'Why'], rows), ...moreLine(report.withheld.length - rows.length)],
     rows.length === 0,
   );
 }
@@ -159,7 +154,7 @@ export function list(heading: string, lines: readonly string[]): string {
   return joinSection(
     heading,
     [
-      someOf(lines, 20)
+      firstLines(lines, 20)
         .map((line) => `- ${line}`)
         .join('\n'),
     ],

@@ -2,7 +2,7 @@ import type { ApprovalNotice } from '../../core/people/consent-warnings.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';
-import { count, formatCost, formatInstant } from '../format.ts';
+import { count, formatCost } from '../format.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import { code, link, prose, text } from '../markdown.ts';
@@ -12,6 +12,7 @@ import { tasksBar } from './progress-bar.ts';
 import { doneTasks, iterationsOn, type LaneView, type RunReport, type TaskReport } from '../../handover/report.ts';
 import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { formatInstant } from '../../core/time.ts';
 
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';

@@ -11,6 +11,7 @@ import {
   type RunReport,
   type TaskReport,
 } from '../../handover/report.ts';
+import { tryJson } from '../../core/text/try-json.ts';
 
 const instant = z.iso.datetime();
 const whole = z.int().nonnegative();
@@ -96,7 +97,7 @@ export function parseHiddenStatus(body: string): HiddenStatus {
   const json = body.slice(start + OPENING.length);
   const end = json.indexOf(CLOSING);
   if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
-  const status = ralphStatusSchema.safeParse(tryParseJson(json.slice(0, end)));
+  const status = ralphStatusSchema.safeParse(tryJson(json.slice(0, end)));
   return status.success
     ? { kind: 'found', status: status.data }
     : { kind: 'unreadable', why: z.prettifyError(status.error) };
@@ -176,12 +177,4 @@ function stringifyForComment(status: RalphStatus): string {
       (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
     )
     .replaceAll('://', ':\\/\\/');
-}
-
-function tryParseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

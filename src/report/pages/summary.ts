@@ -11,17 +11,17 @@ import {
   discrepancySection,
   fitSections,
   list,
-  someOf,
   stateWord,
   statusTable,
   taskLink,
-  verificationWord,
   unlistedLine,
+  verificationWord,
   verifyOutputSection,
   waitingSection,
   warningSection,
   withheldSection,
 } from './sections.ts';
+import { firstLines, moreLine } from '../../core/text/lists.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -89,12 +89,11 @@ function taskSection(report: RunReport): string {
       `${iterationsOn(report, task.id).length}`,
     ]);
   if (rows.length === 0) return '';
-  const more = report.tasks.length - rows.length;
   const gone = unlistedLine(report);
   return [
     '### Tasks',
     table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows),
-    ...(more > 0 ? [`… and ${more} more`] : []),
+    ...moreLine(report.tasks.length - rows.length),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
 }
@@ -180,7 +179,7 @@ function where(report: RunReport): string {
   ];
   const requests = report.requests === null ? '' : apiUsageLine(report.requests);
   return [
-    ...(parts.length === 0 ? [`<sub>${link('This run', report.runUrl)}</sub>`] : [someOf(parts, 3).join(' · ')]),
+    ...(parts.length === 0 ? [`<sub>${link('This run', report.runUrl)}</sub>`] : [firstLines(parts, 3).join(' · ')]),
     ...(requests === '' ? [] : [`<sub>${requests}</sub>`]),
   ].join('\n\n');
 }

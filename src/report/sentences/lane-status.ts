@@ -2,11 +2,12 @@ import { expiryOf } from '../../core/sharing/lease.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { cap, flatten } from '../../core/text/plain-text.ts';
-import { count, formatCost, formatInstant, formatInstantFrom, formatTokens } from '../format.ts';
+import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { code, link, text } from '../markdown.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import type { LaneView } from '../../handover/report.ts';
 import { heldLines, stuckLines } from './waiting.ts';
+import { formatInstant } from '../../core/time.ts';
 
 const shownTransitions = 5;
 const shownWaiting = 5;

@@ -5,6 +5,8 @@ import { doneTasks, type RunReport } from '../../handover/report.ts';
 import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
 import { isQueue, unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
+import { firstLines } from '../../core/text/lists.ts';
+import { minuteMs } from '../../core/time.ts';
 
 /** So many waiting tasks the headline names. */
 const shownWaiting = 5;
@@ -222,7 +224,7 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
     },
     minutes: {
       title: 'Time limit',
-      value: policy ? count(Math.round(policy.maxRunMs / 60_000), 'minute') : 'its time',
+      value: policy ? count(Math.round(policy.maxRunMs / minuteMs), 'minute') : 'its time',
       input: 'max-minutes',
     },
     cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget', input: 'max-cost-usd' },
@@ -266,11 +268,9 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
 function blockedTasks({ tasks }: RunReport): string {
   const waiting = [...stuckLines(tasks), ...heldLines(tasks)];
   if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
-  const more = waiting.length - shownWaiting;
   return [
     `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,
-    ...waiting.slice(0, shownWaiting).map((line) => `- ${line}`),
-    ...(more > 0 ? [`- … and ${more} more`] : []),
+    ...firstLines(waiting, shownWaiting).map((line) => `- ${line}`),
   ].join('\n');
 }
 

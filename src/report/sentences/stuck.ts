@@ -4,7 +4,8 @@ import { count } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import { iterationsOn, type RunReport, type TaskReport } from '../../handover/report.ts';
-import { someOf, taskLink, verificationWord } from '../pages/sections.ts';
+import { taskLink, verificationWord } from '../pages/sections.ts';
+import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 
 const shownIterations = 3;
 const maxTailChars = 1500;
@@ -48,12 +49,11 @@ function givenUp({ progress }: TaskReport, { policy }: RunReport): string {
 function iterationLine({ iteration, evidence, verdict, analysis, ...entry }: JournalEntry): string {
   const { files, fileCount, insertions, deletions, verification } = evidence;
   const shown = files.slice(0, 4).map((file) => code(file, 100));
-  const more = fileCount > shown.length ? ` and ${fileCount - shown.length} more` : '';
   return [
     `Iteration ${iteration}: ${iterationResult({ iteration, evidence, verdict, analysis, ...entry })}`,
-    fileCount === 0 ? 'nothing changed' : `changed ${shown.join(', ')}${more} (+${insertions} −${deletions})`,
+    fileCount === 0 ? 'nothing changed' : `changed ${namesOutOf(shown, fileCount)} (+${insertions} −${deletions})`,
     ...(verification.kind === 'not-run' ? [] : [`verification ${verificationWord(verification)}`]),
-    ...someOf(
+    ...firstLines(
       verdict.discrepancies.map((line) => prose(line, 300)),
       3,
     ),

@@ -3,6 +3,7 @@ import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
+import { firstNames } from '../../core/text/lists.ts';
 
 /** Tasks that failed or are blocked, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not go on. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
@@ -34,13 +35,8 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
 function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
   if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
-  const more = open.length - shownDependencies;
-  return open.length === 0
-    ? null
-    : `it depends on ${open
-        .slice(0, shownDependencies)
-        .map((id) => nameOf(id, tasks))
-        .join(', ')}${more > 0 ? ` and ${more} more` : ''}, not done yet`;
+  const names = open.map((id) => nameOf(id, tasks));
+  return open.length === 0 ? null : `it depends on ${firstNames(names, shownDependencies)}, not done yet`;
 }
 
 const shownDependencies = 3;

@@ -3,7 +3,7 @@ import type { Transcript } from '../../../core/analysis/transcript.ts';
 import type { CliEvent, Failure, RateLimit, Result, ToolUse } from './cli-event.ts';
 import { createDenial, isQuestion } from './denials.ts';
 import { classifyFailure, failureInText } from './failure.ts';
-import { capped } from '../../../core/text/capped.ts';
+import { capped } from '../../../core/text/cut.ts';
 import { asString } from './json.ts';
 import { usageLimitOf } from './usage-limit.ts';
 

@@ -1,5 +1,5 @@
 import type { Denial } from '../../../core/analysis/analysis.ts';
-import { capped } from '../../../core/text/capped.ts';
+import { capped } from '../../../core/text/cut.ts';
 import { asArray, asObject, asString } from './json.ts';
 
 /** Bounds of what one output may bring into the journal. */

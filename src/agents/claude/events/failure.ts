@@ -1,6 +1,6 @@
 import type { AgentError } from '../../../core/analysis/analysis.ts';
 import type { Failure } from './cli-event.ts';
-import { capped } from '../../../core/text/capped.ts';
+import { capped } from '../../../core/text/cut.ts';
 
 type Kind = AgentError['kind'];
 

@@ -1,5 +1,5 @@
 import type { CliEvent, ToolUse } from './cli-event.ts';
-import { capped } from '../../../core/text/capped.ts';
+import { capped } from '../../../core/text/cut.ts';
 import { asString } from './json.ts';
 
 /** What a person following the run may see of the agent's stream. Texts are capped, not cleaned. `nested`: a subagent's. */

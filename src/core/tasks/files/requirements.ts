@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { tryJson } from '../../text/try-json.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
+import { cut } from '../../text/cut.ts';
 
 /** A task as an agent found it in a requirements document: text cleaned and capped. */
 export interface FoundTask {
@@ -80,13 +81,6 @@ function readEntry(
   if (title === '') return { kind: 'problem', problem: `Task ${String(number)} is left out: its title is empty.` };
   return {
     kind: 'task',
-    task: {
-      ...parsed.data,
-      title,
-      body: cleanText(parsed.data.body)
-        .text.slice(0, maxBodyChars)
-        .replace(/\p{Surrogate}$/u, '')
-        .trim(),
-    },
+    task: { ...parsed.data, title, body: cut(cleanText(parsed.data.body).text, maxBodyChars).trim() },
   };
 }

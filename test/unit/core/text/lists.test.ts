@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { andMore, firstLines, firstNames, moreLine, namesOf, namesOutOf } from '../../../../src/core/text/lists.ts';
+
+const names = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => String(index));
+
+test.each([
+  [0, ''],
+  [1, '0'],
+  [10, '0, 1, 2, 3, 4, 5, 6, 7, 8, 9'],
+  [12, '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more'],
+])('a sentence names the first ten of %i', (count, text) => {
+  expect(namesOf(names(count))).toBe(text);
+});
+
+test('a sentence names as many as it is told', () => {
+  expect([2, 3].map((count) => firstNames(names(count), 2))).toEqual(['0, 1', '0, 1 and 1 more']);
+});
+
+test('names may be some of a number that is known', () => {
+  expect([2, 7].map((count) => namesOutOf(['a', 'b'], count))).toEqual(['a, b', 'a, b and 5 more']);
+});
+
+test('a list that was cut says how many are left out', () => {
+  expect([-1, 0, 1].map(andMore)).toEqual(['', '', ' and 1 more']);
+  expect([-1, 0, 1].map(moreLine)).toEqual([[], [], ['… and 1 more']]);
+  expect([2, 3].map((count) => firstLines(names(count), 2))).toEqual([
+    ['0', '1'],
+    ['0', '1', '… and 1 more'],
+  ]);
+});
