@@ -44,7 +44,7 @@ export async function post(): Promise<void> {
     log.error('The post step ran out of time and ends here. The next run begins from what was saved before.');
     process.exit(0);
   }, POST_WITHIN_MS);
-  const tell =
+  const logFailure =
     (what: string) =>
     (error: unknown): void => {
       failureOf(error, (stack) => {
@@ -54,10 +54,10 @@ export async function post(): Promise<void> {
     };
 
   // Whatever the agent left running in a session of its own.
-  await endAgent(past.mark).catch(tell('Processes of the agent may still run'));
-  await giveCredentialsBack(past).catch(tell("The checkout's credentials could not be put back"));
+  await endAgent(past.mark).catch(logFailure('Processes of the agent may still run'));
+  await giveCredentialsBack(past).catch(logFailure("The checkout's credentials could not be put back"));
   await finish(past).catch(
-    tell('The post step could not finish this run. The next run begins from what was saved before'),
+    logFailure('The post step could not finish this run. The next run begins from what was saved before'),
   );
   process.exit(0);
 }

@@ -23,10 +23,10 @@ export async function tidy(run: LoopDeps, work: Work): Promise<Work> {
   try {
     const { rewrites, obstacle } = await rewritesOf(run, work);
     if (obstacle !== null) run.log.warning(obstacle);
-    const told: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
-    if (rewrites.length === 0) return told;
+    const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
+    if (rewrites.length === 0) return warned;
     const { head, withheld, withheldNow } = await commitRewrites(run, rewrites, 'Archive finished tasks and old notes');
-    const archived: Work = { ...told, head, withheld: [...work.withheld, ...withheld] };
+    const archived: Work = { ...warned, head, withheld: [...work.withheld, ...withheld] };
     if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
     // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
     const undone = await commitRewrites(

@@ -8,12 +8,12 @@ import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
 
-/** So many issues a run tells that they wait for approval; the others are told by later runs. */
+/** On so many issues a run notifies people that they wait for approval; later runs do it on the others. */
 export const MAX_NOTICES = 10;
 
-/** `told`: the notices that people can read now. */
+/** `notified`: the notices that people can read now. */
 export interface PublishedComments {
-  readonly told: readonly ApprovalNotice[];
+  readonly notified: readonly ApprovalNotice[];
   readonly warnings: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export async function publishNotices(
   notices: readonly ApprovalNotice[],
   answered: number | null,
 ): Promise<PublishedComments> {
-  const { told, warnings } = await writeComments(
+  const { notified, warnings } = await writeComments(
     run,
     noticeComments(
       run,
@@ -59,7 +59,7 @@ export async function publishNotices(
     ),
     null,
   );
-  return { told: [...told, ...notices.filter(({ issue }) => issue === answered)], warnings };
+  return { notified: [...notified, ...notices.filter(({ issue }) => issue === answered)], warnings };
 }
 
 function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): readonly Comment[] {
@@ -99,7 +99,7 @@ async function writeComments(
   comments: readonly Comment[],
   workedFrom: number | null,
 ): Promise<PublishedComments> {
-  const told: ApprovalNotice[] = [];
+  const notified: ApprovalNotice[] = [];
   const warnings: string[] = [];
   const warn =
     (what: string) =>
@@ -111,16 +111,16 @@ async function writeComments(
   const writeAll = async (): Promise<void> => {
     for (const { thread, marker, body, notice } of comments) {
       const written = run.forge.upsertComment(thread, marker, run.redact(body)).then(() => notice);
-      const isTold = await written.catch(
+      const given = await written.catch(
         warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`),
       );
-      if (isTold) told.push(isTold);
+      if (given) notified.push(given);
       if (marker === STATUS_MARKER && notice === null && workedFrom !== null)
         await correctOlder(run, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
     }
   };
   await within(run.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
-  return { told, warnings };
+  return { notified, warnings };
 }
 
 /** A notice or refusal that was written while the run worked is of something that came later. */

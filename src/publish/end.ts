@@ -14,10 +14,10 @@ export async function publishEnd(run: PublishDeps, intake: EndIntake): Promise<E
     (error: unknown) => [`The answer could not be written: ${textOf(error)}`],
   );
   for (const warning of unanswered) run.log.warning(warning);
-  const { told, warnings } = await publishNotices(run, intake.notes.notices, intake.answer?.thread ?? null);
+  const { notified, warnings } = await publishNotices(run, intake.notes.notices, intake.answer?.thread ?? null);
   // Without a state that is kept nothing is known of what was done.
   const known = run.config.stateStore === 'none' ? { ...intake, state: null } : intake;
-  const failed = await publishLabels(run, labelWishesOfEnd(known, told));
+  const failed = await publishLabels(run, labelWishesOfEnd(known, notified));
   return {
     ...intake,
     notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] },

@@ -27,18 +27,18 @@ export interface LabelWish {
   readonly wanted: LifecycleLabel | null;
 }
 
-/** Which notices there were to give, and which of them people can read now. The label says that they were told. */
+/** Which notices there were to give, and which of them people can read now. The label says that they can. */
 export interface Notices {
   readonly notices: readonly ApprovalNotice[];
-  readonly told: readonly ApprovalNotice[];
+  readonly notified: readonly ApprovalNotice[];
 }
 
-/** How every issue of the lane should be labelled, now that so much is done; one that could not be told that it waits for approval stays as it is. */
+/** How every issue of the lane should be labelled, now that so much is done; one whose notice could not be written stays as it is. */
 export function labelWishes({
   tasks,
   progress,
   notices,
-  told,
+  notified,
 }: Notices & { readonly tasks: readonly Task[]; readonly progress: LaneState['tasks'] }): readonly LabelWish[] {
   const listed = tasks.flatMap(({ id, obstacle, source }): LabelWish[] => {
     if (source.kind !== 'issue') return [];
@@ -48,17 +48,17 @@ export function labelWishes({
     return isUnknown ? [] : [{ issue: source.number, labels: source.labels, wanted }];
   });
   const isListed = new Set(listed.map(({ issue }) => issue));
-  const others = told
+  const others = notified
     .filter(({ issue }) => !isListed.has(issue))
     .map(({ issue, labels }) => ({ issue, labels, wanted: noticeLabel }));
-  const isUntold = new Set(notices.filter((notice) => !told.includes(notice)).map(({ issue }) => issue));
-  return [...listed, ...others].filter(({ issue }) => !isUntold.has(issue));
+  const isUnnotified = new Set(notices.filter((notice) => !notified.includes(notice)).map(({ issue }) => issue));
+  return [...listed, ...others].filter(({ issue }) => !isUnnotified.has(issue));
 }
 
-/** The same for a run that the gate ended: only what is certain, since this run does not hold the lane and perhaps did not look who still waits. */
+/** The same for a run that the gate ended: only what is certain, since this run has no claim to the lane and perhaps did not look who still waits. */
 export function labelWishesOfEnd(
   { outcome, tasks, state, notes }: Extract<Intake, { kind: 'end' }>,
-  told: Notices['told'],
+  notified: Notices['notified'],
 ): readonly LabelWish[] {
   const isCertain =
     state !== null &&
@@ -71,7 +71,7 @@ export function labelWishesOfEnd(
   const settled = isCertain
     ? tasks.filter((task) => task.source.kind === 'issue' && isBegun(task) && !waitsForApproval(task.source.labels))
     : [];
-  return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, told });
+  return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
 /** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. What fails is one warning, and mended by the next run. */

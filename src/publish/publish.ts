@@ -33,7 +33,7 @@ export async function publish(run: PublishDeps, finished: Work): Promise<Publish
   const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
   const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
-      // Nobody foresaw this. It may not hold the lane for an hour, nor forget the calls that were made.
+      // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
       await saveState(run, work, {
         outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
         remoteHead: branch.remoteHead,
@@ -58,7 +58,7 @@ export async function publish(run: PublishDeps, finished: Work): Promise<Publish
     { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
   );
   const [warnings] = await Promise.all([
-    tellIssues(run, { work, report }),
+    notifyIssues(run, { work, report }),
     saved.kind === 'saved' ? tidyCaches(run, work) : null,
   ]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
@@ -230,15 +230,15 @@ async function settleUsage({ budget, mark, clock, log }: PublishDeps, work: Work
 }
 
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
-async function tellIssues(
+async function notifyIssues(
   run: PublishDeps,
   { work, report }: { readonly work: Work; readonly report: RunReport },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
-  const { told, warnings } = await publishComments(run, report, notices);
+  const { notified, warnings } = await publishComments(run, report, notices);
   return [
     ...warnings,
-    ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, told }))),
+    ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
   ];
 }
 

@@ -10,7 +10,7 @@ export interface Recording {
   readonly work: () => Work | null;
   /** The lane that this run may have claimed, and has not given back for certain; null: none. */
   readonly claimed: () => LaneId | null;
-  /** On disk before the claim is made: a run that is killed right behind its claim is let go by post. Throws a UserError. */
+  /** On disk before the claim is made: a run that is killed right behind its claim has its lane given back by post. Throws a UserError. */
   readonly claiming: (lane: LaneId) => void;
   /** The lane is given back. */
   readonly released: () => void;

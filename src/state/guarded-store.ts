@@ -36,9 +36,15 @@ export interface GuardedStore {
 
 /** `problem`: the stored record could not be read and will be replaced. */
 export type RestoredRecord =
-  | { readonly kind: 'record'; readonly record: LaneRecord; readonly problem: string | null }
+  | (Seen & { readonly kind: 'record'; readonly problem: string | null })
   | { readonly kind: 'newer'; readonly version: number }
   | Unavailable;
+
+/** A record under the head that it was read or written at; null: nothing is stored. */
+interface Seen {
+  readonly head: CellHead | null;
+  readonly record: LaneRecord;
+}
 
 /** The lane is free of this run, unless its claim is said to stand. */
 export type SavedRecord =
@@ -59,14 +65,6 @@ export interface GuardedStoreOptions {
 /** So often a write is tried again when somebody else was faster. */
 const MAX_TRIES = 5;
 
-interface Seen {
-  readonly head: CellHead | null;
-  readonly record: LaneRecord;
-}
-
-type Looked =
-  | { readonly kind: 'seen'; readonly seen: Seen; readonly problem: string | null }
-  | Exclude<RestoredRecord, { kind: 'record' }>;
 type Changed = { readonly kind: 'record'; readonly record: LaneRecord } | { readonly kind: 'stop' };
 /** `last`: the newest record that was seen; null: none was. */
 type Done =
@@ -77,12 +75,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
   const known = new Map<LaneId, Seen>();
   /** Why the newest look at a lane told nothing: who restored it so has no other run in view. */
   const outages = new Map<LaneId, string>();
-  return { place: cells.place, restore, claim, save, release, order, orders };
-
-  async function restore(lane: LaneId): Promise<RestoredRecord> {
-    const looked = await look(lane);
-    return looked.kind === 'seen' ? { kind: 'record', record: looked.seen.record, problem: looked.problem } : looked;
-  }
+  return { place: cells.place, restore: look, claim, save, release, order, orders };
 
   async function claim(lane: LaneId): Promise<Claimed> {
     const wanted = lease();
@@ -96,8 +89,8 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     if (written.kind === 'refused') return { kind: 'unguarded', why: written.why };
     if (written.kind === 'unavailable') return written;
     const looked = await look(lane);
-    if (looked.kind !== 'seen') return { kind: 'changed' };
-    const { record } = looked.seen;
+    if (looked.kind !== 'record') return { kind: 'changed' };
+    const { record } = looked;
     // Only the answer to our own write was lost.
     if (record.lease?.mark === wanted.mark) return { kind: 'claimed', sequence: record.sequence };
     const again = claimRecord(record, wanted, now());
@@ -124,13 +117,13 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     if (back.head === known.get(lane)?.head) return { kind: 'saved' };
     const looked = await look(lane);
     const isThere =
-      looked.kind === 'seen' &&
-      (looked.seen.record.sequence > sequence ||
-        (looked.seen.record.sequence === sequence && looked.seen.record.savedBy === lease().mark));
+      looked.kind === 'record' &&
+      (looked.record.sequence > sequence ||
+        (looked.record.sequence === sequence && looked.record.savedBy === lease().mark));
     const why = `what was read back from the ${cells.place} is not what was saved`;
     return isThere
       ? { kind: 'saved' }
-      : { kind: 'not-kept', why, lane: laneAfter({ why, last: looked.kind === 'seen' ? looked.seen.record : null }) };
+      : { kind: 'not-kept', why, lane: laneAfter({ why, last: looked.kind === 'record' ? looked.record : null }) };
   }
 
   async function release(lane: LaneId): Promise<Released> {
@@ -142,7 +135,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     return changed.kind === 'done' ? { kind: 'free' } : laneAfter(changed);
   }
 
-  /** Who has never been seen to hold the lane, as one who may not write there, does not hold it. */
+  /** Who has never been seen with a claim to the lane, as one who may not write there, has none. */
   function laneAfter({ why, last }: Pick<Extract<Done, { kind: 'undone' }>, 'why' | 'last'>): Released {
     return last !== null && last.lease?.mark !== lease().mark ? { kind: 'free' } : { kind: 'claimed', why };
   }
@@ -160,7 +153,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
       if (there.head === seen.head) return { kind: 'orders', orders: seen.record.orders };
     }
     const looked = await look(lane);
-    if (looked.kind === 'seen') return { kind: 'orders', orders: looked.seen.record.orders };
+    if (looked.kind === 'record') return { kind: 'orders', orders: looked.record.orders };
     return looked.kind === 'unavailable' ? looked : { kind: 'unavailable', why: describeNewer(looked.version) };
   }
 
@@ -173,7 +166,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
         const looked = await look(lane);
         if (looked.kind === 'newer') return { kind: 'undone', why: describeNewer(looked.version), last };
         if (looked.kind === 'unavailable') return { kind: 'undone', why: looked.why, last };
-        seen = looked.seen;
+        seen = looked;
       }
       last = seen.record;
       const changed = to(seen.record);
@@ -190,7 +183,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     return `the ${cells.place} was written by a newer version of this action (record version ${version})`;
   }
 
-  async function look(lane: LaneId): Promise<Looked> {
+  async function look(lane: LaneId): Promise<RestoredRecord> {
     known.delete(lane);
     outages.delete(lane);
     const [read] = await cells.read([lane]);
@@ -207,7 +200,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
       record: parsed.kind === 'record' ? parsed.record : emptyRecord(lane),
     };
     known.set(lane, seen);
-    return { kind: 'seen', seen, problem: parsed.kind === 'unreadable' ? parsed.why : null };
+    return { kind: 'record', ...seen, problem: parsed.kind === 'unreadable' ? parsed.why : null };
   }
 
   async function write(

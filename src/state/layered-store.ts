@@ -152,7 +152,7 @@ export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions
   }
 }
 
-/** Also of a lane that nothing can hold. */
+/** Also of a lane that nothing can claim. */
 const free: Released = { kind: 'free' };
 
 function isReadable(candidate: Candidate): candidate is Readable {

@@ -37,7 +37,12 @@ describe('the label that an issue should have', () => {
     ['blocked', null, [], 'ralph:blocked'],
   ])('%s, obstacle: %s, now: %j → %s', (state, obstacle, labels, wanted) => {
     expect(
-      labelWishes({ tasks: [issueTask(1, { obstacle, labels })], progress: progress(state), notices: [], told: [] }),
+      labelWishes({
+        tasks: [issueTask(1, { obstacle, labels })],
+        progress: progress(state),
+        notices: [],
+        notified: [],
+      }),
     ).toEqual([{ issue: 1, labels, wanted }]);
   });
 
@@ -47,7 +52,7 @@ describe('the label that an issue should have', () => {
         tasks: [issueTask(1, { obstacle: 'unchecked', labels: ['ralph:needs-approval'] })],
         progress: {},
         notices: [],
-        told: [],
+        notified: [],
       }),
     ).toEqual([]);
   });
@@ -60,7 +65,7 @@ describe('the label that an issue should have', () => {
       planTask(7).task,
     ];
     expect(
-      labelWishes({ tasks, progress: {}, notices: [first, second, third, notice(4)], told: [first, second] }),
+      labelWishes({ tasks, progress: {}, notices: [first, second, third, notice(4)], notified: [first, second] }),
     ).toEqual([
       { issue: 1, labels: [], wanted: 'ralph:needs-approval' },
       { issue: 2, labels: ['bug'], wanted: 'ralph:needs-approval' },

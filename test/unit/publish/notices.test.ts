@@ -109,7 +109,7 @@ describe('a run that ended in the gate', () => {
           Array.from({ length: 12 }, (_, index) => notice(index + 1)),
           null,
         )
-      ).told,
+      ).notified,
     ).toHaveLength(10);
   });
 });

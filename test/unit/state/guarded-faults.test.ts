@@ -212,7 +212,12 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     ['another lane', serializeRecord({ ...free, lane: 'issue-7' })],
   ])('a record that cannot be read (%s) is reported and written anew', async (_, text) => {
     await using run = await runAt('claimed', text);
-    expect(run.restored).toEqual({ kind: 'record', record: emptyRecord('queue'), problem: expect.any(String) });
+    expect(run.restored).toEqual({
+      kind: 'record',
+      head: expect.any(String),
+      record: emptyRecord('queue'),
+      problem: expect.any(String),
+    });
     expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     expect(await recordIn(run.elsewhere)).toEqual({
       ...emptyRecord('queue'),

@@ -60,7 +60,12 @@ describe.each(places)('lanes in a $place', ({ open }) => {
   test('a lane that nobody ever had is restored as an empty one, claimed and saved', async () => {
     await using shared = await open();
     const { store, cells } = startRun('a', shared.machine());
-    expect(await store.restore('queue')).toEqual({ kind: 'record', record: emptyRecord('queue'), problem: null });
+    expect(await store.restore('queue')).toEqual({
+      kind: 'record',
+      head: null,
+      record: emptyRecord('queue'),
+      problem: null,
+    });
     expect(await store.claim('queue')).toEqual({ kind: 'claimed', sequence: 0 });
     expect(await store.save(copyOf(1))).toEqual({ kind: 'saved' });
     expect(cells.asked).toEqual(['read queue', 'write queue', 'write queue', 'readHead queue']);

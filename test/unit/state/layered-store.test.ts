@@ -56,7 +56,7 @@ function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, mark =
 }
 
 const free = { kind: 'free' };
-const stillHeld = { kind: 'claimed', why: 'the server is on fire' };
+const stillClaimed = { kind: 'claimed', why: 'the server is on fire' };
 
 const absent: RestoredCopy = { kind: 'absent' };
 const down: RestoredCopy = { kind: 'unavailable', why: 'the service hangs' };
@@ -257,13 +257,13 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         'only the cache takes it',
         null,
         'the server is on fire',
-        { kind: 'saved', where: `cache ✓, ${place} ✗: the server is on fire`, lane: stillHeld },
+        { kind: 'saved', where: `cache ✓, ${place} ✗: the server is on fire`, lane: stillClaimed },
       ],
       [
         'none',
         'this event may not',
         'the server is on fire',
-        { kind: 'not-kept', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillHeld },
+        { kind: 'not-kept', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillClaimed },
       ],
     ])('%s', async (_, obstacle, outage, expected) => {
       await using shared = await open();
