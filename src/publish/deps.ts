@@ -1,11 +1,13 @@
+import type { Config, RunContext } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
 import type { BudgetStore, StateStore } from '../ports/state.ts';
-import type { ReportFrame } from './report-of.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */
-export interface PublishDeps extends Pick<ReportFrame, 'config' | 'context'> {
+export interface PublishDeps {
+  readonly config: Config;
+  readonly context: RunContext;
   readonly forge: Forge;
   readonly remote: Pick<Remote, 'push'>;
   readonly store: Pick<StateStore, 'save'>;

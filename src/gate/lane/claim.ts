@@ -34,7 +34,7 @@ interface Granted {
 }
 
 /** A lane, what it knows of the usage, and the tasks of it that a run can get to when those that are worked elsewhere are left out. */
-export interface Wanted {
+interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
   readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];

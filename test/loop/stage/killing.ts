@@ -166,7 +166,7 @@ export function problemsAfterPost(scenario: Scenario, { project, main }: Killed,
     problems.push(`post hides that the run was killed: ${post.end}`);
   if (post !== null && work !== null && post.end !== `${work.outcome.kind} (${work.outcome.reason})`)
     problems.push(`post says ${post.end}, the record ${work.outcome.kind} (${work.outcome.reason})`);
-  if (leaseOn(scenario, project) !== null) problems.push('the lane is still held');
+  if (leaseOn(scenario, project) !== null) problems.push('the lane is still claimed');
   if (work !== null) problems.push(...problemsOfWork(scenario, project, work));
   const made = project.script.calls.length;
   const inLedgers = lanesOf(project)
