@@ -22,7 +22,7 @@ export interface Reading {
   /** Whether what comes next is quoted. */
   inFence(): boolean;
   eventCount(): number;
-  /** All that was taken; null when it is long, or many events are in it. */
+  /** All that was taken, if it is worth another look; null: it is long, or many events or broken ones are in it. */
   output(): Uint8Array | null;
   transcript(now: number): Transcript;
 }
@@ -46,7 +46,7 @@ export function createReading(onEvent: ((event: StreamEvent) => void) | null): R
 
   function output(): Uint8Array | null {
     const { head, tail } = text.kept();
-    return witness.mayBeQuotation() && tail === null ? head : null;
+    return witness.mayBeQuotation() && tail === null && failures < MAX_EVENT_FAILURES ? head : null;
   }
 
   function takeTogether(chunk: Uint8Array, from: number): number {
