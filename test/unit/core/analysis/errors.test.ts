@@ -1,16 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf } from '../../../../src/core/analysis/errors.ts';
-import {
-  analyzeAt,
-  assistantLine,
-  failedLine,
-  INIT,
-  inEveryFormat,
-  jsonLines,
-  resultLine,
-  syntheticLine,
-  toolResultLine,
-} from '../../agents/claude/fixtures.ts';
+import { analyzeAt, inEveryFormat } from '../../agents/claude/fixtures.ts';
 
 test.each([
   '"is_error": false',
@@ -97,92 +87,5 @@ describe('fingerprint', () => {
   test('is listed for the first twenty errors', () => {
     const errors = Array.from({ length: 21 }, (_, index) => `Error: no table ${'x'.repeat(index + 1)}`);
     expect(analyzeAt(errors.join('\n')).errors.map(({ text }) => text)).toEqual(errors.slice(0, 20));
-  });
-});
-
-test('tool results and earlier messages are not read for errors', () => {
-  expect(
-    analyzeAt(jsonLines(INIT, assistantLine('Error: early'), toolResultLine('Error: in a file'), resultLine('fine')))
-      .errors,
-  ).toEqual([]);
-});
-
-describe('the CLI’s own error', () => {
-  test.each([
-    ['Invalid API key · Fix external API key', { api_error_status: 401 }, 'auth'],
-    ['Not logged in · Please run /login', {}, 'auth'],
-    ['Failed to authenticate. API Error: 403 no access', { api_error_status: 403 }, 'auth'],
-    ['Credit balance is too low', { api_error_status: 400 }, 'billing'],
-    ['API Error: Request rejected (429) · slow down', { api_error_status: 429 }, 'rate-limit'],
-    ["You've hit your weekly limit · resets 11pm (UTC)", { api_error_status: 429 }, 'rate-limit'],
-    ['API Error: Repeated 529 Overloaded errors. Try again.', { api_error_status: 529 }, 'server'],
-    ['API Error: Repeated 529 Overloaded errors. Try again.', { api_error_status: null }, 'server'],
-    ['API Error: 502 Bad Gateway.', { api_error_status: 502 }, 'server'],
-    ['API Error: Connection refused (ECONNREFUSED)', { api_error: 'connection_failed' }, 'server'],
-    ['API Error: Unable to connect to API (ConnectionRefused)', {}, 'server'],
-    ['Request timed out.', {}, 'server'],
-    ["There's an issue with the selected model (x). It may not exist.", { api_error_status: 404 }, 'model'],
-    ['Prompt is too long · cut it', { api_error_status: 400, terminal_reason: 'prompt_too_long' }, 'prompt-too-long'],
-    ['API Error: 400 messages.0: bad thing', { api_error_status: 400 }, 'other'],
-    ["API Error: Opus's safeguards flagged this message", { stop_reason: 'refusal' }, 'other'],
-    [
-      "API Error: Claude's response exceeded the 128000 output token maximum.",
-      { api_error: 'max_output_tokens' },
-      'other',
-    ],
-  ])('%j with %j is %s', (text, fields, kind) => {
-    expect(analyzeAt(failedLine(text, fields)).agentError).toEqual({ kind, text });
-  });
-
-  test.each([
-    ['error_max_turns', 'Reached maximum number of turns (1)', 'max-turns'],
-    ['error_max_budget_usd', 'Reached maximum budget ($0.001)', 'budget'],
-    ['error_during_execution', 'No conversation found with session ID: 1', 'unknown-session'],
-    ['error_during_execution', '[ede_diagnostic] stopped', 'other'],
-  ])('%s without a result text says %j', (subtype, text, kind) => {
-    const line = JSON.stringify({ type: 'result', subtype, is_error: true, errors: [text], session_id: 's' });
-    expect(analyzeAt(line).agentError).toEqual({ kind, text });
-  });
-
-  test.each([
-    ['array', `[${INIT},${failedLine('Credit balance is too low')}]`],
-    ['JSON lines', jsonLines(INIT, failedLine('Credit balance is too low'))],
-    ['object', failedLine('Credit balance is too low')],
-    ['text', 'Credit balance is too low\n'],
-    [
-      'stream cut behind the synthetic message',
-      jsonLines(INIT, syntheticLine('Credit balance is too low', 'billing_error')),
-    ],
-  ])('is found in an %s', (_format, output) => {
-    expect(analyzeAt(output).agentError).toEqual({ kind: 'billing', text: 'Credit balance is too low' });
-  });
-
-  test.each([
-    ['No conversation found with session ID: 6f1c', 'unknown-session'],
-    ["error: unknown option '--frobnicate'", 'other'],
-    ['--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons', 'other'],
-  ])('printed as text alone: %j is %s', (text, kind) => {
-    expect(analyzeAt(`${text}\n`).agentError).toEqual({ kind, text });
-  });
-
-  test('is named by the synthetic message first', () => {
-    expect(
-      analyzeAt(jsonLines(INIT, syntheticLine('Hm.', 'authentication_failed'), failedLine('Hm.'))).agentError?.kind,
-    ).toBe('auth');
-  });
-
-  test.each([
-    'The log said: API Error: 500 Internal server error.',
-    'API Error: 500 Internal server error.\n\nThat is what the handler returned; I mended it.',
-    'I wrote a test for "Credit balance is too low".',
-  ])('is not taken from prose: %j', (message) => {
-    expect(analyzeAt(message).agentError).toBeNull();
-    expect(analyzeAt(resultLine(message)).agentError).toBeNull();
-  });
-
-  test('is that of the last result', () => {
-    expect(
-      analyzeAt(jsonLines(INIT, failedLine('Credit balance is too low'), INIT, resultLine('fine'))).agentError,
-    ).toBeNull();
   });
 });

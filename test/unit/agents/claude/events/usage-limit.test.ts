@@ -220,3 +220,28 @@ test.each<[string, number, string | null]>([
   );
   expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt });
 });
+
+test.each([
+  ['another type keeps', 'seven_day', 'five-hour'],
+  ['the same type clears', 'five_hour', null],
+])('an allowed event of %s the rejected one', (_rule, rateLimitType, window) => {
+  const output = jsonLines(
+    INIT,
+    rateLimitLine({ status: 'rejected', resetsAt: 1795304042, rateLimitType: 'five_hour' }),
+    rateLimitLine({ status: 'allowed', rateLimitType }),
+    failedLine('x'),
+  );
+  expect(analyzeAt(output).usageLimit?.window ?? null).toBe(window);
+});
+
+test.each([
+  ['first', [2_000_000_000, 1_900_000_000]],
+  ['last', [1_900_000_000, 2_000_000_000]],
+])('of two rejected events the later reset counts, be it the %s', (_rule, resets) => {
+  const [first, last] = resets.map((resetsAt, index) =>
+    rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: index === 0 ? 'five_hour' : 'seven_day' }),
+  );
+  expect(analyzeAt(jsonLines(INIT, first ?? '', last ?? '', failedLine('x'))).usageLimit?.resumeAt).toBe(
+    '2033-05-18T03:33:20.000Z',
+  );
+});

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { failureInText } from '../../../../../src/agents/claude/events/failure.ts';
 import type { Analysis } from '../../../../../src/core/analysis/analysis.ts';
 import { createOutputReader } from '../../../../../src/agents/claude/output/reader.ts';
 import { createTextLines } from '../../../../../src/agents/claude/output/text-lines.ts';
@@ -139,27 +138,4 @@ describe('a fence that opens in the read beginning of a long text', () => {
     expect(analyzeAt(resultLine(output)).signal.exitSignal).toBe(exitSignal);
     expect(analyzeAt(output).signal.exitSignal).toBe(exitSignal);
   });
-});
-
-test.each([
-  'API Error: 500 responses are retried now.',
-  'API Error: Connection errors are no longer fatal.',
-  'API Error: 529 handling added.',
-  'API Error: timeouts get a second try.',
-])('as the whole output, %j speaks of errors and is none', (text) => {
-  expect(failureInText(text)).toBeNull();
-});
-
-test.each([
-  'API Error: 500 Internal server error. This is a server-side issue, usually temporary.',
-  'API Error: 502 Bad Gateway.',
-  'API Error: 400 messages.0: bad thing',
-  'API Error: 400 prompt is too long: 210000 tokens > 200000 maximum',
-  'API Error: Repeated 529 Overloaded errors. The API is at capacity — this is usually temporary. Try again in a moment.',
-  'API Error: Request rejected (429) · Number of request tokens has exceeded your per-minute rate limit',
-  'API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)',
-  'API Error: Connection error.',
-  "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.",
-])('as the whole output, %j is the CLI’s own error', (text) => {
-  expect(failureInText(text)?.text).toBe(text);
 });

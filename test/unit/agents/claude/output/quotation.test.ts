@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeAt, assistantLine, block, INIT, jsonLines, resultLine } from '../fixtures.ts';
+import { analyzeAt, assistantLine, block, failedLine, INIT, jsonLines, resultLine } from '../fixtures.ts';
 
 const events = jsonLines(INIT, resultLine('done'));
 
@@ -130,4 +130,23 @@ test.each<[string, string, string]>([
   ['an object of the CLI’s kind that is whole and broken is text', 'npm warn\n{"type":hm}', 'text'],
 ])('the format of an output: %s', (_rule, output, format) => {
   expect(analyzeAt(output).format).toBe(format);
+});
+
+describe('output of the CLI that a message quotes', () => {
+  const first = failedLine('Credit balance is too low');
+  test.each([
+    ['two lines amid prose', `I tried it, and it printed two lines.\n${INIT}\n${first}\nSo the handler is right.`],
+    ['an array amid prose', `I tried it, and it printed an array.\n[${INIT},${first}]\nSo the handler is right.`],
+    ['an object that the words before announce', `The CLI prints this as its answer:\n\n${first}\n`],
+    ['an object with a status block outside it', `${first}\n${block('EXIT_SIGNAL: false')}`],
+  ])('is text: %s', (_what, output) => {
+    expect(analyzeAt(output)).toMatchObject({ format: 'text', agentError: null, sessionId: null });
+  });
+
+  test.each([
+    ['json', `Starting up…\n${resultLine(block('EXIT_SIGNAL: true'))}\nDone in 3s.`],
+    ['jsonl', `Starting up…\n${INIT}\n${assistantLine('x')}\n${resultLine(block('EXIT_SIGNAL: true'))}\nDone in 3s.`],
+  ])('is not what stands between short lines of tools: %s', (format, output) => {
+    expect(analyzeAt(output)).toMatchObject({ format, sessionId: 's-1', signal: { exitSignal: true } });
+  });
 });
