@@ -112,7 +112,7 @@ async function loopOn(
     narrate: () => undefined,
     appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
-      writeRunRecord(runFolder, { version: 1, stage: 'work', mark: 'bench', startedAt, claimed: null, work });
+      writeRunRecord(runFolder, { version: 1, stage: 'work', startedAt, claimed: null, work });
     },
   };
   return () =>

@@ -48,18 +48,18 @@ export async function main(): Promise<void> {
 
   async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunReport> {
     checkRunnerFiles(environment);
-    const mark = randomUUID();
+    const runTag = randomUUID();
     const runFolder = createRunFolder(context.temp);
     // First the record: post takes a folder that is remembered and holds none for one that was tampered with.
-    writeRunRecord(runFolder, { version: 1, stage: 'gate', mark, startedAt, claimed: null, work: null });
-    // The mark by itself as well: processes must be found even when the folder is gone.
-    rememberForPost('mark', mark);
+    writeRunRecord(runFolder, { version: 1, stage: 'gate', startedAt, claimed: null, work: null });
+    // Not in the record: processes must be found even when the run's folder is gone.
+    rememberForPost('run-tag', runTag);
     rememberForPost('run-folder', runFolder);
     // Set at once: the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => {
       setOutputs({ 'journal-path': path });
     });
-    const world = createWorld({ environment, config, context, runFolder, mark });
+    const world = createWorld({ environment, config, context, runFolder, runTag });
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
     return Promise.race([
       runRiver({

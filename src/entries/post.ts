@@ -24,7 +24,7 @@ const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, s
 interface Past {
   readonly environment: World['environment'];
   readonly runFolder: string;
-  readonly mark: string;
+  readonly runTag: string;
   readonly lane: string;
 }
 
@@ -33,11 +33,11 @@ export async function post(): Promise<void> {
   const past: Past = {
     environment: process.env,
     runFolder: recall('run-folder'),
-    mark: recall('mark'),
+    runTag: recall('run-tag'),
     lane: recall('lane'),
   };
   // Main never got to its first line of work, and said why in its own log if it could.
-  if (past.runFolder === '' || past.mark === '') process.exit(0);
+  if (past.runFolder === '' || past.runTag === '') process.exit(0);
   const { redact } = secretsOf(past.environment, []);
   const log = createLog(redact);
   setTimeout(() => {
@@ -54,7 +54,7 @@ export async function post(): Promise<void> {
     };
 
   // Whatever the agent left running in a session of its own.
-  await endAgent(past.mark).catch(logFailure('Processes of the agent may still run'));
+  await endAgent(past.runTag).catch(logFailure('Processes of the agent may still run'));
   await giveCredentialsBack(past).catch(logFailure("The checkout's credentials could not be put back"));
   await finish(past).catch(
     logFailure('The post step could not finish this run. The next run begins from what was saved before'),
@@ -62,13 +62,13 @@ export async function post(): Promise<void> {
   process.exit(0);
 }
 
-async function finish({ environment, runFolder, mark, lane }: Past): Promise<void> {
+async function finish({ environment, runFolder, runTag, lane }: Past): Promise<void> {
   const world = createWorld({
     environment,
     config: parseInputs(inputTexts(environment)),
     context: await readRunContext(environment),
     runFolder,
-    mark,
+    runTag,
   });
   mask(world.secrets);
   const report = await rescueRun({

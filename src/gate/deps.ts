@@ -18,7 +18,7 @@ export interface GateDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** UUID of this run's process tree. */
-  readonly mark: string;
+  readonly runTag: string;
   /** Called before a lane is claimed: whoever ends this run from then on must give it back. */
   readonly claiming: (lane: LaneId) => void;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Environment variable that every process of a run's agent inherits, whatever session or parent it moves to. */
-export const RUN_TAG_NAME = 'RALPH_MARK';
+export const RUN_TAG_NAME = 'RALPH_RUN_TAG';
 
 /** Which processes to end: those with the run tag, those of the group (null: of none), and their descendants. */
 export interface Tree {

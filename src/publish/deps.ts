@@ -13,7 +13,7 @@ export interface PublishDeps {
   readonly store: Pick<StateStore, 'save'>;
   readonly budget: BudgetStore | null;
   /** UUID of this run's process tree, by which it finds what it reserved. */
-  readonly mark: string;
+  readonly runTag: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Text → the same text without secrets. */

@@ -219,9 +219,9 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }
 }
 
 /** Tells the repository's counters what this run used, in place of what it had reserved. */
-async function settleUsage({ budget, mark, clock, log }: PublishDeps, work: Work): Promise<void> {
+async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Work): Promise<void> {
   const settled = await budget?.update((newest) =>
-    settleRun(newest, mark, { before: work.stateBefore, after: work.state }, clock.now()),
+    settleRun(newest, runTag, { before: work.stateBefore, after: work.state }, clock.now()),
   );
   if (settled?.kind === 'unavailable')
     log.warning(

@@ -29,12 +29,12 @@ export async function withRequests({ connect }: RunDeps, report: RunReport): Pro
 
 /** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */
 export async function giveBack(
-  { connect, clock, mark }: RunDeps,
+  { connect, clock, runTag }: RunDeps,
   lane: LaneId,
   what: 'claim' | 'claim-and-reservation',
 ): Promise<Released> {
   const store = await connect.store();
   return what === 'claim'
     ? store.release(lane)
-    : releaseLane({ store, budget: await connect.budget(), clock, mark }, lane);
+    : releaseLane({ store, budget: await connect.budget(), clock, runTag }, lane);
 }

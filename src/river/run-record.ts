@@ -8,8 +8,6 @@ import { messageOf, UserError } from '../errors.ts';
 export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
-  /** Every process of the agent carries it. */
-  readonly mark: string;
   readonly startedAt: number;
   /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
   readonly claimed: LaneId | null;
@@ -51,9 +49,7 @@ export function writeRunRecord(folder: string, record: RunRecord): void {
 export function readRunRecord(folder: string): RunRecord | null {
   try {
     const record = JSON.parse(readFileSync(join(folder, FILE), 'utf8')) as Partial<RunRecord> | null;
-    return record?.version === 1 && typeof record.stage === 'string' && typeof record.mark === 'string'
-      ? (record as RunRecord)
-      : null;
+    return record?.version === 1 && typeof record.stage === 'string' ? (record as RunRecord) : null;
   } catch {
     return null;
   }

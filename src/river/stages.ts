@@ -5,7 +5,7 @@ import type { RunDeps } from './deps.ts';
 
 /** What the stages have in common, and the publisher's part; `agent` (null: none at hand) knows where the session's transcript is. */
 export async function connectStages(
-  { config, context, mark, clock, log, redact, sessionFolder, connect }: RunDeps,
+  { config, context, runTag, clock, log, redact, sessionFolder, connect }: RunDeps,
   { agent, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly agent: Agent | null },
 ): Promise<PublishDeps & Omit<GateDeps, 'repository' | 'claiming'>> {
   const [forge, remote, store, budget] = await Promise.all([
@@ -16,5 +16,5 @@ export async function connectStages(
   ]);
   const exportSession = async (id: string): Promise<string | null> =>
     agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null;
-  return { config, context, mark, forge, remote, store, budget, clock, log, redact, exportSession, stepWithinMs };
+  return { config, context, runTag, forge, remote, store, budget, clock, log, redact, exportSession, stepWithinMs };
 }

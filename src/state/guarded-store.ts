@@ -92,7 +92,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     if (looked.kind !== 'record') return { kind: 'changed' };
     const { record } = looked;
     // Only the answer to our own write was lost.
-    if (record.lease?.mark === wanted.mark) return { kind: 'claimed', sequence: record.sequence };
+    if (record.lease?.runTag === wanted.runTag) return { kind: 'claimed', sequence: record.sequence };
     const again = claimRecord(record, wanted, now());
     return again.kind === 'leased' ? again : { kind: 'changed' };
   }
@@ -119,7 +119,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     const isThere =
       looked.kind === 'record' &&
       (looked.record.sequence > sequence ||
-        (looked.record.sequence === sequence && looked.record.savedBy === lease().mark));
+        (looked.record.sequence === sequence && looked.record.savedBy === lease().runTag));
     const why = `what was read back from the ${cells.place} is not what was saved`;
     return isThere
       ? { kind: 'saved' }
@@ -127,9 +127,9 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
   }
 
   async function release(lane: LaneId): Promise<Released> {
-    const { mark } = lease();
+    const { runTag } = lease();
     const changed = await change(lane, (record) => {
-      const released = releaseRecord(record, mark);
+      const released = releaseRecord(record, runTag);
       return released === null ? { kind: 'stop' } : { kind: 'record', record: released };
     });
     return changed.kind === 'done' ? { kind: 'free' } : laneAfter(changed);
@@ -137,7 +137,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
 
   /** Who has never been seen with a claim to the lane, as one who may not write there, has none. */
   function laneAfter({ why, last }: Pick<Extract<Done, { kind: 'undone' }>, 'why' | 'last'>): Released {
-    return last !== null && last.lease?.mark !== lease().mark ? { kind: 'free' } : { kind: 'claimed', why };
+    return last !== null && last.lease?.runTag !== lease().runTag ? { kind: 'free' } : { kind: 'claimed', why };
   }
 
   async function order(lane: LaneId, given: OrderGiven): Promise<Ordered> {

@@ -27,7 +27,7 @@ export async function createAgent(world: World): Promise<Agent> {
     environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames) },
     workFolder: context.workspace,
     configFolder: join(world.runFolder, 'agent'),
-    runTag: world.mark,
+    runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
     redact: world.redact,
@@ -42,7 +42,7 @@ export async function createCommands(world: World): Promise<Verifier> {
     commands: config.verify,
     workFolder: context.workspace,
     environment: verifyEnvironment(world.environment, config.agent.envNames),
-    runTag: world.mark,
+    runTag: world.runTag,
     log: world.log,
     now: systemClock.now,
   });
@@ -54,8 +54,8 @@ function gitIdentity(): Record<string, string> {
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
 }
 
-/** Ends every process that carries the mark. */
-export async function endAgent(mark: string): Promise<void> {
+/** Ends every process that carries the run tag. */
+export async function endAgent(runTag: string): Promise<void> {
   const { endTagged } = await import('../processes/process-tree.ts');
-  await endTagged(mark);
+  await endTagged(runTag);
 }

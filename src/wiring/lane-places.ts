@@ -78,7 +78,7 @@ function placeOf(cells: CellStore): StatePlace {
 
 /** The command line reads and orders; it never claims a lane. */
 function nobodysLease(): Lease {
-  return { mark: randomUUID(), runId: 'local', runAttempt: 1, runUrl: '', acquiredAt: now(), durationMs: 0 };
+  return { runTag: randomUUID(), runId: 'local', runAttempt: 1, runUrl: '', acquiredAt: now(), durationMs: 0 };
 }
 
 /** A path, not `https://…` and not `host:path`. */

@@ -17,7 +17,7 @@ const MAX_LEARNINGS_BYTES = 8_000;
 
 /** This machine, as main needs it. */
 export function createMachine(world: World, startedAt: number): Machine {
-  const { context, runFolder, mark } = world;
+  const { context, runFolder, runTag } = world;
   let remembered: LaneId | null = null;
   return {
     readPrompt: () => readPrompt(world),
@@ -25,7 +25,7 @@ export function createMachine(world: World, startedAt: number): Machine {
       (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     files: createWorkFiles(context.workspace),
     record: (record) => {
-      writeRunRecord(runFolder, { version: 1, mark, startedAt, ...record });
+      writeRunRecord(runFolder, { version: 1, startedAt, ...record });
       // The lane by itself as well: it must be given back even when the folder is gone.
       if (record.claimed !== remembered) rememberForPost('lane', record.claimed ?? '');
       remembered = record.claimed;
@@ -35,7 +35,7 @@ export function createMachine(world: World, startedAt: number): Machine {
         ? null
         : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`,
     onCancel,
-    endAgent: () => endAgent(mark),
+    endAgent: () => endAgent(runTag),
     exit: (code) => process.exit(code),
   };
 }

@@ -34,9 +34,9 @@ export async function openBudget(cells: CellStore): Promise<BudgetStore> {
   return createBudgetStore(cells, systemClock.now);
 }
 
-function leaseOf({ config, context, mark }: World): Lease {
+function leaseOf({ config, context, runTag }: World): Lease {
   return {
-    mark,
+    runTag,
     runId: context.runId,
     runAttempt: context.runAttempt,
     runUrl: context.runUrl,

@@ -17,14 +17,14 @@ export interface World extends Omit<RunDeps, 'connect'> {
   readonly runFolder: string;
 }
 
-/** The world of a run, in main and in post. `mark`: every process of the agent carries it. */
+/** The world of a run, in main and in post. `runTag`: every process of the agent carries it. */
 export function createWorld({
   environment,
   config,
   context,
   runFolder,
-  mark,
-}: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'mark'>): World {
+  runTag,
+}: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'runTag'>): World {
   const { secrets, redact } = secretsOf(environment, config.agent.envNames);
   return {
     environment,
@@ -40,7 +40,7 @@ export function createWorld({
     },
     runFolder,
     sessionFolder: join(runFolder, 'session'),
-    mark,
+    runTag,
   };
 }
 

@@ -120,7 +120,7 @@ test("the agent sees neither the job's tokens nor git credentials, which are bac
   expect(seen.fetch).not.toBe(0);
 
   const verify = await readFile(`${file}.verify`, 'utf8');
-  expect(verify).toMatch(/^RALPH_MARK=/m);
+  expect(verify).toMatch(/^RALPH_RUN_TAG=/m);
   expect(verify).not.toMatch(/^(GITHUB_|GH_|ACTIONS_|INPUT_|ANTHROPIC_)/m);
   expect(await readFile(join(run.workspace, '.git/config'), 'utf8')).toMatch(/extraheader = AUTHORIZATION/);
   expect(existsSync(join(run.workspace, 'src/issue-1.mjs'))).toBe(true);

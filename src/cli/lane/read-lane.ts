@@ -65,7 +65,7 @@ interface Found {
 }
 
 /** Holds no lease. */
-const nobody: LeaseHolder = { mark: '', runId: '', runAttempt: 1 };
+const nobody: LeaseHolder = { runTag: '', runId: '', runAttempt: 1 };
 
 function reportOf(
   stored: LaneState,

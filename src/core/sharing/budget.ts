@@ -15,6 +15,7 @@ import type { Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 import { maxLeaseMs } from './lease.ts';
+import { withRunTag, withStoredTag } from './stored-tag.ts';
 import { dayMs, hourMs } from '../time.ts';
 
 const maxReservations = 100;
@@ -22,17 +23,19 @@ const maxReservations = 100;
 const maxTasks = 100;
 const maxBudgetChars = 64 * 1024;
 
-const reservationSchema = z.object({
-  mark: z.string().max(100),
-  lane: z.string().max(120),
-  runUrl: z.string().max(500),
-  expiresAt: instant,
-  /** What it may work on: no two runs work on one task, whatever lane they are of. */
-  tasks: z.array(z.string().max(120)).max(maxTasks),
-  calls: count,
-  tokens: count,
-  costUsd: amount,
-});
+const reservationSchema = z
+  .object({
+    mark: z.string().max(100),
+    lane: z.string().max(120),
+    runUrl: z.string().max(500),
+    expiresAt: instant,
+    /** What it may work on: no two runs work on one task, whatever lane they are of. */
+    tasks: z.array(z.string().max(120)).max(maxTasks),
+    calls: count,
+    tokens: count,
+    costUsd: amount,
+  })
+  .transform(withRunTag);
 
 /** What a run may use. One that is never settled counts as used: nobody knows better. */
 export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
@@ -90,12 +93,12 @@ function believableBudget(budget: Budget, now: number): ParsedBudget {
 }
 
 export function serializeBudget(budget: Budget): string {
-  return `${JSON.stringify(budget, null, 1)}\n`;
+  return `${JSON.stringify({ ...budget, reservations: budget.reservations.map(withStoredTag) }, null, 1)}\n`;
 }
 
-/** The windows as the run with this mark must see them: what is used, and what others have reserved. */
-export function windowsFor(budget: Budget, mark: string, now: number): Windows {
-  const others = budget.reservations.filter((reservation) => reservation.mark !== mark);
+/** The windows as the run with this tag must see them: what is used, and what others have reserved. */
+export function windowsFor(budget: Budget, runTag: string, now: number): Windows {
+  const others = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   const sum = (
     of: (reservation: Reservation) => number,
     counts: (reservation: Reservation, now: number) => boolean,
@@ -130,9 +133,9 @@ export function seededWith(budget: Budget, windows: Windows): Budget {
   return isNew ? { ...budget, windows } : budget;
 }
 
-/** The runs other than the one with this mark that still hold what they reserved. */
-export function reservedByOthers({ reservations }: Budget, mark: string, now: number): readonly Reservation[] {
-  return reservations.filter((reservation) => reservation.mark !== mark && now < reservation.expiresAt);
+/** The runs other than the one with this tag that still hold what they reserved. */
+export function reservedByOthers({ reservations }: Budget, runTag: string, now: number): readonly Reservation[] {
+  return reservations.filter((reservation) => reservation.runTag !== runTag && now < reservation.expiresAt);
 }
 
 /** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
@@ -174,15 +177,15 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
   // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
   const live = budget.reservations.filter(
-    (other) => other.mark !== reservation.mark && now < other.expiresAt + 2 * dayMs,
+    (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * dayMs,
   );
   return { ...budget, reservations: [...live, reservation].slice(-maxReservations) };
 }
 
 /** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
-export function settleBudget(budget: Budget, mark: string, spent: Spent, now: number): Budget {
-  if (!hasReserved(budget, mark)) return budget;
-  const reservations = budget.reservations.filter((reservation) => reservation.mark !== mark);
+export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: number): Budget {
+  if (!hasReserved(budget, runTag)) return budget;
+  const reservations = budget.reservations.filter((reservation) => reservation.runTag !== runTag);
   // A window that nothing was used of would end before the one that the next call opens should.
   if (!(spent.calls > 0 || spent.tokens > 0 || spent.costUsd > 0)) return { ...budget, reservations };
   const charged = chargeUsage(budget.windows, { tokens: spent.tokens, costUsd: spent.costUsd, durationMs: 0 }, now);
@@ -193,7 +196,7 @@ export function settleBudget(budget: Budget, mark: string, spent: Spent, now: nu
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
 export function settleRun(
   budget: Budget,
-  mark: string,
+  runTag: string,
   { before, after }: { readonly before: LaneState; readonly after: LaneState },
   now: number,
 ): Budget {
@@ -201,17 +204,17 @@ export function settleRun(
   const { hour } = budget.windows;
   const opened = after.windows.hour;
   const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + hourMs <= opened.openedAt);
-  if (!isNew || !hasReserved(budget, mark)) return settleBudget(budget, mark, spent, now);
+  if (!isNew || !hasReserved(budget, runTag)) return settleBudget(budget, runTag, spent, now);
   return settleBudget(
     { ...budget, windows: { ...budget.windows, hour: { openedAt: opened.openedAt, calls: 0, tokens: 0 } } },
-    mark,
+    runTag,
     spent,
     now,
   );
 }
 
-function hasReserved({ reservations }: Budget, mark: string): boolean {
-  return reservations.some((reservation) => reservation.mark === mark);
+function hasReserved({ reservations }: Budget, runTag: string): boolean {
+  return reservations.some((reservation) => reservation.runTag === runTag);
 }
 
 /** What the lane used from one state to a later one, a call that never came back included. */

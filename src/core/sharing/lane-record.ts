@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { keepsOut, leaseSchema, type Lease, type LeaseHolder } from './lease.ts';
+import { withStoredTag } from './stored-tag.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
@@ -20,7 +21,7 @@ const schema = z.object({
   sequence: z.int().min(0),
   /** The serialized LaneState. */
   document: z.string().nullable(),
-  /** Mark of the run that wrote `document`. */
+  /** Tag of the run that wrote `document`. */
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
   /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
@@ -62,7 +63,8 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
 }
 
 export function serializeRecord(record: LaneRecord): string {
-  return `${JSON.stringify(record, null, 1)}\n`;
+  const lease = record.lease && withStoredTag(record.lease);
+  return `${JSON.stringify({ ...record, lease }, null, 1)}\n`;
 }
 
 /** The record with this run as the lane's only one, or whose lease is in the way. */
@@ -89,21 +91,21 @@ export function saveRecord(
   | { readonly kind: 'record'; readonly record: LaneRecord }
   | { readonly kind: 'already' }
   | { readonly kind: 'outrun' } {
-  const isOwner = record.lease?.mark === saver.mark;
+  const isOwner = record.lease?.runTag === saver.runTag;
   const isTaken = record.lease !== null && keepsOut(record.lease, saver, now);
-  const isSaved = record.savedBy === saver.mark && record.sequence >= copy.sequence;
+  const isSaved = record.savedBy === saver.runTag && record.sequence >= copy.sequence;
   const isNewest = record.sequence > copy.sequence || record.document === copy.document;
   if (!isOwner && isSaved && (isTaken || isNewest)) return { kind: 'already' };
   if (!isOwner && !isSaved && (isTaken || record.sequence >= copy.sequence)) return { kind: 'outrun' };
   return {
     kind: 'record',
-    record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.mark, lease: null },
+    record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.runTag, lease: null },
   };
 }
 
-/** The record without the lease of the run with this mark; null when it holds none. */
-export function releaseRecord(record: LaneRecord, mark: string): LaneRecord | null {
-  return record.lease?.mark === mark ? { ...record, lease: null } : null;
+/** The record without the lease of the run with this tag; null when it holds none. */
+export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
+  return record.lease?.runTag === runTag ? { ...record, lease: null } : null;
 }
 
 /** The record with one more order; as it is when the same run, in whatever attempt, brought it already. */

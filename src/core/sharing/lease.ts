@@ -1,28 +1,31 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
+import { withRunTag } from './stored-tag.ts';
 import { dayMs, minuteMs } from '../time.ts';
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
 export const maxLeaseMs = 5 * dayMs;
 
-export const leaseSchema = z.object({
-  /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
-  mark: z.string().min(1).max(100),
-  /** GitHub's run id; `local` outside of Actions. */
-  runId: z.string().min(1).max(40),
-  runAttempt: z.int().min(1),
-  runUrl: z.string().max(500),
-  acquiredAt: instant,
-  /** The run's own deadline, with the time that publishing takes. */
-  durationMs: z.number().int().min(0).max(maxLeaseMs),
-});
+export const leaseSchema = z
+  .object({
+    /** UUID of the run's process tree: main and post of one job share it, two jobs of one workflow run do not. */
+    mark: z.string().min(1).max(100),
+    /** GitHub's run id; `local` outside of Actions. */
+    runId: z.string().min(1).max(40),
+    runAttempt: z.int().min(1),
+    runUrl: z.string().max(500),
+    acquiredAt: instant,
+    /** The run's own deadline, with the time that publishing takes. */
+    durationMs: z.number().int().min(0).max(maxLeaseMs),
+  })
+  .transform(withRunTag);
 
 /** A run's claim to be the only one that works on a lane. Instants and durations in ms. */
 export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 
 /** Who asks whether a lease keeps it out. */
-export type LeaseHolder = Pick<Lease, 'mark' | 'runId' | 'runAttempt'>;
+export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
 
 /** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
 const publishMs = 10 * minuteMs;
@@ -34,7 +37,7 @@ export function leaseMs(maxRunMs: number): number {
 
 /** Whether the lease keeps another holder off the lane at `now`: it is not its own, not over, and its owner may still live. */
 export function keepsOut(lease: Lease, other: LeaseHolder, now: number): boolean {
-  if (lease.mark === other.mark) return false;
+  if (lease.runTag === other.runTag) return false;
   // GitHub starts an attempt only when the one before has ended.
   if (lease.runId === other.runId && lease.runAttempt < other.runAttempt) return false;
   // Taken further in the future than it lasts: one of the two clocks is wrong, and a lane must not wait for that one.

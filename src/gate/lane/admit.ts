@@ -139,7 +139,7 @@ async function decide(
   if (stopped !== null)
     return ended(
       waitingFor(
-        kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.mark, run.clock.now()),
+        kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.runTag, run.clock.now()),
         end(stopped),
       ),
     );

@@ -40,7 +40,7 @@ interface Wanted {
   readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];
 }
 
-type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'mark'>;
+type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
 
 const nowhere: ReadonlySet<TaskId> = new Set();
 
@@ -82,11 +82,11 @@ export async function claimLane(run: ClaimDeps, wanted: Wanted): Promise<LaneCla
 
 /** Gives back what `claimLane` claimed and reserved, for a run that ends without publishing. Never throws. */
 export async function releaseLane(
-  { store, budget, clock, mark }: Pick<GateDeps, 'store' | 'budget' | 'clock' | 'mark'>,
+  { store, budget, clock, runTag }: Pick<GateDeps, 'store' | 'budget' | 'clock' | 'runTag'>,
   lane: LaneId,
 ): Promise<Released> {
   const released = await store.release(lane);
-  await budget?.update((newest) => settleBudget(newest, mark, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
+  await budget?.update((newest) => settleBudget(newest, runTag, { calls: 0, tokens: 0, costUsd: 0 }, clock.now()));
   return released;
 }
 
@@ -100,7 +100,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 }
 
 async function reserveFor(
-  { config: { policy }, context: { runUrl }, budget, clock, mark }: ClaimDeps,
+  { config: { policy }, context: { runUrl }, budget, clock, runTag }: ClaimDeps,
   { lane, windows, tasks }: Wanted,
 ): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
@@ -108,17 +108,17 @@ async function reserveFor(
   const reserved = await budget.update((stored) => {
     const newest = seededWith(stored, windows);
     const elsewhere = tasksElsewhere(newest, lane, now);
-    const run = { mark, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
-    return reserve(newest, reservationFor(run, windowsFor(newest, mark, now), policy), now);
+    const run = { runTag, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
+    return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
   });
   if (reserved.kind === 'unavailable')
     throw new UserError(
       'infrastructure',
       `What this run may use cannot be reserved, so no call is made: the repository's counters cannot be written (${reserved.why}).`,
     );
-  const own = reserved.budget.reservations.find((reservation) => reservation.mark === mark);
+  const own = reserved.budget.reservations.find((reservation) => reservation.runTag === runTag);
   return {
-    windows: windowsFor(reserved.budget, mark, now),
+    windows: windowsFor(reserved.budget, runTag, now),
     policy: own === undefined ? policy : boundBy(policy, own),
     elsewhere: tasksElsewhere(reserved.budget, lane, now),
     warnings: reserved.problem === null ? [] : [reserved.problem],

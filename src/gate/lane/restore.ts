@@ -26,7 +26,7 @@ interface RestoreRequest {
   readonly lane: LaneId;
   /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
   readonly expected: boolean;
-  readonly run: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'mark'>;
+  readonly run: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
 }
 
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
@@ -61,8 +61,8 @@ export function judgeLane({ restored, budget }: KeptLane, { lane, expected, run 
   const state =
     budget === null
       ? obeyed
-      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.mark, now) };
-  const isClaimed = lease !== null && keepsOut(lease, { mark: run.mark, ...run.context }, now);
+      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.runTag, now) };
+  const isClaimed = lease !== null && keepsOut(lease, { runTag: run.runTag, ...run.context }, now);
   return {
     ...found,
     state,

@@ -16,7 +16,7 @@ import { tapped, type Tap } from './tap.ts';
 export interface Machine {
   readonly config: Config;
   readonly context: RunContext;
-  readonly mark: string;
+  readonly runTag: string;
   readonly clock: Clock;
   readonly checkout: Checkout;
   readonly agent: Agent;
@@ -36,9 +36,9 @@ export function createMachine(
   {
     config,
     context,
-    mark,
+    runTag,
     skewMs,
-  }: { readonly config: Config; readonly context: RunContext; readonly mark: string; readonly skewMs: number },
+  }: { readonly config: Config; readonly context: RunContext; readonly runTag: string; readonly skewMs: number },
 ): Machine {
   const { script, origin } = project;
   const checkout = createCheckout(origin);
@@ -51,28 +51,28 @@ export function createMachine(
     return answer;
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
-  const record: RunRecord = { version: 1, stage: 'gate', mark, startedAt: clock.now(), claimed: null, work: null };
+  const record: RunRecord = { version: 1, stage: 'gate', startedAt: clock.now(), claimed: null, work: null };
   return {
     config,
     context,
-    mark,
+    runTag,
     clock,
     checkout,
     agent: { ...agent, call },
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
-    sessionFolder: `session of ${mark}`,
+    sessionFolder: `session of ${runTag}`,
   };
 }
 
 /** The ports of one process on the machine, main or post: the real stores over what is kept in memory. */
 export function connectionsOf(project: Project, machine: Machine, tap: Tap): Connections {
-  const { config, context, mark, clock } = machine;
+  const { config, context, runTag, clock } = machine;
   const { stateStore } = config;
   const refs = tapped('refs', project.kept.refs, tap);
   const lease = () => ({
-    mark,
+    runTag,
     runId: context.runId,
     runAttempt: context.runAttempt,
     runUrl: context.runUrl,

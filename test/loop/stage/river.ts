@@ -184,7 +184,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       ...contextOf(setting.event ?? schedule, setting.hasProviderKey, setting.againOf ?? number),
       runAttempt: setting.againOf === undefined ? 1 : 2,
     },
-    mark: `mark-${String(number)}`,
+    runTag: `run-${String(number)}`,
     skewMs: setting.skewMs ?? 0,
   });
   setting.prepare?.(machine.checkout, machine);
@@ -265,11 +265,11 @@ function depsOf(
   machine: Machine,
   { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] },
 ): RunDeps {
-  const { config, context, mark, clock, sessionFolder } = machine;
+  const { config, context, runTag, clock, sessionFolder } = machine;
   return {
     config,
     context,
-    mark,
+    runTag,
     clock,
     log,
     debug: () => undefined,

@@ -13,7 +13,7 @@ import { noon } from '../core/core-fixtures.ts';
 export const minute = 60_000;
 
 export const lease: Lease = {
-  mark: 'm',
+  runTag: 'm',
   runId: '98',
   runAttempt: 1,
   runUrl: 'https://github.com/acme/shop/actions/runs/98',
@@ -57,7 +57,7 @@ export const richBudget: Budget = {
   },
   reservations: [
     {
-      mark: 'm',
+      runTag: 'm',
       lane: 'queue',
       runUrl: lease.runUrl,
       expiresAt: noon + 50 * minute,
@@ -67,7 +67,7 @@ export const richBudget: Budget = {
       costUsd: 5,
     },
     {
-      mark: 'old',
+      runTag: 'old',
       lane: 'issue-1',
       runUrl: '',
       expiresAt: noon - 48 * 60 * minute,

@@ -74,7 +74,7 @@ describe('the label that an issue should have', () => {
 });
 
 describe('a run that the gate ended', () => {
-  const lease = { mark: 'm', runId: '98', runAttempt: 1, runUrl: '', acquiredAt: 0, durationMs: 1 };
+  const lease = { runTag: 'm', runId: '98', runAttempt: 1, runUrl: '', acquiredAt: 0, durationMs: 1 };
   const end = (
     change: Partial<Extract<Intake, { kind: 'end' }>>,
     isWorked = false,

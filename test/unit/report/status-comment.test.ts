@@ -196,7 +196,7 @@ describe('answers', () => {
 
   const by = (login: string) => ({ ...view, state: { ...state, pause: { by: login, at: END - 60_000 } } });
   const claimedBy: Lease = {
-    mark: 'm',
+    runTag: 'm',
     runId: '98',
     runAttempt: 1,
     runUrl: 'https://github.com/acme/shop/actions/runs/98',
@@ -373,7 +373,7 @@ describe('the receipt of an order comes first', () => {
   const queue = '`queue`: all tasks without a branch of their own';
   const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
   const claimedBy: Lease = {
-    mark: 'm',
+    runTag: 'm',
     runId: '98',
     runAttempt: 1,
     runUrl: 'https://github.com/acme/shop/actions/runs/98',

@@ -17,8 +17,8 @@ import { places, put, textOf } from './cell-fixtures.ts';
 import { hour, noon, policy as defaults } from '../core/core-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 5, maxCallsPerHour: 12 };
-const reservation = (mark: string, calls: number): Reservation => ({
-  mark,
+const reservation = (runTag: string, calls: number): Reservation => ({
+  runTag,
   lane: 'queue',
   runUrl: '',
   expiresAt: noon + hour,
@@ -29,21 +29,21 @@ const reservation = (mark: string, calls: number): Reservation => ({
 });
 /** What a run does at the gate, and at its end. */
 const begin =
-  (mark: string) =>
+  (runTag: string) =>
   (budget: Budget): Budget =>
     reserve(
       budget,
       reservationFor(
-        { mark, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [] },
-        windowsFor(budget, mark, noon),
+        { runTag, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [] },
+        windowsFor(budget, runTag, noon),
         policy,
       ),
       noon,
     );
 const end =
-  (mark: string, calls: number) =>
+  (runTag: string, calls: number) =>
   (budget: Budget): Budget =>
-    settleBudget(budget, mark, { calls, tokens: 0, costUsd: 0 }, noon);
+    settleBudget(budget, runTag, { calls, tokens: 0, costUsd: 0 }, noon);
 
 async function storedIn(cells: CellStore): Promise<Budget> {
   const parsed = parseBudget((await textOf(cells, 'budget')) ?? '', noon);
@@ -113,8 +113,8 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     expect(await run.store.update(begin('a'))).toMatchObject({
       budget: {
         reservations: [
-          { mark: 'b', calls: 5 },
-          { mark: 'a', calls: 5 },
+          { runTag: 'b', calls: 5 },
+          { runTag: 'a', calls: 5 },
         ],
       },
     });
@@ -150,7 +150,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
       () => noon,
     );
     expect(await readOnly.update(begin('a'))).toEqual({ kind: 'unavailable', why: 'the token may not do this' });
-    expect(await readOnly.read()).toMatchObject({ kind: 'budget', budget: { reservations: [{ mark: 'b' }] } });
+    expect(await readOnly.read()).toMatchObject({ kind: 'budget', budget: { reservations: [{ runTag: 'b' }] } });
   });
 
   test('one of a machine years ahead is replaced by one that counts from now on, once: later looks do not prolong it', async () => {
@@ -190,7 +190,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     await put(run.elsewhere, 'budget', 'garbage');
     expect(await run.store.update(begin('a'))).toMatchObject({
       kind: 'budget',
-      budget: { reservations: [{ mark: 'a', calls: 0 }] },
+      budget: { reservations: [{ runTag: 'a', calls: 0 }] },
       problem: expect.stringContaining('cannot be read'),
     });
   });

@@ -24,9 +24,9 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     const shared = await open();
     const elsewhere = shared.machine();
     await put(elsewhere, 'queue', text);
-    const start = (mark: string) => {
+    const start = (runTag: string) => {
       const cells = withFaults(shared.machine());
-      return { cells, store: createGuardedStore({ cells, lease: () => leaseOf(mark), now: () => noon }) };
+      return { cells, store: createGuardedStore({ cells, lease: () => leaseOf(runTag), now: () => noon }) };
     };
     const a = start('a');
     const restored = await a.store.restore('queue');
@@ -57,7 +57,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
         kind: 'unavailable',
         why: expect.stringContaining('the server'),
       });
-      expect((await recordIn(run.elsewhere)).lease?.mark ?? null).toBe(owner);
+      expect((await recordIn(run.elsewhere)).lease?.runTag ?? null).toBe(owner);
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
       expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, lease: null });
     });
@@ -123,7 +123,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
         await run.other.claim('queue');
       });
       expect(await run.store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
-      expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: { mark: 'b' } });
+      expect(await recordIn(run.elsewhere)).toMatchObject({ sequence: 41, savedBy: 'a', lease: { runTag: 'b' } });
     });
 
     test('is saved also when a person leaves an order before it was read back', async () => {

@@ -23,14 +23,14 @@ interface Run {
   readonly cells: FaultyCells;
 }
 
-/** A process of the run `mark` on a machine of its own, `at` so many ms after noon. */
-function startRun(mark: string, cells: CellStore, at = 0): Run {
+/** A process of the run `runTag` on a machine of its own, `at` so many ms after noon. */
+function startRun(runTag: string, cells: CellStore, at = 0): Run {
   const faulty = withFaults(cells);
   return {
     cells: faulty,
     store: createGuardedStore({
       cells: faulty,
-      lease: () => leaseOf(mark, { acquiredAt: noon + at }),
+      lease: () => leaseOf(runTag, { acquiredAt: noon + at }),
       now: () => noon + at,
     }),
   };
@@ -52,7 +52,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       cells,
       a: startRun('a', shared.machine()),
       b: startRun('b', shared.machine()),
-      later: (mark: string, at: number) => startRun(mark, shared.machine(), at),
+      later: (runTag: string, at: number) => startRun(runTag, shared.machine(), at),
       [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
     };
   }
@@ -156,7 +156,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
         kind: 'outrun',
         why: expect.stringContaining('/actions/runs/b'),
       });
-      expect(await recordIn(lane.cells)).toMatchObject({ sequence: 40, lease: { mark: 'b' } });
+      expect(await recordIn(lane.cells)).toMatchObject({ sequence: 40, lease: { runTag: 'b' } });
       await second.store.save(copyOf(41, { savedAt: noon + 2 * hour }));
       expect(await lane.later('a', hour).store.save(copyOf(41))).toEqual({
         kind: 'outrun',
@@ -200,7 +200,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await lane.b.store.restore('queue');
       await lane.b.store.claim('queue');
       expect(await lane.a.store.release('queue')).toEqual({ kind: 'free' });
-      expect(await recordIn(lane.cells)).toMatchObject({ lease: { mark: 'b' } });
+      expect(await recordIn(lane.cells)).toMatchObject({ lease: { runTag: 'b' } });
       expect(lane.a.cells.asked).toEqual(['read queue']);
     });
   });
@@ -212,7 +212,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await lane.a.store.claim('queue');
       expect(await lane.b.store.order('queue', pause)).toEqual({ kind: 'kept', where: lane.cells.place });
       expect(await recordIn(lane.cells)).toMatchObject({
-        lease: { mark: 'a' },
+        lease: { runTag: 'a' },
         orders: [{ kind: 'pause', by: 'ada', number: noon }],
       });
     });

@@ -36,28 +36,32 @@ test.each(places)(
         const turn = () => scheduler.schedule(Promise.resolve());
 
         async function work({ end, worksMs, fault }: Plan, index: number): Promise<void> {
-          const mark = `run-${index}`;
+          const runTag = `run-${index}`;
           const cells = withFaults(paced(shared.machine(), turn));
-          const store = createGuardedStore({ cells, lease: () => leaseOf(mark, { acquiredAt: now }), now: () => now });
+          const store = createGuardedStore({
+            cells,
+            lease: () => leaseOf(runTag, { acquiredAt: now }),
+            now: () => now,
+          });
           const sequence = await claim(store, () => fault !== null && cells.fail('write', fault));
           if (sequence === null) return;
           claims += 1;
           for (const [other, until] of holding) if (until <= now) holding.delete(other);
-          expect([...holding.keys(), mark]).toEqual([mark]);
-          holding.set(mark, now + hour);
+          expect([...holding.keys(), runTag]).toEqual([runTag]);
+          holding.set(runTag, now + hour);
           now += worksMs;
           for (let waited = 0; waited < worksMs; waited += 5 * minute) await turn();
           if (end === 'killed') return;
           // From the request on, the lane may be free for others.
-          holding.delete(mark);
+          holding.delete(runTag);
           if (end === 'release') await store.release('queue');
           else if ((await store.save(copyOf(sequence + 1, { savedAt: now }))).kind === 'saved')
             saved.push(sequence + 1);
           if (
-            (await store.order('queue', { kind: 'pause', task: null, run: null, by: mark, from: 'comment', at: now }))
+            (await store.order('queue', { kind: 'pause', task: null, run: null, by: runTag, from: 'comment', at: now }))
               .kind === 'kept'
           )
-            ordered.push(mark);
+            ordered.push(runTag);
         }
 
         await scheduler.waitFor(Promise.all(plans.map(work)));

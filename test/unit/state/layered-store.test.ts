@@ -45,9 +45,9 @@ function cacheOf(held: RestoredCopy, obstacle: string | null = null) {
 }
 
 /** A run on a machine of its own, with a cache of its own. */
-function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, mark = 'a') {
+function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, runTag = 'a') {
   const cells = withFaults(shared.machine());
-  const guarded = createGuardedStore({ cells, lease: () => leaseOf(mark), now: () => noon });
+  const guarded = createGuardedStore({ cells, lease: () => leaseOf(runTag), now: () => noon });
   return {
     cells,
     cache,
@@ -199,7 +199,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
   test('who has the lane and what was ordered come with any copy', async () => {
     const held = serializeRecord(record(38, { lease: leaseOf('b') }));
     for (const copied of [copy(37), copy(40), absent])
-      expect(await restore(held, copied)).toMatchObject({ kind: 'found', lease: { mark: 'b' }, orders: [order] });
+      expect(await restore(held, copied)).toMatchObject({ kind: 'found', lease: { runTag: 'b' }, orders: [order] });
   });
 
   describe('the session folder of the cache is restored', () => {
@@ -325,8 +325,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     const second = startRun(shared, cacheOf(absent), 'b').store;
     await store.restore('queue');
     expect(await store.claim('queue')).toEqual({ kind: 'claimed', sequence: 0 });
-    expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: { mark: 'a' } });
-    expect(await second.claim('queue')).toMatchObject({ kind: 'leased', lease: { mark: 'a' } });
+    expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: { runTag: 'a' } });
+    expect(await second.claim('queue')).toMatchObject({ kind: 'leased', lease: { runTag: 'a' } });
     expect(await second.order('queue', order)).toEqual({ kind: 'kept', where: place });
     expect(await store.release('queue')).toEqual(free);
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: null, orders: [{ kind: 'pause' }] });

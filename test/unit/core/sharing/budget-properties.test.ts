@@ -79,7 +79,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
         calls.push(now);
       }
       if (step.kind === 'end' && run !== undefined && now < run.reservation.expiresAt) {
-        budget = settleRun(budget, run.reservation.mark, run, now);
+        budget = settleRun(budget, run.reservation.runTag, run, now);
         run.settledAt = now;
       }
       // Nobody settles for a run that was killed, or that outlived its own end.
@@ -90,10 +90,10 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
   return calls;
 
   function begin(machine: number): Running {
-    const mark = `run-${runs.length}`;
-    const windows = windowsFor(budget, mark, now);
+    const runTag = `run-${runs.length}`;
+    const windows = windowsFor(budget, runTag, now);
     const reservation = reservationFor(
-      { mark, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] },
+      { runTag, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] },
       windows,
       policy,
     );
@@ -211,7 +211,7 @@ test('no text makes parseBudget throw', () => {
   const text = serializeBudget(
     reserve(
       emptyBudget,
-      { mark: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 },
+      { runTag: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 },
       noon,
     ),
   );

@@ -24,8 +24,8 @@ const midnight = Date.parse('2026-11-22T00:00:00Z');
 const unused = { calls: 0, tokens: 0, costUsd: 0 };
 
 /** A run's reservation, which ends at one o'clock. */
-const reserved = (mark: string, change: Partial<Reservation> = {}): Reservation => ({
-  mark,
+const reserved = (runTag: string, change: Partial<Reservation> = {}): Reservation => ({
+  runTag,
   lane: 'queue',
   runUrl: 'https://github.test/run',
   expiresAt: noon + hour,
@@ -108,8 +108,8 @@ describe('what a run reserves', () => {
       { calls: 10, tokens: 0, costUsd: 0 },
     ],
   ])('%s', (_, windows, change, expected) => {
-    const { mark, lane, runUrl, expiresAt, tasks } = reserved('a');
-    expect(reservationFor({ mark, lane, runUrl, expiresAt, tasks }, windows, { ...policy, ...change })).toEqual(
+    const { runTag, lane, runUrl, expiresAt, tasks } = reserved('a');
+    expect(reservationFor({ runTag, lane, runUrl, expiresAt, tasks }, windows, { ...policy, ...change })).toEqual(
       reserved('a', expected),
     );
   });
@@ -131,7 +131,7 @@ describe('what a run reserves', () => {
     ],
     ['was never settled in two days', reserved('gone', { calls: 1, costUsd: 1 }), noon + 50 * hour, ['a']],
   ])('beside a reservation that %s', (_, gone, now, expected) => {
-    expect(reserve(budgetOf(gone), reserved('a'), now).reservations.map(({ mark }) => mark)).toEqual(expected);
+    expect(reserve(budgetOf(gone), reserved('a'), now).reservations.map(({ runTag }) => runTag)).toEqual(expected);
   });
 });
 
@@ -154,8 +154,8 @@ describe('settling', () => {
   test.each<[string, Budget, string]>([
     ['a second time', settled, 'a'],
     ['what was never reserved', before, 'stranger'],
-  ])('%s changes nothing', (_, budget, mark) => {
-    expect(settleBudget(budget, mark, spent, noon)).toBe(budget);
+  ])('%s changes nothing', (_, budget, runTag) => {
+    expect(settleBudget(budget, runTag, spent, noon)).toBe(budget);
   });
 
   test('after the end of the hour and of the day opens new ones', () => {
@@ -233,6 +233,8 @@ describe('settling a run, whose own state tells when its first call was', () => 
 
 describe('a stored budget', () => {
   const full: Budget = { ...used, reservations: [reserved('a', { calls: 10, tokens: 300, costUsd: 3.5 })] };
+  const stored = (change: object): string =>
+    JSON.stringify({ ...(JSON.parse(serializeBudget(full)) as object), ...change });
 
   test.each([
     ['unused', emptyBudget],
@@ -245,14 +247,11 @@ describe('a stored budget', () => {
     ['nothing', ''],
     ['half of it', serializeBudget(full).slice(0, 90)],
     ['null', 'null'],
-    ['no version', JSON.stringify({ ...full, version: undefined })],
-    [
-      'a counter below zero',
-      JSON.stringify({ ...full, windows: { hour: { openedAt: noon, calls: -5, tokens: 0 }, day: null } }),
-    ],
-    ['a window without its start', JSON.stringify({ ...full, windows: { hour: { calls: 1, tokens: 0 }, day: null } })],
-    ['a reservation of less than nothing', JSON.stringify(budgetOf(reserved('a', { calls: -1 })))],
-    ['a megabyte', JSON.stringify({ ...full, padding: 'x'.repeat(1024 * 1024) })],
+    ['no version', stored({ version: undefined })],
+    ['a counter below zero', stored({ windows: { hour: { openedAt: noon, calls: -5, tokens: 0 }, day: null } })],
+    ['a window without its start', stored({ windows: { hour: { calls: 1, tokens: 0 }, day: null } })],
+    ['a reservation of less than nothing', serializeBudget(budgetOf(reserved('a', { calls: -1 })))],
+    ['a megabyte', stored({ padding: 'x'.repeat(1024 * 1024) })],
   ])('%s cannot be read: this hour and this day are used up, and no longer', (_, text) => {
     const parsed = parseBudget(text, noon);
     if (parsed.kind !== 'budget') throw new Error(JSON.stringify(parsed));

@@ -1,13 +1,13 @@
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
 import { hour, noon } from '../core-fixtures.ts';
 
-/** The lease of the run `mark`, taken at noon for an hour. */
-export function leaseOf(mark: string, change: Partial<Lease> = {}): Lease {
+/** The lease of the run `runTag`, taken at noon for an hour. */
+export function leaseOf(runTag: string, change: Partial<Lease> = {}): Lease {
   return {
-    mark,
-    runId: `id-of-${mark}`,
+    runTag,
+    runId: `id-of-${runTag}`,
     runAttempt: 1,
-    runUrl: `https://github.test/acme/shop/actions/runs/${mark}`,
+    runUrl: `https://github.test/acme/shop/actions/runs/${runTag}`,
     acquiredAt: noon,
     durationMs: hour,
     ...change,

@@ -1,23 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { expiryOf, keepsOut, leaseMs, leaseSchema } from '../../../../src/core/sharing/lease.ts';
+import { withStoredTag } from '../../../../src/core/sharing/stored-tag.ts';
 import { hour, minute, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
 describe('whom a lease keeps out', () => {
   const lease = leaseOf('a', { runId: '7', runAttempt: 2 });
   test.each([
-    ['another run', { mark: 'b', runId: '8', runAttempt: 1 }, true],
-    ['another run with more attempts', { mark: 'b', runId: '8', runAttempt: 3 }, true],
-    ['another job of the same workflow run', { mark: 'b', runId: '7', runAttempt: 2 }, true],
+    ['another run', { runTag: 'b', runId: '8', runAttempt: 1 }, true],
+    ['another run with more attempts', { runTag: 'b', runId: '8', runAttempt: 3 }, true],
+    ['another job of the same workflow run', { runTag: 'b', runId: '7', runAttempt: 2 }, true],
     [
       'an earlier attempt of the same workflow run, which cannot be alive',
-      { mark: 'b', runId: '7', runAttempt: 1 },
+      { runTag: 'b', runId: '7', runAttempt: 1 },
       true,
     ],
-    ['a later attempt: the one with the lease has ended', { mark: 'b', runId: '7', runAttempt: 3 }, false],
-    ['the run itself: post after main', { mark: 'a', runId: '7', runAttempt: 2 }, false],
-    ['the run itself, whatever else it says', { mark: 'a', runId: 'local', runAttempt: 1 }, false],
+    ['a later attempt: the one with the lease has ended', { runTag: 'b', runId: '7', runAttempt: 3 }, false],
+    ['the run itself: post after main', { runTag: 'a', runId: '7', runAttempt: 2 }, false],
+    ['the run itself, whatever else it says', { runTag: 'a', runId: 'local', runAttempt: 1 }, false],
   ])('%s', (_, other, expected) => {
     expect(keepsOut(lease, other, noon + minute)).toBe(expected);
   });
@@ -74,11 +75,11 @@ describe('how long a lease is taken', () => {
 
 describe('a stored lease', () => {
   test('is read back', () => {
-    expect(leaseSchema.parse(leaseOf('a'))).toEqual(leaseOf('a'));
+    expect(leaseSchema.parse(withStoredTag(leaseOf('a')))).toEqual(leaseOf('a'));
   });
 
   test.each<[string, object]>([
-    ['no mark', { mark: '' }],
+    ['no run tag', { mark: '' }],
     ['an attempt before the first', { runAttempt: 0 }],
     ['half a millisecond', { durationMs: 0.5 }],
     ['longer than any job', { durationMs: 120 * hour + 1 }],
@@ -86,6 +87,6 @@ describe('a stored lease', () => {
     ['taken so late that its end is no date', { acquiredAt: 8.64e15 }],
     ['a text of a megabyte', { runUrl: 'x'.repeat(1e6) }],
   ])('with %s is refused', (_, change) => {
-    expect(leaseSchema.safeParse({ ...leaseOf('a'), ...change }).success).toBe(false);
+    expect(leaseSchema.safeParse({ ...withStoredTag(leaseOf('a')), ...change }).success).toBe(false);
   });
 });
