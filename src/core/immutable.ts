@@ -1,6 +1,2 @@
-/** `T`, readonly all the way down: zod infers what may be written. */
-export type Immutable<T> = T extends readonly (infer Item)[]
-  ? readonly Immutable<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: Immutable<T[Key]> }
-    : T;
+/** What a schema infers, as data that nobody changes. */
+export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T;

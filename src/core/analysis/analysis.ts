@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../deep-readonly.ts';
+import type { Immutable } from '../immutable.ts';
 
 const amount = z.number().nonnegative().nullable();
 
@@ -61,7 +61,7 @@ export const analysisSchema = z.object({
 });
 
 /** What one agent output says. `null` means absent or unreadable throughout. */
-export type Analysis = DeepReadonly<z.infer<typeof analysisSchema>>;
+export type Analysis = Immutable<z.infer<typeof analysisSchema>>;
 /** What the agent claims of itself. */
 export type Signal = Analysis['signal'];
 /** How the agent's CLI itself failed. */
