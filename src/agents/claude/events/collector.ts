@@ -41,7 +41,7 @@ export function createEventCollector(): EventCollector {
   let totals: Totals = { turns: null, tokens: null, costSinceLastUsd: null };
   const denials: Denial[] = [];
   let deniedSinceResult: Denial[] = [];
-  const commands = new Map<string, string | null>();
+  const commands = new Map<string, string>();
 
   return { add, transcript };
 
