@@ -9,6 +9,7 @@ import { describeOutcome } from '../report/sentences/outcome-text.ts';
 import { renderOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { reportWithoutLane, type RunReport } from '../handover/report.ts';
+import { laneOf } from '../report/facts.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf, type Failure } from '../river/failure.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
@@ -143,8 +144,8 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
 }
 
 /** A cancelled run's work is published by post, which has its own summary and knows more then. */
-function isLeftToPost({ outcome, lane }: RunReport): boolean {
-  return outcome.kind === 'cancelled' && lane !== null;
+function isLeftToPost(report: RunReport): boolean {
+  return report.outcome.kind === 'cancelled' && laneOf(report) !== null;
 }
 
 function endedReport(outcome: Outcome, startedAt: number): RunReport {

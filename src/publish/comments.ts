@@ -2,7 +2,8 @@ import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
-import { doneTasks, type RunReport } from '../handover/report.ts';
+import type { WorkedReport } from '../handover/report.ts';
+import { doneTasks } from '../report/facts.ts';
 import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
@@ -27,7 +28,7 @@ interface Comment {
 /** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two new ones on the same. What older ones say and is not so any more is corrected in them. What fails is a warning. */
 export async function publishComments(
   run: PublishDeps,
-  report: RunReport,
+  report: WorkedReport,
   notices: readonly ApprovalNotice[],
 ): Promise<PublishedComments> {
   const status = statusComments(report, notices);
@@ -62,7 +63,7 @@ export async function publishNotices(
   return { notified: [...notified, ...notices.filter(({ issue }) => issue === answered)], warnings };
 }
 
-function statusComments(report: RunReport, notices: readonly ApprovalNotice[]): readonly Comment[] {
+function statusComments(report: WorkedReport, notices: readonly ApprovalNotice[]): readonly Comment[] {
   // A run without an iteration that is complete makes up for an earlier one that could not publish all it did.
   const catchesUp = report.iterations.length === 0 && report.outcome.kind === 'complete';
   const worked = new Set(

@@ -10,7 +10,7 @@ import type { PullRequest } from '../ports/forge.ts';
 import type { PushResult } from '../ports/repository.ts';
 import type { Released } from '../ports/state.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pages/pull-request.ts';
-import type { RunReport, SavedReport } from '../handover/report.ts';
+import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
 import { labelWishes, publishLabels } from './labels.ts';
@@ -23,7 +23,7 @@ const KEPT_CACHES = 2;
 
 /** `lane`: whether saving the state gave it back. */
 export interface Published {
-  readonly report: RunReport;
+  readonly report: WorkedReport;
   readonly lane: Released;
 }
 
@@ -93,7 +93,7 @@ function rejectedBy(error: unknown): PushResult {
 }
 
 /** Whether all commits of the work reached the remote. */
-export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: RunReport): boolean {
+export function isOnRemote({ hasNewCommits, head }: Work, { headSha }: WorkedReport): boolean {
   return !hasNewCommits || headSha === head;
 }
 
@@ -232,7 +232,7 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
 async function notifyIssues(
   run: PublishDeps,
-  { work, report }: { readonly work: Work; readonly report: RunReport },
+  { work, report }: { readonly work: Work; readonly report: WorkedReport },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
   const { notified, warnings } = await publishComments(run, report, notices);

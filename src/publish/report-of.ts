@@ -8,7 +8,16 @@ import type { Intake } from '../handover/intake.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts';
-import { reportWithoutLane, type RunReport, type SavedReport } from '../handover/report.ts';
+import type {
+  AnsweredReport,
+  EndedReport,
+  LaneFacts,
+  ReportAtGate,
+  RunFacts,
+  SavedReport,
+  Setting,
+  WorkedReport,
+} from '../handover/report.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
 /** What every report is made with. */
@@ -29,29 +38,29 @@ export function reportOfWork(
     readonly headSha: string | null;
     readonly saved: SavedReport | null;
   },
-): RunReport {
+): WorkedReport {
   const sum = (of: (entry: Work['journal'][number]) => number | null): number =>
     work.journal.reduce((total, entry) => total + (of(entry) ?? 0), 0);
-  const report: RunReport = {
-    ...reportOfLane(frame, work),
+  const report = {
+    ...factsOf(frame, work.outcome, work.startedAt),
+    ...settingOf(frame, work.lane.id, [...work.notes.warnings, ...work.warnings]),
+    ...laneFactsOf(frame, work),
     ...published,
     lane: work.lane.id,
-    unlisted: unlistedTasks(work),
-    taskSources: sourcesOf(frame, work.lane.id),
     branch: work.lane.branch,
     baseBranch: work.lane.baseBranch,
+    unlisted: unlistedTasks(work),
+    unmarked: work.state.unmarked,
     iterations: work.journal,
     tokens: sum((entry) => entry.analysis.tokens),
     costUsd: sum((entry) => entry.analysis.costUsd),
     session: sessionWord(work),
     withheld: work.withheld,
     agent: work.agent,
-    startedAt: work.startedAt,
     endedAt: work.endedAt,
-    warnings: [...work.notes.warnings, ...work.warnings],
   };
   // Text by text: what looks like the beginning of a key in a title must not swallow the rest of a page.
-  return mapTexts(report, frame.redact);
+  return { ...mapTexts(report, frame.redact), kind: 'worked' };
 }
 
 /** The report of a run that the gate ended. */
@@ -59,73 +68,65 @@ export function reportOfEnd(
   frame: ReportFrame,
   intake: Extract<Intake, { kind: 'end' }>,
   startedAt: number,
-): RunReport {
+): ReportAtGate | EndedReport | AnsweredReport {
   const { lane, state, tasks, notes, outcome } = intake;
-  const base = {
-    ...reportWithoutLane({ ...factsOf(frame, outcome), startedAt }),
-    warnings: notes.warnings,
-    policy: frame.config.policy,
-    taskLabel: frame.config.taskLabel,
-    taskSources: sourcesOf(frame, lane?.id ?? state?.lane ?? QUEUE),
+  const begun = {
+    ...factsOf(frame, outcome, startedAt),
+    ...settingOf(frame, lane?.id ?? state?.lane ?? QUEUE, notes.warnings),
   };
-  if (state === null) return mapTexts(base, frame.redact);
-  const report: RunReport = {
-    ...base,
-    ...reportOfLane(frame, { state, tasks, notes, outcome }),
+  if (state === null) return { ...mapTexts(begun, frame.redact), kind: 'at-gate' };
+  const report = {
+    ...begun,
+    ...laneFactsOf(frame, { state, tasks, notes }),
     lane: lane?.id ?? state.lane,
-    taskSources: base.taskSources,
     branch: lane?.branch ?? frame.config.branchPrefix + state.lane,
     baseBranch: lane?.baseBranch ?? null,
     pullRequest: lane?.pullRequest ?? state.lastRun?.published?.pullRequest ?? null,
     headSha: state.lastRun?.published?.head ?? null,
-    laneView:
-      outcome.kind === 'idle' && outcome.reason === 'answered'
-        ? laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now })
-        : null,
   };
-  return mapTexts(report, frame.redact);
+  const ended = mapTexts(report, frame.redact);
+  if (outcome.kind !== 'idle' || outcome.reason !== 'answered') return { ...ended, kind: 'ended' };
+  const view = laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now });
+  return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
 }
 
-function reportOfLane(
-  frame: ReportFrame,
-  { state, tasks, notes, outcome }: Pick<Work, 'state' | 'tasks' | 'notes' | 'outcome'>,
-): RunReport {
-  const { policy } = frame.config;
+function laneFactsOf(
+  { config, now }: ReportFrame,
+  { state, tasks, notes }: Pick<Work, 'state' | 'tasks' | 'notes'>,
+): Pick<LaneFacts, 'tasks' | 'circuit' | 'callsRemaining' | 'restored'> {
   return {
-    ...reportWithoutLane(factsOf(frame, outcome)),
     tasks: tasksWithProgress(tasks, state),
-    unmarked: state.unmarked,
-    circuit: view(state.circuit, policy.circuit, frame.now).kind,
-    callsRemaining: callsRemaining(state.windows, policy, frame.now),
+    circuit: view(state.circuit, config.policy.circuit, now).kind,
+    callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
-    verifyCommands: frame.config.verify,
-    policy,
-    taskLabel: frame.config.taskLabel,
-    warnings: notes.warnings,
   };
 }
 
-function factsOf(
-  { context, now }: ReportFrame,
-  outcome: Outcome,
-): Pick<RunReport, 'outcome' | 'repositoryUrl' | 'runUrl' | 'startedAt' | 'endedAt'> {
+/** An issue's own lane looks at its issue alone. */
+function settingOf({ config }: ReportFrame, lane: string, warnings: readonly string[]): Setting {
+  return {
+    policy: config.policy,
+    taskLabel: config.taskLabel,
+    taskSources: lane === QUEUE ? config.taskSources : ['issues'],
+    verifyCommands: config.verify,
+    warnings,
+  };
+}
+
+function factsOf({ context, now }: ReportFrame, outcome: Outcome, startedAt: number): RunFacts {
   const { owner, repo } = context.repository;
   return {
     outcome,
     repositoryUrl: `${context.serverUrl}/${owner}/${repo}`,
     runUrl: context.runUrl,
-    startedAt: now,
+    startedAt,
     endedAt: now,
+    requests: null,
   };
 }
 
-/** An issue's own lane looks at its issue alone. */
-function sourcesOf({ config }: ReportFrame, lane: string): readonly string[] {
-  return lane === QUEUE ? config.taskSources : ['issues'];
-}
-
 /** The pull request itself remembers which tasks it has work of: the lane's state also knows those that were merged long ago. */
-function unlistedTasks({ lane, tasks }: Work): RunReport['unlisted'] {
+function unlistedTasks({ lane, tasks }: Work): WorkedReport['unlisted'] {
   const before = parseHiddenStatus(lane.pullRequest?.body ?? '');
   if (before.kind !== 'found') return [];
   const isListed = new Set(tasks.map(({ id }) => id));

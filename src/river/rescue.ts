@@ -4,7 +4,7 @@ import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
 import type { Released } from '../ports/state.ts';
-import { publish, type Published } from '../publish/publish.ts';
+import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
 import type { RunDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './ends.ts';
@@ -72,7 +72,7 @@ async function rescue(run: RescueDeps): Promise<Rescued> {
   }));
 }
 
-async function publishWork(run: RescueDeps, work: Work): Promise<Published> {
+async function publishWork(run: RescueDeps, work: Work): Promise<Rescued> {
   const agent = await run.connect.agent();
   const { report, lane } = await publish(await connectStages(run, { agent, stepWithinMs: run.limits.stepMs }), work);
   return { report: await withRequests(run, report), lane };

@@ -4,12 +4,21 @@ import { minute } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import { before, comment, edited, on, person } from './stage/people.ts';
 import type { Project } from './stage/project.ts';
-import { addIssue, commented, createProject, labeled, runOnce, savedState, type Run } from './stage/river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  savedState,
+  type Run,
+  warningsIn,
+} from './stage/river.ts';
 
 const ann = person('ann');
 const eve = person('eve');
 const workedOn = (run: Run) => run.work?.journal.map(({ taskId }) => taskId);
-const warned = (run: Run) => run.report?.warnings.join('\n') ?? '';
+const warned = (run: Run) => warningsIn(run).join('\n');
 const prompts = (project: Project) => project.script.calls.map(({ prompt }) => prompt).join('\n');
 const noticesOf = (run: Run) => run.work?.notes.notices.map(({ issue, editor }) => [issue, editor]);
 

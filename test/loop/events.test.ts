@@ -12,6 +12,7 @@ import {
   schedule,
   senderOf,
   type Event,
+  warningsIn,
 } from './stage/river.ts';
 
 const issueEvent = (
@@ -102,7 +103,7 @@ describe('an issue stops being a task', () => {
     project.forge.faults.set('changeLabels', new UserError('infrastructure', 'The token may not.'));
     const run = await runOnce(project, { event: issueEvent('unlabeled', 1) });
     expect(run).toMatchObject(noted);
-    expect(run.report?.warnings).toEqual(['Our labels could not be taken off #1: The token may not.']);
+    expect(warningsIn(run)).toEqual(['Our labels could not be taken off #1: The token may not.']);
   });
 
   test('and the next run of the queue works on the others alone', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
 import { finisher, saysBlocked, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { addIssue, commented, createProject, finishOnce, labeled, runOnce } from './stage/river.ts';
+import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from './stage/river.ts';
 import type { Project } from './stage/project.ts';
 import { killAt } from './stage/tap.ts';
 
@@ -126,7 +126,7 @@ test('labels that cannot be written are a warning, and the run is as good as it 
   project.forge.faults.set('changeLabels', new UserError('configuration', 'The token may not write to issues.'));
   const run = await runOnce(project);
   expect(run.end).toBe('complete (plan_complete)');
-  expect(run.report?.warnings).toEqual([
+  expect(warningsIn(run)).toEqual([
     'The label "ralph:working" could not be put on #1: The token may not write to issues.',
     'The labels of #1, #2 could not be written: The token may not write to issues.',
   ]);

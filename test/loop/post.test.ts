@@ -5,7 +5,7 @@ import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { createProject, finishOnce, runOnce, savedDocument, savedState } from './stage/river.ts';
+import { createProject, finishOnce, runOnce, savedDocument, savedState, savedIn } from './stage/river.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 /** Calls that are never answered. */
@@ -122,7 +122,7 @@ describe('post, when one thing hangs for ever,', () => {
     const post = await finishing;
     expect(post?.end).toBe(end);
     expect([...(post?.log ?? []), JSON.stringify(post?.outcome)].join('\n')).toContain(told);
-    expect(post?.report?.saved).toMatchObject({ kind: 'saved' });
+    expect(savedIn(post)).toMatchObject({ kind: 'saved' });
     expect(savedState(project).circuit).toMatchObject({ kind: 'closed', noProgress });
     expect(leaseOf(project)).toBeNull();
   });
@@ -142,7 +142,7 @@ describe('post, when one thing hangs for ever,', () => {
       tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')),
     });
     await vi.advanceTimersByTimeAsync(50_000);
-    expect((await finishing)?.report?.saved).toMatchObject({ kind: 'saved' });
+    expect(savedIn(await finishing)).toMatchObject({ kind: 'saved' });
     expect(leaseOf(project)).toBeNull();
   });
 

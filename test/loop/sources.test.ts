@@ -13,11 +13,12 @@ import {
   runOnce,
   savedState,
   type Run,
+  warningsIn,
 } from './stage/river.ts';
 
 const PLAN = '.ralph/fix_plan.md';
 const workedOn = (run: Run) => run.work?.journal.map(({ taskTitle }) => taskTitle);
-const warned = (run: Run) => run.report?.warnings.join('\n') ?? '';
+const warned = (run: Run) => warningsIn(run).join('\n');
 const titles = (run: Run) => run.work?.tasks.map(({ title }) => title);
 const messageOf = ({ outcome }: Run): string => (outcome.kind === 'failed' ? outcome.message : '');
 

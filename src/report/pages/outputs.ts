@@ -1,4 +1,5 @@
-import { doneTasks, resumeInstant, type RunReport } from '../../handover/report.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { doneTasks, iterationsOf, laneOf, resumeInstant, tasksOf, workOf } from '../facts.ts';
 import { renderStatusJson } from './status-json.ts';
 
 /** The action's outputs, by the names in action.yml. */
@@ -25,24 +26,26 @@ export type OutputName =
 
 /** Values of all outputs; an empty string stands for what is not known or does not exist. */
 export function renderOutputs(report: RunReport, journalPath: string | null): Outputs {
+  const lane = laneOf(report);
+  const work = workOf(report);
   const done = doneTasks(report).length;
   const resumeAt = resumeInstant(report.outcome);
   return {
     outcome: report.outcome.kind,
     reason: report.outcome.reason,
-    iterations: String(report.iterations.length),
+    iterations: String(iterationsOf(report).length),
     'tasks-done': String(done),
-    'tasks-open': String(report.tasks.length - done),
-    branch: report.branch ?? '',
-    'head-sha': report.headSha ?? '',
-    'pr-number': report.pullRequest === null ? '' : String(report.pullRequest.number),
-    'pr-url': report.pullRequest?.url ?? '',
-    circuit: report.circuit ?? '',
-    'calls-remaining': report.callsRemaining === null ? '' : String(report.callsRemaining),
-    'cost-usd': report.costUsd.toFixed(4),
-    tokens: String(report.tokens),
+    'tasks-open': String(tasksOf(report).length - done),
+    branch: lane?.branch ?? '',
+    'head-sha': lane?.headSha ?? '',
+    'pr-number': String(lane?.pullRequest?.number ?? ''),
+    'pr-url': lane?.pullRequest?.url ?? '',
+    circuit: lane?.circuit ?? '',
+    'calls-remaining': String(lane?.callsRemaining ?? ''),
+    'cost-usd': (work?.costUsd ?? 0).toFixed(4),
+    tokens: String(work?.tokens ?? 0),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
-    'state-saved': String(report.saved?.kind === 'saved'),
+    'state-saved': String(work?.saved?.kind === 'saved'),
     'journal-path': journalPath ?? '',
     'status-json': renderStatusJson(report),
   };

@@ -5,7 +5,8 @@ import { cap, flatten } from '../../core/text/plain-text.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { progressBar } from './progress-bar.ts';
-import { doneTasks, placesWord, type RunReport } from '../../handover/report.ts';
+import type { RunReport, SavedReport } from '../../handover/report.ts';
+import { doneTasks, laneOf, placesWord, workOf } from '../facts.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
@@ -53,7 +54,7 @@ export function renderClosingBlock(report: RunReport): string {
   const lines = [
     `Ralph: ${title}`,
     ...what.split('\n').map((line) => cap(flatten(line), 1000)),
-    ...(report.laneView === null ? numberLines(report) : laneStatusLines(report.laneView)),
+    ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
     report.requests === null ? '' : apiUsageLine(report.requests),
     `next: ${flatten(next)}`,
   ];
@@ -61,39 +62,31 @@ export function renderClosingBlock(report: RunReport): string {
 }
 
 function numberLines(report: RunReport): readonly string[] {
-  const done = doneTasks(report).length;
+  const lane = laneOf(report);
+  if (lane === null) return [];
+  const work = workOf(report);
+  const done = doneTasks(lane).length;
   return [
-    ...(report.tasks.length === 0
+    ...(lane.tasks.length === 0
       ? []
-      : [`${progressBar(done, report.tasks.length)} ${done}/${report.tasks.length} tasks done`]),
-    ...(report.iterations.length === 0
-      ? []
-      : [
-          `${count(report.iterations.length, 'iteration')} in ${formatDuration(report.endedAt - report.startedAt)}, ${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`,
-        ]),
-    ...(report.pullRequest === null ? [] : [`pull request: ${report.pullRequest.url}`]),
-    ...(report.circuit === null
+      : [`${progressBar(done, lane.tasks.length)} ${done}/${lane.tasks.length} tasks done`]),
+    ...(work === null || work.iterations.length === 0
       ? []
       : [
-          `circuit: ${report.circuit}${report.callsRemaining === null ? '' : `, calls left: ${report.callsRemaining}`}`,
+          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}, ${formatCost(work.costUsd)}, ${formatTokens(work.tokens)} tokens`,
         ]),
-    ...stateLines(report),
+    ...(lane.pullRequest === null ? [] : [`pull request: ${lane.pullRequest.url}`]),
+    `circuit: ${lane.circuit}, calls left: ${lane.callsRemaining}`,
+    `state: ${[flatten(lane.restored), ...savedWord(work?.saved ?? null)].join(' … ')}`,
   ];
 }
 
-/** `state: restored #40 (ref, cache was 3 behind) … saved #41 (cache ✓ ref ✓)`. */
-function stateLines({ restored, saved }: RunReport): readonly string[] {
-  const words = [
-    ...(restored === null ? [] : [flatten(restored)]),
-    ...(saved === null
-      ? []
-      : [
-          saved.kind === 'saved'
-            ? `saved #${saved.sequence} (${flatten(placesWord(saved.where))})`
-            : `NOT saved: ${flatten(saved.why)}`,
-        ]),
-  ];
-  return words.length === 0 ? [] : [`state: ${words.join(' … ')}`];
+/** `saved #41 (cache ✓ ref ✓)`. */
+function savedWord(saved: SavedReport | null): readonly string[] {
+  if (saved === null) return [];
+  return saved.kind === 'saved'
+    ? [`saved #${saved.sequence} (${flatten(placesWord(saved.where))})`]
+    : [`NOT saved: ${flatten(saved.why)}`];
 }
 
 function verifyDetail(verification: Verification): string {

@@ -3,14 +3,8 @@ import { count, formatCost } from '../format.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';
 import { code, link, table, text } from '../markdown.ts';
-import {
-  doneTasks,
-  iterationsOn,
-  startedTasks,
-  waitingTasks,
-  type RunReport,
-  type TaskReport,
-} from '../../handover/report.ts';
+import type { TaskReport, WorkedReport } from '../../handover/report.ts';
+import { doneTasks, iterationsOn, startedTasks } from '../facts.ts';
 import {
   commitLink,
   discrepancySection,
@@ -33,7 +27,7 @@ import { andMore, firstLines } from '../../core/text/lists.ts';
 export const MAX_BODY_CHARS = 65_000;
 
 /** Title of the lane's pull request: its first task, and how many more. Plain text without line breaks. */
-export function renderPullRequestTitle(report: RunReport): string {
+export function renderPullRequestTitle(report: WorkedReport): string {
   const started = startedTasks(report);
   const [first, ...others] = started.length > 0 ? started : report.tasks;
   if (first === undefined) return 'Ralph: work in progress';
@@ -41,7 +35,7 @@ export function renderPullRequestTitle(report: RunReport): string {
 }
 
 /** Body of the lane's pull request, Markdown within GitHub's limit, with the hidden RALPH_STATUS at its end. */
-export function renderPullRequestBody(report: RunReport): string {
+export function renderPullRequestBody(report: WorkedReport): string {
   const sections: readonly Section[] = [
     { name: 'outcome', rank: 0, markdown: headline(report) },
     { name: 'what was done', rank: 1, markdown: workSection(report) },
@@ -57,9 +51,10 @@ export function renderPullRequestBody(report: RunReport): string {
   return fitSections(sections, MAX_BODY_CHARS);
 }
 
-function workSection(report: RunReport): string {
-  const started = startedTasks(report).map((task) => taskItem(task, report));
-  const waiting = waitingTasks(report).map(({ task }) => text(task.title, 80));
+function workSection(report: WorkedReport): string {
+  const begun = startedTasks(report);
+  const started = begun.map((task) => taskItem(task, report));
+  const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => text(task.title, 80));
   const gone = unlistedLine(report);
   const items = [
     ...firstLines(started, 40),
@@ -70,7 +65,7 @@ function workSection(report: RunReport): string {
   return [`### What was done`, items.map((item) => `- ${item}`).join('\n')].join('\n\n');
 }
 
-function taskItem({ task, progress }: TaskReport, report: RunReport): string {
+function taskItem({ task, progress }: TaskReport, report: WorkedReport): string {
   const entries = iterationsOn(report, task.id);
   const files = [...new Set(entries.flatMap((entry) => entry.evidence.files))];
   const said = entries.at(-1)?.analysis.signal.recommendation ?? null;
@@ -89,7 +84,7 @@ function taskItem({ task, progress }: TaskReport, report: RunReport): string {
   ].join('<br>\n  ');
 }
 
-function evidenceSection(report: RunReport): string {
+function evidenceSection(report: WorkedReport): string {
   const rows = startedTasks(report)
     .slice(0, 40)
     .map(({ task, progress }) => {
@@ -120,7 +115,7 @@ function evidenceSection(report: RunReport): string {
 }
 
 /** `Closes` for what is done; `Part of` mentions an issue without closing it. */
-function issueLines(report: RunReport): string {
+function issueLines(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] =>
     tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
   const done = numbers(doneTasks(report)).map((number) => `Closes #${number}`);
@@ -130,8 +125,8 @@ function issueLines(report: RunReport): string {
   return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join('\n');
 }
 
-function footer(report: RunReport): string {
-  const by = report.agent === null ? 'a coding agent' : text(`${report.agent.name} ${report.agent.version}`, 80);
+function footer(report: WorkedReport): string {
+  const by = text(`${report.agent.name} ${report.agent.version}`, 80);
   return `<sub>Written by ${by} in a bounded loop, ${link('see the run', report.runUrl)}. Review it like the work of a stranger.</sub>`;
 }
 

@@ -3,7 +3,17 @@ import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
-import { discrepancies, lastVerification, placesWord, type RunReport } from '../../handover/report.ts';
+import type { LaneReport, RunReport, SavedReport } from '../../handover/report.ts';
+import {
+  discrepancies,
+  iterationsOf,
+  laneOf,
+  lastVerification,
+  placesWord,
+  tasksOf,
+  warningsOf,
+  workOf,
+} from '../facts.ts';
 import { heldLines } from '../sentences/waiting.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 
@@ -50,32 +60,27 @@ export function stateWord(state: TaskProgress['state']): string {
 
 const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔' } as const;
 
-/** The RALPH_STATUS table; rows whose value is not known are left out. Empty for a run that had no lane: there is nothing to tell. */
+/** The RALPH_STATUS table; rows of work only for a run that worked. Empty for a run that had no lane: there is nothing to tell. */
 export function statusTable(report: RunReport): string {
-  if (report.lane === null) return '';
-  const { outcome, policy, circuit, agent } = report;
-  const calls =
-    report.callsRemaining === null
-      ? null
-      : `${report.callsRemaining}${policy ? ` of ${policy.maxCallsPerHour} this hour` : ''}`;
-  const rows: readonly (readonly [string, string | null])[] = [
+  const lane = laneOf(report);
+  if (lane === null) return '';
+  const { outcome, policy } = lane;
+  const work = workOf(report);
+  const rows: readonly (readonly [string, string])[] = [
     ['Outcome', `${outcome.kind} (${code(outcome.reason, 40)})`],
     [
       'Iterations',
-      `${report.iterations.length}${policy ? ` of ${policy.maxIterations}` : ''}, ${formatDuration(report.endedAt - report.startedAt)}`,
+      `${iterationsOf(lane).length} of ${policy.maxIterations}, ${formatDuration(lane.endedAt - lane.startedAt)}`,
     ],
-    ['Calls left', calls],
-    ['Circuit', circuit],
-    ['Session', report.session === null ? null : text(report.session, 120)],
-    ['Tests', testsWord(report)],
-    ['Cost', `${formatCost(report.costUsd)}, ${formatTokens(report.tokens)} tokens`],
-    ['State', storeWord(report)],
-    ['Agent', agent === null ? null : text(`${agent.name} ${agent.version}`, 80)],
+    ['Calls left', `${lane.callsRemaining} of ${policy.maxCallsPerHour} this hour`],
+    ['Circuit', lane.circuit],
+    ...(work === null ? [] : [['Session', text(work.session, 120)] as const]),
+    ['Tests', testsWord(lane)],
+    ['Cost', `${formatCost(work?.costUsd ?? 0)}, ${formatTokens(work?.tokens ?? 0)} tokens`],
+    ['State', [text(lane.restored, 200), ...savedWord(work?.saved ?? null)].join(' … ')],
+    ...(work === null ? [] : [['Agent', text(`${work.agent.name} ${work.agent.version}`, 80)] as const]),
   ];
-  return table(
-    ['RALPH_STATUS', ''],
-    rows.flatMap(([label, value]) => (value === null ? [] : [[label, value]])),
-  );
+  return table(['RALPH_STATUS', ''], rows);
 }
 
 /** `passed (8 s)`, ``failed: `npm test` ended with 1``, `not run`. */
@@ -99,16 +104,17 @@ export function commitLink(sha: string, report: RunReport): string {
 
 /** What open tasks wait for that no agent has failed at. */
 export function waitingSection(report: RunReport): string {
-  const unchecked = report.tasks.filter(({ task }) => task.obstacle === 'unchecked').length;
+  const unchecked = tasksOf(report).filter(({ task }) => task.obstacle === 'unchecked').length;
   const more =
     unchecked === 0
       ? []
       : [`${count(unchecked, 'task')} so far down the queue that this run did not look who approved them`];
-  return list('What tasks wait for', [...heldLines(report.tasks).map((line) => prose(line, 300)), ...more]);
+  return list('What tasks wait for', [...heldLines(tasksOf(report)).map((line) => prose(line, 300)), ...more]);
 }
 
 /** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
-export function unlistedLine({ unlisted }: RunReport): string {
+export function unlistedLine(report: RunReport): string {
+  const unlisted = workOf(report)?.unlisted ?? [];
   if (unlisted.length === 0) return '';
   const names = firstLines(
     unlisted.map((id) => code(id, 80)),
@@ -127,10 +133,11 @@ export function discrepancySection(report: RunReport): string {
 
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {
-  const rows = report.withheld.slice(0, 40).map(({ path, why }) => [code(path, 160), prose(why, 200)]);
+  const withheld = workOf(report)?.withheld ?? [];
+  const rows = withheld.slice(0, 40).map(({ path, why }) => [code(path, 160), prose(why, 200)]);
   return joinSection(
     'Files left out of the commits',
-    [table(['File', 'Why'], rows), ...moreLine(report.withheld.length - rows.length)],
+    [table(['File', 'Why'], rows), ...moreLine(withheld.length - rows.length)],
     rows.length === 0,
   );
 }
@@ -138,7 +145,7 @@ export function withheldSection(report: RunReport): string {
 export function warningSection(report: RunReport): string {
   return list(
     'Warnings',
-    report.warnings.map((line) => linkRuns(prose(line, 500), report.repositoryUrl)),
+    warningsOf(report).map((line) => linkRuns(prose(line, 500), report.repositoryUrl)),
   );
 }
 
@@ -166,7 +173,7 @@ function joinSection(heading: string, blocks: readonly string[], empty: boolean)
   return empty ? '' : [`### ${heading}`, ...blocks].join('\n\n');
 }
 
-function testsWord(report: RunReport): string {
+function testsWord(report: LaneReport): string {
   const verification = lastVerification(report);
   if (verification.kind === 'passed')
     return `passing: ${report.verifyCommands
@@ -174,22 +181,14 @@ function testsWord(report: RunReport): string {
       .map((command) => code(command, 80))
       .join(', ')}`;
   if (verification.kind === 'failed') return verificationWord(verification);
-  const claim = report.iterations.at(-1)?.analysis.signal.testsStatus ?? null;
+  const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
 }
 
-function storeWord(report: RunReport): string | null {
-  const { saved, restored } = report;
-  const words = [
-    ...(restored === null ? [] : [text(restored, 200)]),
-    ...(saved === null
-      ? []
-      : [
-          saved.kind === 'saved'
-            ? text(`saved #${saved.sequence} (${placesWord(saved.where)})`, 200)
-            : `**not saved**: ${prose(saved.why, 300)}`,
-        ]),
-  ];
-  return words.length === 0 ? null : words.join(' … ');
+function savedWord(saved: SavedReport | null): readonly string[] {
+  if (saved === null) return [];
+  return saved.kind === 'saved'
+    ? [text(`saved #${saved.sequence} (${placesWord(saved.where)})`, 200)]
+    : [`**not saved**: ${prose(saved.why, 300)}`];
 }

@@ -9,7 +9,8 @@ import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
 import { tasksBar } from './progress-bar.ts';
-import { doneTasks, iterationsOn, type LaneView, type RunReport, type TaskReport } from '../../handover/report.ts';
+import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
+import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
 import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { formatInstant } from '../../core/time.ts';
@@ -24,13 +25,17 @@ export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 export const REFUSED_BEFORE = `${REFUSAL_MARKER}\n\n**Not refused any more.** Ralph has worked here since it refused something; its other comment says how that stands.`;
 
 /** The sticky comment on an issue (`taskId`: what became of it) or on the lane's pull request (`null`). `notice`: the issue waits for approval. */
-export function renderStatusComment(report: RunReport, taskId: TaskId | null, notice: ApprovalNotice | null): string {
+export function renderStatusComment(
+  report: WorkedReport,
+  taskId: TaskId | null,
+  notice: ApprovalNotice | null,
+): string {
   const task = report.tasks.find((candidate) => candidate.task.id === taskId) ?? null;
   const where = [
     ...(report.pullRequest === null || taskId === null
       ? []
       : [`pull request ${link(`#${report.pullRequest.number}`, report.pullRequest.url)}`]),
-    ...(report.branch === null ? [] : [`branch ${code(report.branch, 120)}`]),
+    `branch ${code(report.branch, 120)}`,
     link('log of the run', report.runUrl),
   ];
   return [
@@ -58,10 +63,11 @@ export function renderAnswer(
   { view, notice }: { readonly view: LaneView | null; readonly notice: ApprovalNotice | null },
 ): string {
   const asAsked = report.outcome.kind === 'idle' && report.outcome.reason === 'answered';
+  const taskLabel = settingOf(report)?.taskLabel ?? 'ralph';
   const why = [
-    ...noticeOf(notice, report.taskLabel),
+    ...noticeOf(notice, taskLabel),
     ...(asAsked ? [] : [headline(report)]),
-    ...(report.warnings.length === 0 ? [] : [warningSection(report)]),
+    ...(warningsOf(report).length === 0 ? [] : [warningSection(report)]),
   ];
   const status =
     view === null
@@ -76,13 +82,13 @@ export function renderAnswer(
       return [
         REFUSAL_MARKER,
         report.outcome.kind === 'failed' ? headline(report) : `**Not done.** ${prose(answer.why, 500)}`,
-        ...noticeOf(notice, report.taskLabel),
+        ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
 }
 
 /** On an issue its own task; on the pull request those that have no issue to be told on. */
-function stuckIn(report: RunReport, task: TaskReport | null): readonly string[] {
+function stuckIn(report: WorkedReport, task: TaskReport | null): readonly string[] {
   if (task !== null) return [renderStuckTask(task, report)].filter((told) => told !== '');
   const others = stuckTasks(report)
     .filter((one) => issueOfTask(one.task) === null)
@@ -90,8 +96,8 @@ function stuckIn(report: RunReport, task: TaskReport | null): readonly string[] 
   return others.map((one) => `${taskLink(one.task)}: ${text(one.task.title, 120)}\n\n${renderStuckTask(one, report)}`);
 }
 
-function noticeOf(notice: ApprovalNotice | null, taskLabel: string | null): readonly string[] {
-  return notice === null ? [] : [renderApprovalNotice(notice, taskLabel ?? 'ralph')];
+function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly string[] {
+  return notice === null ? [] : [renderApprovalNotice(notice, taskLabel)];
 }
 
 function help(word: string, view: LaneView | null): string {

@@ -3,15 +3,19 @@ import { cap } from '../../core/text/plain-text.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { issueOfTask, nameOfTask, taskObstacles, taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
+import { tryJson } from '../../core/text/try-json.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {
   discrepancies,
   doneTasks,
+  iterationsOf,
+  laneOf,
   lastVerification,
   resumeInstant,
-  type RunReport,
-  type TaskReport,
-} from '../../handover/report.ts';
-import { tryJson } from '../../core/text/try-json.ts';
+  settingOf,
+  tasksOf,
+  workOf,
+} from '../facts.ts';
 
 const instant = z.iso.datetime();
 const whole = z.int().nonnegative();
@@ -116,29 +120,35 @@ const MAX_TASKS = 200;
 export const MAX_UNLISTED = 25;
 
 function serializeWithin(report: RunReport, maxChars: number, stringify: (status: RalphStatus) => string): string {
-  for (let shown = Math.min(report.tasks.length, MAX_TASKS); ; shown = Math.floor(shown / 2)) {
-    const json = stringify(ralphStatus(report, report.tasks.slice(0, shown)));
+  const tasks = tasksOf(report);
+  for (let shown = Math.min(tasks.length, MAX_TASKS); ; shown = Math.floor(shown / 2)) {
+    const json = stringify(ralphStatus(report, tasks.slice(0, shown)));
     if (json.length <= maxChars || shown === 0) return json;
   }
 }
 
 function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStatus {
-  const { outcome, policy, saved } = report;
+  const { outcome } = report;
+  const lane = laneOf(report);
+  const work = workOf(report);
+  const saved = work?.saved ?? null;
+  const baseBranch = lane?.baseBranch ?? null;
+  const taskCount = tasksOf(report).length;
   const tasksDone = doneTasks(report).length;
   const resumeAt = resumeInstant(outcome);
   return {
     version: 1,
     outcome: outcome.kind,
     reason: outcome.reason,
-    lane: report.lane,
-    branch: report.branch === null ? null : cap(report.branch, 255),
-    baseBranch: report.baseBranch === null ? null : cap(report.baseBranch, 255),
-    headSha: report.headSha,
-    pullRequest: report.pullRequest?.number ?? null,
-    iterations: report.iterations.length,
-    maxIterations: policy?.maxIterations ?? null,
+    lane: lane?.lane ?? null,
+    branch: lane === null ? null : cap(lane.branch, 255),
+    baseBranch: baseBranch === null ? null : cap(baseBranch, 255),
+    headSha: lane?.headSha ?? null,
+    pullRequest: lane?.pullRequest?.number ?? null,
+    iterations: iterationsOf(report).length,
+    maxIterations: settingOf(report)?.policy.maxIterations ?? null,
     tasksDone,
-    tasksOpen: report.tasks.length - tasksDone,
+    tasksOpen: taskCount - tasksDone,
     tasks: tasks.map(({ task, progress }) => ({
       id: task.id,
       issue: issueOfTask(task),
@@ -149,15 +159,15 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
       attempts: progress.attempts,
       commit: progress.doneCommit,
     })),
-    tasksOmitted: report.tasks.length - tasks.length,
-    unlisted: report.unlisted.slice(-MAX_UNLISTED),
+    tasksOmitted: taskCount - tasks.length,
+    unlisted: (work?.unlisted ?? []).slice(-MAX_UNLISTED),
     tests: ({ passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const)[lastVerification(report).kind],
     discrepancies: discrepancies(report).length,
-    withheldFiles: report.withheld.length,
-    circuit: report.circuit,
-    callsRemaining: report.callsRemaining,
-    tokens: report.tokens,
-    costUsd: Math.round(report.costUsd * 1e6) / 1e6,
+    withheldFiles: work?.withheld.length ?? 0,
+    circuit: lane?.circuit ?? null,
+    callsRemaining: lane?.callsRemaining ?? null,
+    tokens: work?.tokens ?? 0,
+    costUsd: Math.round((work?.costUsd ?? 0) * 1e6) / 1e6,
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     stateSaved: saved === null ? null : saved.kind === 'saved',
     runUrl: report.runUrl,

@@ -4,7 +4,8 @@ import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { code, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { iterationResult } from './progress.ts';
-import { iterationsOn, type RunReport } from '../../handover/report.ts';
+import type { RunReport } from '../../handover/report.ts';
+import { iterationsOf, iterationsOn, laneOf, tasksOf } from '../facts.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import {
   commitLink,
@@ -21,7 +22,7 @@ import {
   warningSection,
   withheldSection,
 } from './sections.ts';
-import { firstLines, moreLine } from '../../core/text/lists.ts';
+import { moreLine } from '../../core/text/lists.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
@@ -37,7 +38,7 @@ export function renderSummary(report: RunReport): string {
       {
         name: 'status',
         rank: 0,
-        markdown: report.laneView === null ? statusTable(report) : renderLaneStatus(report.laneView),
+        markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : statusTable(report),
       },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
@@ -79,7 +80,8 @@ function opening(report: RunReport): string {
 }
 
 function taskSection(report: RunReport): string {
-  const rows = report.tasks
+  const tasks = tasksOf(report);
+  const rows = tasks
     .slice(0, 100)
     .map(({ task, progress }) => [
       taskLink(task),
@@ -93,7 +95,7 @@ function taskSection(report: RunReport): string {
   return [
     '### Tasks',
     table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows),
-    ...moreLine(report.tasks.length - rows.length),
+    ...moreLine(tasks.length - rows.length),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
 }
@@ -112,7 +114,7 @@ function stuckSection(report: RunReport): string {
 }
 
 function timeline(report: RunReport): string {
-  const shown = report.iterations.slice(-SHOWN_ITERATIONS);
+  const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
   const rows = shown.map((entry) => [
     `${entry.iteration}`,
@@ -127,7 +129,7 @@ function timeline(report: RunReport): string {
     entry.analysis.tokens === null ? '?' : formatTokens(entry.analysis.tokens),
     entry.analysis.costUsd === null ? '?' : formatCost(entry.analysis.costUsd),
   ]);
-  const earlier = report.iterations.length - shown.length;
+  const earlier = iterationsOf(report).length - shown.length;
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
@@ -137,7 +139,7 @@ function timeline(report: RunReport): string {
 
 /** Bars of text in a code block: they render wherever Markdown does. */
 function chart(report: RunReport): string {
-  const shown = report.iterations.slice(-SHOWN_ITERATIONS);
+  const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
   const dearest = Math.max(...shown.map(costOf));
   const widest = String(shown.at(-1)?.iteration ?? '').length;
@@ -160,26 +162,23 @@ function costOf(entry: JournalEntry): number {
 }
 
 function perIteration(report: RunReport, of: (entry: JournalEntry) => readonly string[]): readonly string[] {
-  return report.iterations.flatMap((entry) =>
+  return iterationsOf(report).flatMap((entry) =>
     of(entry).map((line) => `Iteration ${entry.iteration}: ${prose(line, 300)}`),
   );
 }
 
 function where(report: RunReport): string {
-  const parts = [
-    ...(report.branch === null
-      ? []
+  const lane = laneOf(report);
+  const parts =
+    lane === null
+      ? [`<sub>${link('This run', report.runUrl)}</sub>`]
       : [
-          `Branch ${code(report.branch, 120)}${report.baseBranch === null ? '' : ` from ${code(report.baseBranch, 120)}`}`,
-        ]),
-    ...(report.pullRequest === null
-      ? []
-      : [link(`pull request #${report.pullRequest.number}`, report.pullRequest.url)]),
-    ...(report.lane === null ? [] : [`lane ${code(report.lane, 60)}`]),
-  ];
+          `Branch ${code(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${code(lane.baseBranch, 120)}`}`,
+          ...(lane.pullRequest === null
+            ? []
+            : [link(`pull request #${lane.pullRequest.number}`, lane.pullRequest.url)]),
+          `lane ${code(lane.lane, 60)}`,
+        ];
   const requests = report.requests === null ? '' : apiUsageLine(report.requests);
-  return [
-    ...(parts.length === 0 ? [`<sub>${link('This run', report.runUrl)}</sub>`] : [firstLines(parts, 3).join(' · ')]),
-    ...(requests === '' ? [] : [`<sub>${requests}</sub>`]),
-  ].join('\n\n');
+  return [parts.join(' · '), ...(requests === '' ? [] : [`<sub>${requests}</sub>`])].join('\n\n');
 }

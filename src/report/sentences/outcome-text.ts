@@ -1,9 +1,10 @@
 import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
-import { doneTasks, type RunReport } from '../../handover/report.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { doneTasks, isQueue, iterationsOf, laneOf, settingOf, tasksOf, warningsOf } from '../facts.ts';
 import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
-import { isQueue, unblocking } from './unblocking.ts';
+import { unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
 import { minuteMs } from '../../core/time.ts';
@@ -33,7 +34,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'halted':
       return halted(outcome, report);
     case 'blocked':
-      return { title: 'Blocked', what: blockedTasks(report), next: unblocking(report) };
+      return { title: 'Blocked', what: blockedTasks(tasksOf(report)), next: unblocking(report) };
     case 'parked':
       return parked(outcome, report);
     case 'limit':
@@ -43,11 +44,11 @@ export function describeOutcome(report: RunReport): OutcomeText {
         ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' }
         : idle(outcome.reason, report);
     case 'paused':
-      return report.iterations.length === 0
+      return iterationsOf(report).length === 0
         ? { title: 'Paused', what: `Paused by ${outcome.by}; no call was made.`, next: resumption(outcome.by, report) }
         : {
             title: 'Stopped',
-            what: `Stopped by ${outcome.by} after ${count(report.iterations.length, 'iteration')} of this run.`,
+            what: `Stopped by ${outcome.by} after ${count(iterationsOf(report).length, 'iteration')} of this run.`,
             next: `${resumption(outcome.by, report)}${kept(report)}`,
           };
     case 'refused':
@@ -79,7 +80,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
 
 /** Why a circuit opened, with the input that sets the threshold. */
 export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
-  const policy = report.policy?.circuit;
+  const policy = settingOf(report)?.policy.circuit;
   const at = (input: string, value: number | undefined) =>
     value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`;
   switch (reason) {
@@ -97,21 +98,21 @@ export function describeCircuitReason(reason: CircuitReason, report: RunReport):
 }
 
 function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], report: RunReport): string {
-  const done = `${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`;
+  const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
   switch (reason) {
     case 'plan_complete':
-      return report.tasks.length === 1
+      return tasksOf(report).length === 1
         ? 'The task is done.'
-        : `All required tasks are done (${doneTasks(report).length} of ${count(report.tasks.length, 'task')}).`;
+        : `All required tasks are done (${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')}).`;
     case 'project_complete':
       return `The agent says that the work is finished and nothing contradicts it (${done}).`;
     case 'completion_signals':
-      return `The agent said "done" ${report.policy?.completionSignals ?? 'several'} times in a row and nothing contradicts it (${done}).`;
+      return `The agent said "done" ${settingOf(report)?.policy.completionSignals ?? 'several'} times in a row and nothing contradicts it (${done}).`;
   }
 }
 
 function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
-  const after = `after ${count(report.iterations.filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
+  const after = `after ${count(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
     ? {
         title: 'Cancelled',
@@ -136,7 +137,7 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
     case 'test_saturation':
       return {
         title: 'Halted: only tests',
-        what: `${report.policy?.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
+        what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
         next: 'Say in the task what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
       };
     case 'safety':
@@ -192,7 +193,9 @@ function resumption(by: string, report: RunReport): string {
     return 'To go on, reopen the pull request; to begin from scratch, delete its branch.';
   if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
   const where =
-    report.pullRequest === null ? "one of the lane's issues" : "the pull request or one of the lane's issues";
+    (laneOf(report)?.pullRequest ?? null) === null
+      ? "one of the lane's issues"
+      : "the pull request or one of the lane's issues";
   return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
@@ -200,7 +203,7 @@ function resumption(by: string, report: RunReport): string {
 const usedOrReserved = 'used, or reserved by runs of other lanes';
 
 function usedUp(reason: ParkReason, report: RunReport): string {
-  const { policy } = report;
+  const policy = settingOf(report)?.policy;
   switch (reason) {
     case 'calls_per_hour':
       return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${usedOrReserved}.`;
@@ -214,12 +217,12 @@ function usedUp(reason: ParkReason, report: RunReport): string {
 }
 
 function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): OutcomeText {
-  const { policy, tasks } = report;
-  const done = `${doneTasks(report).length} of ${count(tasks.length, 'task')} done`;
+  const policy = settingOf(report)?.policy;
+  const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
   const limits = {
     iterations: {
       title: 'Iteration limit',
-      value: count(policy?.maxIterations ?? report.iterations.length, 'iteration'),
+      value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
       input: 'max-iterations',
     },
     minutes: {
@@ -238,19 +241,21 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
 }
 
 function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'noted'>, report: RunReport): OutcomeText {
-  const label = report.taskLabel === null ? 'the task label' : `the label \`${report.taskLabel}\``;
-  const places: TaskPlaces = { sources: report.taskSources, label };
+  const setting = settingOf(report);
+  const warned = warningsOf(report).length > 0;
+  const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
+  const places: TaskPlaces = { sources: setting?.taskSources ?? [], label };
   switch (reason) {
     case 'no_tasks':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${noTasks(places, report.warnings.length > 0)}.${report.warnings.length === 0 ? '' : ' What was left out, the warnings say.'}`,
+        what: `Nothing to do: ${noTasks(places, warned)}.${warned ? ' What was left out, the warnings say.' : ''}`,
         next: sentence(taskInvitation(places)),
       };
     case 'all_done':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done already.`,
+        what: `Nothing to do: ${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done already.`,
         next: `Merge the pull request. For more work, ${taskInvitation(places)}.`,
       };
     case 'not_for_us':
@@ -265,7 +270,7 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
 }
 
 /** Which tasks wait for what: the first five, each in a line of its own. */
-function blockedTasks({ tasks }: RunReport): string {
+function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...heldLines(tasks)];
   if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
   return [
@@ -279,7 +284,7 @@ function sentence(words: string): string {
 }
 
 function deniedTools(report: RunReport): string {
-  const denials = report.iterations.findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
+  const denials = iterationsOf(report).findLast((entry) => entry.analysis.denials.length > 0)?.analysis.denials ?? [];
   const shown = denials
     .slice(0, 3)
     .map(
@@ -291,6 +296,6 @@ function deniedTools(report: RunReport): string {
 
 /** Where finished work is; says nothing when there is none, or none that was published. */
 function kept(report: RunReport): string {
-  if (report.iterations.length === 0 || report.headSha === null || report.branch === null) return '';
+  if (report.kind !== 'worked' || report.iterations.length === 0 || report.headSha === null) return '';
   return ` What is finished is on \`${report.branch}\`.`;
 }

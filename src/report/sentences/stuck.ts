@@ -3,7 +3,8 @@ import { issueOfTask, type Task } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
-import { iterationsOn, type RunReport, type TaskReport } from '../../handover/report.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { iterationsOn, laneOf, settingOf, tasksOf } from '../facts.ts';
 import { taskLink, verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 
@@ -12,7 +13,7 @@ const maxTailChars = 1500;
 
 /** Tasks that failed or became blocked in this run: a person has to decide about them. */
 export function stuckTasks(report: RunReport): readonly TaskReport[] {
-  return report.tasks.filter((task) => isStuck(task, report));
+  return tasksOf(report).filter((task) => isStuck(task, report));
 }
 
 /** Why Ralph gave a task up or cannot go on with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
@@ -41,8 +42,9 @@ function isStuck({ task, progress }: TaskReport, report: RunReport): boolean {
   return (progress.state === 'failed' || progress.state === 'blocked') && iterationsOn(report, task.id).length > 0;
 }
 
-function givenUp({ progress }: TaskReport, { policy }: RunReport): string {
-  const limit = policy === null ? '' : ` (\`max-iterations-per-task\` is ${policy.maxIterationsPerTask})`;
+function givenUp({ progress }: TaskReport, report: RunReport): string {
+  const setting = settingOf(report);
+  const limit = setting === null ? '' : ` (\`max-iterations-per-task\` is ${setting.policy.maxIterationsPerTask})`;
   return `**Ralph gave this task up** after ${count(progress.attempts, 'iteration')}${limit}.`;
 }
 
@@ -90,7 +92,8 @@ function whereToSay(task: Task): string {
     : `in ${taskLink(task)}`;
 }
 
-function howToRetry(task: Task, { pullRequest }: RunReport): string {
+function howToRetry(task: Task, report: RunReport): string {
+  const pullRequest = laneOf(report)?.pullRequest ?? null;
   const issue = issueOfTask(task);
   const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];
   if (threads.length > 0) return `comment \`/ralph retry ${issue ?? task.id}\` on ${threads.join(' or ')}`;

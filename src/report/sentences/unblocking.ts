@@ -1,11 +1,11 @@
 import { issueOfTask } from '../../core/tasks/task.ts';
-import { lastVerification, type RunReport, type TaskReport } from '../../handover/report.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { awaitedOutside } from './waiting.ts';
-import { QUEUE } from '../../core/tasks/ids.ts';
 
 /** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
 export function unblocking(report: RunReport): string {
-  const { tasks } = report;
+  const tasks = tasksOf(report);
   const stuck = tasks.filter(({ progress: { state } }) => state === 'failed' || state === 'blocked');
   const hasObstacle = tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done');
   const outside = awaitedOutside(tasks);
@@ -31,16 +31,17 @@ export function unblocking(report: RunReport): string {
 /** On the queue's pull request, or by hand, a retry is for all tasks that failed or are blocked. */
 function howToRetry(stuck: readonly TaskReport[], report: RunReport): string {
   if (!isQueue(report)) return 'comment `/ralph retry` on the issue';
-  if (report.pullRequest !== null) return 'comment `/ralph retry` on the pull request';
+  if ((laneOf(report)?.pullRequest ?? null) !== null) return 'comment `/ralph retry` on the pull request';
   return stuck.every(({ task }) => issueOfTask(task) !== null)
     ? 'comment `/ralph retry` on its issue'
     : 'run the workflow by hand with the command `retry`';
 }
 
 /** Ralph can do an issue of this repository; others are done by their own people. */
-function theOthers(outside: readonly string[], { taskLabel }: RunReport): string {
+function theOthers(outside: readonly string[], report: RunReport): string {
   const here = outside.filter((name) => name.startsWith('#'));
-  const label = taskLabel === null ? 'the task label' : `the label \`${taskLabel}\``;
+  const taskLabel = settingOf(report)?.taskLabel;
+  const label = taskLabel === undefined ? 'the task label' : `the label \`${taskLabel}\``;
   return [
     ...(here.length === 0
       ? []
@@ -57,9 +58,4 @@ function theOthers(outside: readonly string[], { taskLabel }: RunReport): string
 
 function lookAgain(report: RunReport): string {
   return isQueue(report) ? 'the next run looks again' : 'then comment `/ralph run` on the issue';
-}
-
-/** Whether the run was on the queue, or ended before it had a lane. */
-export function isQueue({ lane }: RunReport): boolean {
-  return lane === null || lane === QUEUE;
 }

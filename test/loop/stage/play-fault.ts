@@ -1,7 +1,8 @@
+import { laneOf } from '../../../src/report/facts.ts';
 import { minute } from '../../unit/core/core-fixtures.ts';
 import { finisher } from './behaviours.ts';
 import type { Machine } from './machine.ts';
-import { createProject, finishOnce, runOnce, schedule, type Event, type Run } from './river.ts';
+import { createProject, finishOnce, runOnce, schedule, type Event, type Run, savedIn, warningsIn } from './river.ts';
 import type { Project } from './project.ts';
 
 /** Something that goes wrong, and how this run and the next one end. The project has issue 1 done, a pull request, and issue 2 to do. */
@@ -61,8 +62,8 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
     told: [
       ...main.log,
       ...(post?.log ?? []),
-      ...[main, post].flatMap((run) => [messageOf(run), ...(run?.report?.warnings ?? []), savedWhere(run)]),
-      main.report?.restored ?? '',
+      ...[main, post].flatMap((run) => [messageOf(run), ...warningsIn(run), savedWhere(run)]),
+      main.report === null ? '' : (laneOf(main.report)?.restored ?? ''),
     ].join('\n'),
     project,
   };
@@ -73,7 +74,7 @@ function describeEnd({ end, calls }: Run): string {
 }
 
 function savedWhere(run: Run | null): string {
-  const saved = run?.report?.saved ?? null;
+  const saved = savedIn(run);
   return saved?.kind === 'saved' ? `saved #${String(saved.sequence)} (${saved.where})` : '';
 }
 

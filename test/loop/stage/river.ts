@@ -14,7 +14,8 @@ import type { Issue } from '../../../src/ports/forge.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { StateCopy } from '../../../src/ports/state.ts';
 import type { PublishDeps } from '../../../src/publish/deps.ts';
-import type { RunReport } from '../../../src/handover/report.ts';
+import type { RunReport, SavedReport } from '../../../src/handover/report.ts';
+import { warningsOf } from '../../../src/report/facts.ts';
 import type { Machine as MachineOfRun, RunDeps } from '../../../src/river/deps.ts';
 import { runRiver } from '../../../src/river/river.ts';
 import { connectStages } from '../../../src/river/stages.ts';
@@ -374,4 +375,14 @@ function expectReplays(text: string): void {
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
   const differences = replay(parsed.journal);
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
+}
+
+/** The warnings of a run's report; none of a run that was killed. */
+export function warningsIn(run: Pick<Run, 'report'> | null): readonly string[] {
+  return run?.report ? warningsOf(run.report) : [];
+}
+
+/** What a run's report says of the saved state; null where it says nothing. */
+export function savedIn(run: Pick<Run, 'report'> | null): SavedReport | null {
+  return run?.report?.kind === 'worked' ? run.report.saved : null;
 }

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Permission } from '../../../src/ports/forge.ts';
 import { finisher } from '../../loop/stage/behaviours.ts';
-import { addIssue, commented, createProject, labeled, runOnce, type Event, type Run } from '../../loop/stage/river.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  type Event,
+  type Run,
+  warningsIn,
+} from '../../loop/stage/river.ts';
 import type { Project } from '../../loop/stage/project.ts';
 
 const status = (project: Project, thread: number) =>
@@ -97,7 +106,7 @@ describe('the queue', () => {
     await runOnce(project, { event: labeled(2) });
     const run = await runOnce(project);
     expect(run.end).toBe('idle (no_tasks)');
-    expect(run.report?.warnings).toEqual([expect.stringContaining('not by the queue: #2.')]);
+    expect(warningsIn(run)).toEqual([expect.stringContaining('not by the queue: #2.')]);
   });
 
   test('that is done is idle until there is a new issue', async () => {

@@ -17,6 +17,8 @@ import {
   savedState,
   schedule,
   type Run,
+  savedIn,
+  warningsIn,
 } from '../../loop/stage/river.ts';
 import type { Project } from '../../loop/stage/project.ts';
 import { noon } from '../core/core-fixtures.ts';
@@ -52,7 +54,7 @@ describe('the state', () => {
     lose(project);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'halted (circuit_open)', calls: 1 });
-    expect(run.report?.warnings.join()).toContain('begins with one probe iteration');
+    expect(warningsIn(run).join()).toContain('begins with one probe iteration');
   });
 
   test('of a newer version is an error before anything is written', async () => {
@@ -91,7 +93,7 @@ describe('the state', () => {
     cutOff(project, 'it does not answer');
     const run = await runOnce(project);
     expect(run.calls).toBe(1);
-    expect(run.report?.warnings.join()).toContain('begins with one probe iteration');
+    expect(warningsIn(run).join()).toContain('begins with one probe iteration');
   });
 
   test('that the cache alone keeps and does not give, before the lane has a branch, is a first run, with a warning', async () => {
@@ -99,12 +101,12 @@ describe('the state', () => {
     cutOff(project, 'it does not answer');
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', report: { saved: { kind: 'not-saved' } } });
-    expect(run.report?.warnings.join()).toContain('it does not answer');
+    expect(warningsIn(run).join()).toContain('it does not answer');
   });
 
   test('state-store: none neither reads nor writes one', async () => {
     const project = createProject({ agent: [finisher], inputs: { 'state-store': 'none' } });
-    expect((await runOnce(project)).report?.saved).toEqual({ kind: 'not-saved', why: 'state-store is "none"' });
+    expect(savedIn(await runOnce(project))).toEqual({ kind: 'not-saved', why: 'state-store is "none"' });
     expect(project.kept).toMatchObject({ refs: { cells: new Map() }, cache: { saved: new Map() } });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { laneOf } from '../../../src/report/facts.ts';
 import { publish } from '../../../src/publish/publish.ts';
 import { parseState } from '../../../src/core/lane/state.ts';
 import { UserError } from '../../../src/errors.ts';
@@ -14,6 +15,8 @@ import {
   savedDocument,
   savedState,
   type Run,
+  savedIn,
+  warningsIn,
 } from '../../loop/stage/river.ts';
 import type { Project } from '../../loop/stage/project.ts';
 import { killAt } from '../../loop/stage/tap.ts';
@@ -232,12 +235,13 @@ describe('publishing twice, as post does after a main that was killed', () => {
     const first = seen(project);
     const state = savedDocument(project);
     const { report } = await publish(await publisherOf(project, run), workOf(run));
+    const lane = run.report === null ? null : laneOf(run.report);
     expect(seen(project)).toEqual(first);
     expect(savedDocument(project)).toBe(state);
     expect(report).toMatchObject({
       outcome: run.outcome,
-      headSha: run.report?.headSha,
-      pullRequest: run.report?.pullRequest ? { number: run.report.pullRequest.number } : null,
+      headSha: lane?.headSha,
+      pullRequest: lane?.pullRequest ? { number: lane.pullRequest.number } : null,
     });
   });
 
@@ -273,7 +277,7 @@ describe('comments', () => {
     project.forge.faults.set('upsertComment', new UserError('infrastructure', 'The API is rate-limited.'));
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(run.report?.warnings).toEqual([
+    expect(warningsIn(run)).toEqual([
       'The status comment on #1 could not be written: The API is rate-limited.',
       'The status comment on #101 could not be written: The API is rate-limited.',
     ]);
@@ -337,10 +341,7 @@ describe('what is published', () => {
         cutOff(project, 'it does not answer');
       },
     });
-    expect(run.report?.saved).toEqual({
-      kind: 'not-saved',
-      why: 'cache ✗: it does not answer, ref ✗: it does not answer',
-    });
+    expect(savedIn(run)).toEqual({ kind: 'not-saved', why: 'cache ✗: it does not answer, ref ✗: it does not answer' });
     expect(run.log.join('\n')).toContain(
       'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.',
     );

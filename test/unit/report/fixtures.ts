@@ -6,7 +6,7 @@ import type { Policy } from '../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../src/core/tasks/task.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict.ts';
-import type { LaneView, RunReport, TaskReport } from '../../../src/handover/report.ts';
+import type { AnsweredReport, LaneView, TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 
 /** 2026-11-21 16:18 UTC. */
 export const END = Date.UTC(2026, 10, 21, 16, 18);
@@ -163,8 +163,9 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
 }
 
 /** A run of one iteration that finished issue 12, one of two tasks. */
-export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunReport {
+export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): WorkedReport {
   return {
+    kind: 'worked',
     outcome,
     lane: 'queue',
     branch: 'ralph/queue',
@@ -197,9 +198,13 @@ export function report(outcome: Outcome, change: Partial<RunReport> = {}): RunRe
     endedAt: END,
     warnings: [],
     requests: { sent: 14, limit: 1000, remaining: 986, resetAt: END + 42 * MINUTE },
-    laneView: null,
     ...change,
   };
+}
+
+/** A run that was asked how its lane stands. */
+export function answer(view: LaneView): AnsweredReport {
+  return { ...report({ kind: 'idle', reason: 'answered' }), kind: 'answered', view };
 }
 
 /** State and view of a lane whose circuit is open and which is parked. */

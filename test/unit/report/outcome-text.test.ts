@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { describeOutcome } from '../../../src/report/sentences/outcome-text.ts';
-import { reportWithoutLane, type RunReport, type TaskReport } from '../../../src/handover/report.ts';
+import { reportWithoutLane, type WorkedReport, type TaskReport } from '../../../src/handover/report.ts';
 import type { TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { END, entry, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 const inMinutes = (minutes: number) => END + minutes * 60_000;
-const onIssueLane: Partial<RunReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
+const onIssueLane: Partial<WorkedReport> = { lane: 'issue-12', branch: 'ralph/issue-12' };
 const denied = [
   entry(1, {
     analysis: {
@@ -28,7 +28,7 @@ function dependent(number: number, dependsOn: readonly string[]): TaskReport {
   return { task: { ...task, dependsOn }, progress };
 }
 
-test.each<readonly [string, Outcome, Partial<RunReport>, string, string]>([
+test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   [
     'one task done',
     { kind: 'complete', reason: 'plan_complete' },

@@ -9,7 +9,7 @@ import {
 import { progressBar } from '../../../src/report/pages/progress-bar.ts';
 import { renderClosingBlock, renderIterationEnd, renderProgressLine } from '../../../src/report/pages/progress.ts';
 import type { ApiUsage } from '../../../src/handover/report.ts';
-import { END, entry, laneView, OUTCOMES, report, type EntryChange } from './fixtures.ts';
+import { answer, END, entry, laneView, OUTCOMES, report, type EntryChange } from './fixtures.ts';
 
 test.each([
   [0, 0, '[░░░░░░]'],
@@ -90,11 +90,7 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
 
 test('the log of a run that was asked how the lane stands tells that', () => {
   const state = laneView.state === null ? null : { ...laneView.state, pause: { by: 'octo\u001b[31mcat', at: END } };
-  expect(
-    renderClosingBlock(
-      report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView: { ...laneView, state } }),
-    ).split('\n'),
-  ).toEqual([
+  expect(renderClosingBlock(answer({ ...laneView, state })).split('\n')).toEqual([
     'Ralph: Answered',
     'The command was answered; no call was made.',
     '[███░░░] 1 of 2 tasks done',

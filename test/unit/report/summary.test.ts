@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { readOnlyEvent } from '../../../src/state/cache-environment.ts';
-import { END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 function held(number: number, obstacle: TaskObstacle): TaskReport {
   const { task, progress } = taskReport(number);
@@ -79,9 +79,7 @@ test('links the other run of this repository, and no other address', () => {
 });
 
 test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {
-  const summary = renderSummary(
-    report({ kind: 'idle', reason: 'answered' }, { iterations: [], saved: null, laneView }),
-  ).replaceAll('\u200B', '');
+  const summary = renderSummary(answer(laneView)).replaceAll('\u200B', '');
   expect(summary).toContain('**Status of lane `queue`**');
   expect(summary).toContain('- State: restored #41 (cache and ref)');
   expect(summary).not.toContain('RALPH_STATUS');

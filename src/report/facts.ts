@@ -1,0 +1,83 @@
+import type { Verification } from '../core/evidence.ts';
+import type { JournalEntry } from '../core/journal/journal.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { QUEUE } from '../core/tasks/ids.ts';
+import type { LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
+
+// What a report knows, whatever its kind: a run that ended early has no iterations, no tasks, no lane.
+
+/** What the run was set up with; null: it ended before it knew. */
+export function settingOf(report: RunReport): Setting | null {
+  return report.kind === 'without-lane' ? null : report;
+}
+
+/** The report, if its run had a lane. */
+export function laneOf(report: RunReport): LaneReport | null {
+  return report.kind === 'without-lane' || report.kind === 'at-gate' ? null : report;
+}
+
+/** The report, if its run worked. */
+export function workOf(report: RunReport): WorkedReport | null {
+  return report.kind === 'worked' ? report : null;
+}
+
+export function warningsOf(report: RunReport): readonly string[] {
+  return settingOf(report)?.warnings ?? [];
+}
+
+/** The lane's tasks, in the order of work. */
+export function tasksOf(report: RunReport): readonly TaskReport[] {
+  return laneOf(report)?.tasks ?? [];
+}
+
+/** This run's iterations, oldest first. */
+export function iterationsOf(report: RunReport): readonly JournalEntry[] {
+  return workOf(report)?.iterations ?? [];
+}
+
+/** Whether the run is the queue's; one that ended before it had a lane counts as the queue's. */
+export function isQueue(report: RunReport): boolean {
+  return (laneOf(report)?.lane ?? QUEUE) === QUEUE;
+}
+
+/** Tasks that are done, of the lane in all. */
+export function doneTasks(report: RunReport): readonly TaskReport[] {
+  return tasksOf(report).filter(({ progress }) => progress.state === 'done');
+}
+
+/** Tasks that were worked on or finished, in this run or before. */
+export function startedTasks({ tasks }: WorkedReport): readonly TaskReport[] {
+  return tasks.filter(({ progress }) => progress.state === 'done' || progress.attempts > 0);
+}
+
+/** This run's iterations on one task. */
+export function iterationsOn(report: RunReport, taskId: string): readonly JournalEntry[] {
+  return iterationsOf(report).filter((entry) => entry.taskId === taskId);
+}
+
+/** The newest verification that really ran in this run. */
+export function lastVerification(report: RunReport): Verification {
+  const ran = iterationsOf(report)
+    .map((entry) => entry.evidence.verification)
+    .filter(({ kind }) => kind !== 'not-run');
+  return ran.at(-1) ?? { kind: 'not-run' };
+}
+
+/** Claims that the evidence contradicted, each with its iteration. */
+export function discrepancies(report: RunReport): readonly string[] {
+  return iterationsOf(report).flatMap((entry) =>
+    entry.verdict.discrepancies.map((text) => `Iteration ${entry.iteration}: ${text}`),
+  );
+}
+
+/** `where` of a saved state. That label and comment events may not write the cache is usual, and explained in the log where it happens. */
+export function placesWord(where: string): string {
+  return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
+}
+
+/** The instant from which a later run goes on; null when nothing waits for a time. */
+export function resumeInstant(outcome: Outcome): number | null {
+  if (outcome.kind === 'parked') return outcome.resumeAt;
+  if (outcome.kind === 'halted' && outcome.reason === 'circuit_open') return outcome.probeAt;
+  return null;
+}
