@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +32,7 @@ export interface GitRemote {
 }
 
 export interface GitRemoteOptions {
-  /** Where repositories are kept; a temporary folder, removed at the end, by default. */
+  /** Where repositories are kept, one that is there already among them; a temporary folder, removed at the end, by default. */
   readonly folder?: string;
   /** `owner/name`. */
   readonly repository?: string;
@@ -50,9 +51,11 @@ export async function startGitRemote({
 }: GitRemoteOptions): Promise<GitRemote> {
   const root = folder ?? (await mkdtemp(join(tmpdir(), 'ralph-git-remote-')));
   const repositoryFolder = join(root, `${repository}.git`);
-  await mkdir(repositoryFolder, { recursive: true });
-  await git(repositoryFolder, ['init', '--quiet', '--bare', '--initial-branch=main']);
-  await git(repositoryFolder, ['config', 'http.receivepack', 'true']);
+  if (!existsSync(repositoryFolder)) {
+    await mkdir(repositoryFolder, { recursive: true });
+    await git(repositoryFolder, ['init', '--quiet', '--bare', '--initial-branch=main']);
+    await git(repositoryFolder, ['config', 'http.receivepack', 'true']);
+  }
 
   const requests: GitRequest[] = [];
   let readOnly = false;

@@ -2,25 +2,24 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addIssue } from '../../../sandbox/github/state.ts';
 import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { installClaude } from '../../../src/agents/claude/install.ts';
+import { bundle } from '../../bundle.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, token } from '../github/github-fixture.ts';
 
-const entry = join(import.meta.dirname, '../../../src/entries/cli.ts');
+const program = join(await mkdtemp(join(tmpdir(), 'ralph-import-cli-')), 'ralph.mjs');
 let folder = '';
+
+beforeAll(() => bundle("import { cli } from './src/entries/cli.ts'; await cli();", program));
+afterAll(() => rm(dirname(program), { recursive: true, force: true }));
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-import-'));
-  await writeFile(
-    join(folder, 'ralph.mjs'),
-    `import { cli } from ${JSON.stringify(pathToFileURL(entry).href)};\nawait cli();\n`,
-  );
   await writeFile(join(folder, 'wishes.md'), 'A cart, please.\n');
 });
 afterEach(async () => {
@@ -37,7 +36,7 @@ interface Ended {
 function ralph(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...environment };
-    execFile(process.execPath, [join(folder, 'ralph.mjs'), ...args], { cwd: folder, env }, (error, out, stderr) => {
+    execFile(process.execPath, [program, ...args], { cwd: folder, env }, (error, out, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr });
     });
   });

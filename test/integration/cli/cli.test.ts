@@ -2,23 +2,19 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { assistantLine, block, resultLine } from '../../unit/agents/claude/fixtures.ts';
 import { idle, progress, task } from '../../unit/core/core-fixtures.ts';
 import { record } from '../../unit/core/journal/journal-fixtures.ts';
+import { bundle } from '../../bundle.ts';
 import { runGit } from '../git/git-fixture.ts';
 
-const entry = join(import.meta.dirname, '../../../src/entries/cli.ts');
 const { text: journal } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
 let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-cli-'));
-  await writeFile(
-    join(folder, 'ralph.mjs'),
-    `import { cli } from ${JSON.stringify(pathToFileURL(entry).href)};\nawait cli();\n`,
-  );
+  await bundle("import { cli } from './src/entries/cli.ts'; await cli();", join(folder, 'ralph.mjs'));
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { afterAll } from 'vitest';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository } from '../../../src/git/checkout/checkout.ts';
 import type { PublishingRules } from '../../../src/git/checkout/inspection.ts';
@@ -37,17 +38,31 @@ export interface Scene {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** Server and workspace that every scene is a copy of: git is started a dozen times for one file of tests, not for each test. */
+let firstScene: Promise<string> | null = null;
+afterAll(async () => {
+  if (firstScene !== null) await rm(await firstScene, { recursive: true, force: true });
+});
+
+async function layFirstScene(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'ralph-git-first-'));
+  const seed = await mkdtemp(join(tmpdir(), 'ralph-git-seed-'));
+  await createSampleProject(seed);
+  await using server = await startGitRemote({ folder: join(root, 'server'), token });
+  await server.importFrom(seed);
+  await rm(seed, { recursive: true, force: true });
+  await runGit(root, ['clone', '--quiet', server.repositoryFolder, join(root, 'workspace')]);
+  return root;
+}
+
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
+  await cp(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
   const server = await startGitRemote({ folder: join(root, 'server'), token, readOnlyToken });
-  const seed = join(root, 'seed');
-  await mkdir(seed);
-  await createSampleProject(seed);
-  await server.importFrom(seed);
   const folder = join(root, 'workspace');
   const workFolder = join(root, 'runner-temp');
-  await runGit(root, ['clone', '--quiet', server.repositoryFolder, folder]);
-  await runGit(folder, ['remote', 'set-url', 'origin', server.url]);
+  const config = join(folder, '.git', 'config');
+  await writeFile(config, (await readFile(config, 'utf8')).replace(/(?<=url = ).*/, server.url));
 
   const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
     createRepository({

@@ -2,11 +2,10 @@ import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { afterAll } from 'vitest';
 import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
+import { bundle } from '../../bundle.ts';
 
 const bundleFolder = await mkdtemp(join(tmpdir(), 'ralph-cache-worker-'));
 afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
@@ -14,16 +13,7 @@ afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
 /** The unmodified cache library in its real child process, as one file: that starts in half the time of the sources. */
 export const workerCommand = [process.execPath, join(bundleFolder, 'worker.mjs')] as const;
 
-await build({
-  entryPoints: [fileURLToPath(new URL('../../../src/entries/cache-worker.ts', import.meta.url))],
-  outfile: workerCommand[1],
-  bundle: true,
-  // Also keeps the names of the banner apart from those of the libraries.
-  minify: true,
-  platform: 'node',
-  format: 'esm',
-  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-});
+await bundle("import './src/entries/cache-worker.ts';", workerCommand[1]);
 
 /** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
 export const patientMs = 20_000;
