@@ -21,6 +21,16 @@ export function lines() {
   );
 }
 
+/** A list such as `issues,plan`: what stands between commas, trimmed. */
+export function list() {
+  return z.string().transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean),
+  );
+}
+
 /** One of the values. */
 export function choice<const T extends readonly [string, ...string[]]>(...values: T) {
   return z.enum(values, { error: `is none of: ${values.join(', ')}` });
@@ -39,6 +49,11 @@ export function whole(range: { readonly min: number; readonly max: number }) {
 /** A number within the range, without sign or exponent. */
 export function number(range: { readonly min: number; readonly max: number }) {
   return decimal({ ...range, pattern: /^\d+(\.\d+)?$/, what: 'a number' });
+}
+
+/** A number of units within the range, as whole milliseconds: 1.1 minutes are 66,000.00000000001 in floating point. */
+export function duration(unitMs: number, range: { readonly min: number; readonly max: number }) {
+  return number(range).transform((count) => Math.round(count * unitMs));
 }
 
 function decimal({

@@ -3,20 +3,14 @@ import { lifecycleLabels } from '../core/people/labels.ts';
 import { outcomeKinds } from '../core/outcome.ts';
 import { UserError } from '../errors.ts';
 import type { Config, TaskSourceName } from './config.ts';
-import { choice, filled, flag, lines, optional, whole } from './fields.ts';
-import { policyInputs, policyOf } from './policy-inputs.ts';
+import { choice, filled, flag, lines, list, optional, whole } from './fields.ts';
+import { policyInputs } from './policy-inputs.ts';
+import { input, namesIn, parseTexts, type InputTable } from './table.ts';
 
 const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
 
-/** A list such as `issues,plan`. */
-export const taskSources = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
+/** Where tasks come from, in the order of the text. */
+export const taskSources = list()
   .pipe(
     z
       .array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` }))
@@ -24,110 +18,101 @@ export const taskSources = z
   )
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
+/** What inputs set of the Config. */
+type Settings = Omit<Config, 'policy'> & { readonly policy: Omit<Config['policy'], 'verifies'> };
+
 /** Every input of action.yml and what its text may be. Defaults are in action.yml alone. */
-const inputs = z.object({
-  'github-token': filled('a token, for example ${{ github.token }}'),
-  'task-label': filled('a label name')
-    .refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows')
-    .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
-    .refine(
-      (label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()),
-      'is a label by which Ralph shows how an issue stands',
+const inputs: InputTable<Settings> = {
+  githubToken: input('github-token', filled('a token, for example ${{ github.token }}')),
+  taskLabel: input(
+    'task-label',
+    filled('a label name')
+      .refine((label) => label.length <= 50, 'is longer than the 50 characters that GitHub allows')
+      .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
+      .refine(
+        (label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()),
+        'is a label by which Ralph shows how an issue stands',
+      ),
+  ),
+  taskSources: input('task-sources', taskSources),
+  allowedBots: input(
+    'allowed-bots',
+    lines().refine(
+      (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
+      'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]',
     ),
-  'task-sources': taskSources,
-  'allowed-bots': lines().refine(
-    (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
-    'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]',
   ),
-  'comments-from': choice('writers', 'everybody', 'nobody'),
-  command: z.string().max(100, 'is longer than any command'),
-  'agent-version': z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330'),
-  'agent-path': optional(),
-  'agent-args': lines(),
-  'agent-env': lines()
-    .refine(
-      (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
-      'must be names of environment variables, one a line',
-    )
-    .refine(
-      (names) => !names.some(isJobSecret),
-      "names a variable that carries the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
+  commentsFrom: input('comments-from', choice('writers', 'everybody', 'nobody')),
+  command: input('command', z.string().max(100, 'is longer than any command')),
+  agent: {
+    version: input('agent-version', z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330')),
+    path: input('agent-path', optional()),
+    args: input('agent-args', lines()),
+    envNames: input(
+      'agent-env',
+      lines()
+        .refine(
+          (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
+          'must be names of environment variables, one a line',
+        )
+        .refine(
+          (names) => !names.some(isJobSecret),
+          "names a variable that carries the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
+        ),
     ),
-  model: optional(),
-  ...policyInputs.shape,
-  'prompt-file': filled('a path').refine(
-    (path) => !path.startsWith('/') && !path.split('/').includes('..'),
-    'must be a path inside the workspace',
+    model: input('model', optional()),
+  },
+  policy: policyInputs,
+  promptFile: input(
+    'prompt-file',
+    filled('a path').refine(
+      (path) => !path.startsWith('/') && !path.split('/').includes('..'),
+      'must be a path inside the workspace',
+    ),
   ),
-  verify: lines(),
-  'branch-prefix': z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment and end in a slash, for example ralph/'),
-  'base-branch': optional().refine(
-    (branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch),
-    'is not a branch name',
+  verify: input('verify', lines()),
+  branchPrefix: input(
+    'branch-prefix',
+    z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment and end in a slash, for example ralph/'),
   ),
-  draft: flag(),
-  'allow-protected-paths': lines(),
-  'max-patch-files': whole({ min: 1, max: 100_000 }),
-  'max-patch-kib': whole({ min: 1, max: 1_048_576 }),
-  'state-store': choice('auto', 'cache', 'ref', 'none'),
-  'fail-on': z
-    .string()
-    .transform((text) =>
-      text
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean),
-    )
-    .pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
-});
+  baseBranch: input(
+    'base-branch',
+    optional().refine(
+      (branch) => branch === null || /^[A-Za-z0-9_][A-Za-z0-9._/-]*$/.test(branch),
+      'is not a branch name',
+    ),
+  ),
+  draft: input('draft', flag()),
+  allowProtectedPaths: input('allow-protected-paths', lines()),
+  maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
+  maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
+  stateStore: input('state-store', choice('auto', 'cache', 'ref', 'none')),
+  failOn: input(
+    'fail-on',
+    list().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),
+  ),
+};
 
 /** Names of all inputs, as action.yml must list them. */
-export const INPUT_NAMES = Object.keys(inputs.shape);
+export const INPUT_NAMES = namesIn(inputs);
 
 /** Parses the inputs' texts into a Config; throws one UserError that lists every problem. */
 export function parseInputs(texts: Readonly<Record<string, string | undefined>>): Config {
   const trimmed = Object.fromEntries(INPUT_NAMES.map((name) => [name, texts[name]?.trim()]));
-  const parsed = inputs.safeParse(trimmed);
-  if (!parsed.success) {
-    const names = parsed.error.issues.map((issue) => String(issue.path[0]));
-    const problems = parsed.error.issues.map((issue, index) =>
-      describeProblem(names[index] ?? '', trimmed[names[index] ?? ''], issue.message),
-    );
-    const count = new Set(names).size;
+  const { settings, problems } = parseTexts(inputs, trimmed);
+  if (problems.length > 0) {
+    const count = new Set(problems.map(({ name }) => name)).size;
+    const lines = problems.map(({ name, why }) => describeProblem(name, trimmed[name], why));
     throw new UserError(
       'configuration',
-      `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(problems)].join('\n')}`,
+      `${count === 1 ? 'An input is' : `${String(count)} inputs are`} not usable:\n${[...new Set(lines)].join('\n')}`,
     );
   }
-  const input = parsed.data;
-  return {
-    githubToken: input['github-token'],
-    taskLabel: input['task-label'],
-    taskSources: input['task-sources'],
-    allowedBots: input['allowed-bots'],
-    commentsFrom: input['comments-from'],
-    command: input.command,
-    agent: {
-      version: input['agent-version'],
-      path: input['agent-path'],
-      args: input['agent-args'],
-      envNames: input['agent-env'],
-      model: input.model,
-    },
-    promptFile: input['prompt-file'],
-    policy: policyOf(input, input.verify.length > 0),
-    verify: input.verify,
-    branchPrefix: input['branch-prefix'],
-    baseBranch: input['base-branch'],
-    draft: input.draft,
-    allowProtectedPaths: input['allow-protected-paths'],
-    maxPatchFiles: input['max-patch-files'],
-    maxPatchKib: input['max-patch-kib'],
-    stateStore: input['state-store'],
-    failOn: input['fail-on'],
-  };
+  // Every text was there, so every setting is.
+  const { policy, ...rest } = settings as Settings;
+  return { ...rest, policy: { ...policy, verifies: rest.verify.length > 0 } };
 }
 
 function describeProblem(name: string, value: string | undefined, message: string): string {

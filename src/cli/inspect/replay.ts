@@ -1,5 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
-import { changePolicy, parsePolicyInputs, POLICY_INPUT_NAMES, type PolicyInputs } from '../../config/policy-inputs.ts';
+import {
+  changePolicy,
+  parsePolicyInputs,
+  policyInputs,
+  POLICY_INPUT_NAMES,
+  type GivenInputs,
+} from '../../config/policy-inputs.ts';
 import { nearest } from '../../core/text/nearest.ts';
 import { parseJournal, type Journal } from '../../core/journal/read-journal.ts';
 import { replay, whatIf } from '../../core/journal/replay.ts';
@@ -66,7 +72,7 @@ async function replayJournal(args: readonly string[], terminal: Terminal): Promi
 
 interface Settings {
   readonly texts: Readonly<Record<string, string>>;
-  readonly inputs: Partial<PolicyInputs>;
+  readonly inputs: Extract<GivenInputs, { kind: 'inputs' }>['inputs'];
   readonly problems: readonly string[];
 }
 
@@ -77,7 +83,10 @@ function parseSettings(given: readonly string[]): Settings {
   for (const setting of given) {
     const at = setting.indexOf('=');
     const name = setting.slice(0, at).trim();
-    if (at < 1) problems.push(`--set ${JSON.stringify(setting)}: expected NAME=VALUE, for example cb-no-progress=2.`);
+    if (at < 1)
+      problems.push(
+        `--set ${JSON.stringify(setting)}: expected NAME=VALUE, for example ${policyInputs.circuit.noProgress.name}=2.`,
+      );
     else if (Object.hasOwn(texts, name)) problems.push(`--set ${name}: is given twice.`);
     else texts[name] = setting.slice(at + 1).trim();
   }
