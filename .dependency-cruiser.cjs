@@ -17,7 +17,7 @@ const layers = {
   config: { may: ['core', 'errors'], packages: ['zod'] },
   gate: { may: STAGE, packages: ['zod', 'node:crypto'] },
   loop: { may: STAGE, packages: [] },
-  report: { may: ['handover', 'core'], packages: ['zod'] },
+  report: { may: ['handover', 'core', 'config'], packages: ['zod'] },
   publish: { may: [...STAGE, 'report'], packages: [] },
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },

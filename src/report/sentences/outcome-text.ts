@@ -8,6 +8,7 @@ import { unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
 import { minuteMs } from '../../core/time.ts';
+import { policyInputs } from '../../config/policy-inputs.ts';
 
 /** So many waiting tasks the headline names. */
 const shownWaiting = 5;
@@ -81,17 +82,17 @@ export function describeOutcome(report: RunReport): OutcomeText {
 /** Why a circuit opened, with the input that sets the threshold. */
 export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
   const policy = settingOf(report)?.policy.circuit;
-  const at = (input: string, value: number | undefined) =>
-    value === undefined ? `\`${input}\`` : `\`${input}\` is ${value}`;
+  const at = (field: 'noProgress' | 'sameError' | 'permissionDenials' | 'outputDeclinePercent') =>
+    `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;
   switch (reason) {
     case 'no_progress':
-      return `iterations in a row changed nothing (${at('cb-no-progress', policy?.noProgress)})`;
+      return `iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
-      return `the same error came back again and again (${at('cb-same-error', policy?.sameError)})`;
+      return `the same error came back again and again (${at('sameError')})`;
     case 'permission_denied':
-      return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('cb-permission-denials', policy?.permissionDenials)})`;
+      return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('permissionDenials')})`;
     case 'output_decline':
-      return `the agent's answers shrank without any progress (${at('cb-output-decline', policy?.outputDeclinePercent)})`;
+      return `the agent's answers shrank without any progress (${at('outputDeclinePercent')})`;
     case 'state_unreadable':
       return 'the saved state could not be read and a probe made no progress';
   }
@@ -122,7 +123,7 @@ function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText 
     : {
         title: 'Killed',
         what: `The job was killed ${after}; an iteration that was running is lost.`,
-        next: `The next run goes on from here.${kept(report)} If it was the job's own time limit, lower \`max-minutes\` or raise \`timeout-minutes\` of the job.`,
+        next: `The next run goes on from here.${kept(report)} If it was the job's own time limit, lower \`${policyInputs.maxRunMs.name}\` or raise \`timeout-minutes\` of the job.`,
       };
 }
 
@@ -132,13 +133,13 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
       return {
         title: 'Halted: permission denied',
         what: `The agent was denied a tool: ${deniedTools(report)}.`,
-        next: 'Add it to `allowed-tools` if the agent may have it, or set `on-permission-denied: count` so that one denial does not stop the run.',
+        next: `Add it to \`${policyInputs.allowedTools.name}\` if the agent may have it, or set \`${policyInputs.onPermissionDenied.name}: count\` so that one denial does not stop the run.`,
       };
     case 'test_saturation':
       return {
         title: 'Halted: only tests',
         what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
-        next: 'Say in the task what is still missing in the code, or close it if nothing is. `test-only-iterations` sets the threshold.',
+        next: `Say in the task what is still missing in the code, or close it if nothing is. \`${policyInputs.testOnlyIterations.name}\` sets the threshold.`,
       };
     case 'safety':
       return {
@@ -167,9 +168,9 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
 
 function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport): OutcomeText {
   const input: Readonly<Record<ParkReason, string>> = {
-    calls_per_hour: ' To go faster, raise `max-calls-per-hour`.',
-    tokens_per_hour: ' To go faster, raise `max-tokens-per-hour`.',
-    cost_per_day: ' To go faster, raise `max-cost-usd-per-day`.',
+    calls_per_hour: ` To go faster, raise \`${policyInputs.maxCallsPerHour.name}\`.`,
+    tokens_per_hour: ` To go faster, raise \`${policyInputs.maxTokensPerHour.name}\`.`,
+    cost_per_day: ` To go faster, raise \`${policyInputs.maxCostUsdPerDay.name}\`.`,
     usage_limit: ' This is a limit of your plan or key with the provider, not of this action.',
   };
   return {
@@ -223,14 +224,18 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
     iterations: {
       title: 'Iteration limit',
       value: count(policy?.maxIterations ?? iterationsOf(report).length, 'iteration'),
-      input: 'max-iterations',
+      input: policyInputs.maxIterations.name,
     },
     minutes: {
       title: 'Time limit',
       value: policy ? count(Math.round(policy.maxRunMs / minuteMs), 'minute') : 'its time',
-      input: 'max-minutes',
+      input: policyInputs.maxRunMs.name,
     },
-    cost: { title: 'Cost limit', value: policy ? formatCost(policy.maxCostUsd) : 'its budget', input: 'max-cost-usd' },
+    cost: {
+      title: 'Cost limit',
+      value: policy ? formatCost(policy.maxCostUsd) : 'its budget',
+      input: policyInputs.maxCostUsd.name,
+    },
   } as const;
   const { title, value, input } = limits[reason];
   return {

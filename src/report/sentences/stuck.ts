@@ -7,6 +7,7 @@ import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { iterationsOn, laneOf, settingOf, tasksOf } from '../facts.ts';
 import { taskLink, verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
+import { policyInputs } from '../../config/policy-inputs.ts';
 
 const shownIterations = 3;
 const maxTailChars = 1500;
@@ -44,7 +45,10 @@ function isStuck({ task, progress }: TaskReport, report: RunReport): boolean {
 
 function givenUp({ progress }: TaskReport, report: RunReport): string {
   const setting = settingOf(report);
-  const limit = setting === null ? '' : ` (\`max-iterations-per-task\` is ${setting.policy.maxIterationsPerTask})`;
+  const limit =
+    setting === null
+      ? ''
+      : ` (\`${policyInputs.maxIterationsPerTask.name}\` is ${setting.policy.maxIterationsPerTask})`;
   return `**Ralph gave this task up** after ${count(progress.attempts, 'iteration')}${limit}.`;
 }
 
@@ -79,7 +83,7 @@ function remedies({ task, progress }: TaskReport, report: RunReport): readonly s
     isFailed
       ? `Make the task smaller or clearer, or say what the agent should know: ${where}.`
       : `Answer the agent: ${where}.`,
-    ...(isFailed ? ['If it only needs more iterations, raise `max-iterations-per-task`.'] : []),
+    ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
     `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
 }
