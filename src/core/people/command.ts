@@ -2,6 +2,9 @@ import { nearest } from '../text/nearest.ts';
 import type { OrderKind } from '../sharing/orders.ts';
 import { parseTaskName, type TaskId } from '../tasks/ids.ts';
 
+/** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
+export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
+
 /** The commands, in the words in which they are given, and what each does. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its lane)',

@@ -1,20 +1,15 @@
 import type { LaneState } from '../lane/state.ts';
-import { cleanText, cleanTitle, type CleanedText } from '../text/clean.ts';
+import type { ReadableComments } from '../people/comments.ts';
+import { cleanText, cleanTitle, unseenIn } from '../text/clean.ts';
 import type { ApprovedIssue, JudgedTasks } from './admission.ts';
 import { namesOf } from '../text/lists.ts';
 import { titleOf, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { issueOfTask, nameOfTask, type Approval, type Task, type TaskComment } from './task.ts';
+import { issueOfTask, nameOfTask, type Approval, type Task } from './task.ts';
 
 /** What of the judged tasks their preparation needs. */
 export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
-
-/** What the agent gets to read of an issue's comments, oldest first; `unseen` counts the characters that were taken out since a reader does not see them. */
-export interface ReadableComments {
-  readonly comments: readonly TaskComment[];
-  readonly unseen: number;
-}
 
 /** Tasks that are fit for a prompt, and the state that knows who approved them. */
 export interface PreparedTasks {
@@ -83,11 +78,6 @@ export function withText(task: Task, text: IssueText, { comments, unseen }: Read
     cut: body.removed - unseenIn(body),
     isEmpty: title.text === '' && body.text.trim() === '',
   };
-}
-
-/** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
-export function unseenIn({ kinds }: CleanedText): number {
-  return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
 
 /** Texts of which the agent does not get everything, or that give it nothing at all. */

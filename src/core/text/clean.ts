@@ -11,6 +11,11 @@ export interface CleanedText {
   readonly kinds: Readonly<Partial<Record<CleanKind, number>>>;
 }
 
+/** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
+export function unseenIn({ kinds }: CleanedText): number {
+  return Object.values(kinds).reduce((sum, count) => sum + count, 0);
+}
+
 const maxTextChars = 20_000;
 const maxTitleChars = 200;
 

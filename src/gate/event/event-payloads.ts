@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { COMMANDS, nearestCommand, readCommand, type Command } from '../../core/people/command.ts';
+import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, readCommand, type Command } from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import type { Account } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
-import { OWN_COMMENT_MARKER, type EventInputs, type Intent } from './intent.ts';
+import type { EventInputs, Intent } from './intent.ts';
 
 // What GitHub itself allows is shorter: a payload beyond it was not made by GitHub.
 const name = z.string().max(1000);

@@ -47,9 +47,6 @@ export interface ClosedPullRequest {
   readonly merged: boolean;
 }
 
-/** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
-export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
-
 /** What of the step's inputs an event is read with. */
 export interface EventInputs {
   readonly taskLabel: string;

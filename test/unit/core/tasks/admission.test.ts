@@ -73,7 +73,8 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
   );
   const asked: (readonly number[])[] = [];
   const kinds: AdmissionQuestion['kind'][] = [];
-  for (;;) {
+  for (let steps = 0; ; steps += 1) {
+    if (steps > 20) throw new Error('it asks for ever');
     const step = admissionStep(admission);
     if (step.kind === 'judged') return { judged: step.judged, asked, kinds };
     kinds.push(step.kind);

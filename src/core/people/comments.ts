@@ -1,0 +1,106 @@
+import type { TaskComment } from '../tasks/task.ts';
+import { cleanText, unseenIn } from '../text/clean.ts';
+import { OWN_COMMENT_MARKER, readCommand } from './command.ts';
+
+/** Who wrote or edited a comment. */
+interface Person {
+  readonly login: string;
+  readonly kind: 'user' | 'bot';
+}
+
+/** A comment as GitHub has it: raw text of strangers. `edited`: the last change; null: never changed. */
+export interface RawComment<Account extends Person> {
+  readonly by: Account | null;
+  readonly body: string;
+  readonly at: number;
+  readonly edited: { readonly by: Account | null; readonly at: number } | null;
+  readonly minimized: boolean;
+}
+
+/** The comments of an issue, oldest first, on which the work was asked for `until` then. */
+export interface Discussion<Account extends Person> {
+  readonly number: number;
+  readonly until: number;
+  readonly comments: readonly RawComment<Account>[];
+}
+
+/** What the agent gets to read of an issue's comments, oldest first; `unseen` counts the characters that were taken out since a reader does not see them. */
+export interface ReadableComments {
+  readonly comments: readonly TaskComment[];
+  readonly unseen: number;
+}
+
+/** What the comments of one task may take of a prompt, all together and each. */
+const MAX_CHARS = 6_000;
+const MAX_COMMENT_CHARS = 2_000;
+/** About so many people a run asks GitHub whether they may write; the others count as strangers. */
+const MAX_PEOPLE = 30;
+
+/** What stands below a command is said to whoever works. */
+const commandLine = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
+
+/** Yields, one by one, the accounts of which it must know whether what they do counts. */
+type Asking<Account, Result> = Generator<Account, Result, boolean>;
+
+/** Which comments the agent gets to read, by number of the issue. `everybody`: of people nobody must be asked, whoever they are. */
+export function* readableComments<Account extends Person>(
+  discussions: readonly Discussion<Account>[],
+  from: 'writers' | 'everybody',
+): Asking<Account, ReadonlyMap<number, ReadableComments>> {
+  const people = new Set<string>();
+  const readable = new Map<number, ReadableComments>();
+  for (const discussion of discussions) readable.set(discussion.number, yield* readableOf(discussion));
+  return readable;
+
+  function* readableOf({ comments, until }: Discussion<Account>): Asking<Account, ReadableComments> {
+    const cutoff = yield* lastAsked(comments, until);
+    const kept: TaskComment[] = [];
+    let left = MAX_CHARS;
+    let unseen = 0;
+    for (const comment of comments.toReversed()) {
+      if (left <= 0) break;
+      if (comment.by === null || !(yield* mayBeRead(comment, cutoff))) continue;
+      const clean = cleanText(comment.body.replace(commandLine, ''));
+      const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
+      if (text.length > left) break;
+      unseen += unseenIn(clean);
+      if (text === '') continue;
+      kept.unshift({ by: comment.by.login, text });
+      left -= text.length;
+    }
+    return { comments: kept, unseen };
+  }
+
+  function* mayBeRead(
+    { by, body, at, edited, minimized }: RawComment<Account>,
+    cutoff: number,
+  ): Asking<Account, boolean> {
+    if (minimized || at > cutoff || body.trimStart().startsWith(OWN_COMMENT_MARKER)) return false;
+    // Bots are read by explicit allowance only.
+    if (!(from === 'everybody' && by?.kind === 'user') && !(yield* isTrusted(by))) return false;
+    return edited === null || edited.at <= cutoff || (yield* isTrusted(edited.by));
+  }
+
+  /** Until when comments count: the approval, or a later command by somebody who may give it. */
+  function* lastAsked(comments: readonly RawComment<Account>[], until: number): Asking<Account, number> {
+    for (const { by, body, at, edited } of comments.toReversed()) {
+      if (at <= until) break;
+      if (edited === null && asksForWork(body) && (yield* isTrusted(by))) return at;
+    }
+    return until;
+  }
+
+  function* isTrusted(account: Account | null): Asking<Account, boolean> {
+    if (account === null) return false;
+    const login = account.login.toLowerCase();
+    if (!people.has(login) && people.size >= MAX_PEOPLE) return false;
+    people.add(login);
+    return yield account;
+  }
+}
+
+/** By these, somebody asks for the work again, and so for what was said until then to be read. */
+function asksForWork(body: string): boolean {
+  const words = /^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '';
+  return ['run', 'retry'].includes(readCommand(words).kind);
+}
