@@ -22,7 +22,7 @@ export type CircuitReason = (typeof circuitReasons)[number];
 const errorStreakSchema = z.object({ fingerprint: z.string().max(maxFingerprintChars), count });
 
 /** In how many iterations in a row, up to the newest, the same error was there. */
-export type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
+type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
 
 export const circuitSchema = z.discriminatedUnion('kind', [
   z.object({

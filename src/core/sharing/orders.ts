@@ -16,7 +16,6 @@ export type OrderKind = (typeof orderKinds)[number];
 
 /** `event`: what people did on GitHub says so, as a merge that ends a conversation. */
 export const orderOrigins = ['comment', 'dispatch', 'event', 'command-line'] as const;
-export type OrderOrigin = (typeof orderOrigins)[number];
 
 export const orderSchema = z.object({
   /** Grows from order to order and is never below its instant, so that a lost list starts no second count. */
