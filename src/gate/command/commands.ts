@@ -16,7 +16,7 @@ export async function obey(
   run: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
 ): Promise<Intake> {
-  const found = await placeOfThread(run, thread);
+  const found = await topicOfThread(run, thread);
   const refused = (why: string): Intake => refuse(run, thread.number, why);
   if (found.kind === 'none') return refused(found.why);
   const by: Giver = { by: actor.login, from: 'comment', thread: thread.number };
@@ -30,8 +30,8 @@ export async function obey(
       return lane.kind === 'none' ? refused(lane.why) : order(run, lane.id, { kind: command.order, task: null, ...by });
     }
     case 'retry': {
-      const { place, task } = whatToRetry(found, command.task);
-      const lane = await laneToOrder(run, place);
+      const { topic, task } = whatToRetry(found, command.task);
+      const lane = await laneToOrder(run, topic);
       return lane.kind === 'none' ? refused(lane.why) : retry(run, lane.id, { kind: 'retry', task, ...by });
     }
     default:
@@ -51,8 +51,8 @@ export async function obeyDispatch(
     case 'order':
       return order(run, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
-      const { place, task } = whatToRetry({ kind: 'queue' }, command.task);
-      const lane = await laneToOrder(run, place);
+      const { topic, task } = whatToRetry({ kind: 'queue' }, command.task);
+      const lane = await laneToOrder(run, topic);
       // Nobody is answered in a thread, so the run itself must say it.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
       return retry(run, lane.id, { kind: 'retry', task, ...by });
@@ -92,21 +92,21 @@ async function retry(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering
     : intake;
 }
 
-/** Where a comment stands, for us: the queue's or an issue lane's pull request, or an issue. */
-type Place = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
+/** What a comment is about: the queue's or an issue lane's pull request, or an issue. */
+type Topic = { readonly kind: 'queue' } | { readonly kind: 'lane' | 'issue'; readonly issue: number };
 
-/** The place whose lane has the task, and the task, if one is meant. On an issue it is that one unless another is named. */
-function whatToRetry(place: Place, named: TaskId | null): { readonly place: Place; readonly task: TaskId | null } {
-  const task = named ?? (place.kind === 'queue' ? null : issueLane(place.issue));
+/** The topic whose lane has the task, and the task, if one is meant. On an issue it is that one unless another is named. */
+function whatToRetry(topic: Topic, named: TaskId | null): { readonly topic: Topic; readonly task: TaskId | null } {
+  const task = named ?? (topic.kind === 'queue' ? null : issueLane(topic.issue));
   const issue = task === null ? null : issueOfId(task);
-  if (issue === null) return { place: { kind: 'queue' }, task };
-  return { place: place.kind === 'lane' && place.issue === issue ? place : { kind: 'issue', issue }, task };
+  if (issue === null) return { topic: { kind: 'queue' }, task };
+  return { topic: topic.kind === 'lane' && topic.issue === issue ? topic : { kind: 'issue', issue }, task };
 }
 
-async function placeOfThread(
+async function topicOfThread(
   run: GateDeps,
   thread: Thread,
-): Promise<Place | { readonly kind: 'none'; readonly why: string }> {
+): Promise<Topic | { readonly kind: 'none'; readonly why: string }> {
   if (!thread.isPullRequest) return { kind: 'issue', issue: thread.number };
   const { branchPrefix } = run.config;
   const head = await run.forge.pullRequestHead(thread.number);
@@ -125,11 +125,11 @@ async function placeOfThread(
   };
 }
 
-/** The lane that works on what the place is about: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
-async function laneAt(run: GateDeps, place: Place): Promise<LaneId> {
-  if (place.kind === 'queue') return QUEUE;
-  const own = issueLane(place.issue);
-  if (place.kind === 'lane') return own;
+/** The lane that works on the topic: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
+async function laneAt(run: GateDeps, topic: Topic): Promise<LaneId> {
+  if (topic.kind === 'queue') return QUEUE;
+  const own = issueLane(topic.issue);
+  if (topic.kind === 'lane') return own;
   const { branchPrefix, stateStore } = run.config;
   if ((await run.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
   if (stateStore === 'none') return QUEUE;
@@ -143,21 +143,21 @@ async function laneAt(run: GateDeps, place: Place): Promise<LaneId> {
   const wasPublished = (state.lastRun?.published ?? null) !== null;
   const isHeldUp = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
   if (!wasPublished || isHeldUp) return own;
-  const issue = await run.forge.issue(place.issue);
+  const issue = await run.forge.issue(topic.issue);
   return issue !== null && issue.state === 'open' && hasTaskLabel(run, issue) ? QUEUE : own;
 }
 
 /** As `laneAt`, but an order to the queue is given where the queue works. */
 async function laneToOrder(
   run: GateDeps,
-  place: Place,
+  topic: Topic,
 ): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
-  const id = await laneAt(run, place);
-  if (id !== QUEUE || place.kind !== 'issue') return { kind: 'lane', id };
-  const issue = await run.forge.issue(place.issue);
+  const id = await laneAt(run, topic);
+  if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
+  const issue = await run.forge.issue(topic.issue);
   if (issue !== null && hasTaskLabel(run, issue)) return { kind: 'lane', id };
   return {
     kind: 'none',
-    why: `Issue #${String(place.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
+    why: `Issue #${String(topic.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
   };
 }

@@ -1,7 +1,7 @@
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
-  placeOf,
+  positionOf,
   prdArchivePath,
   taskFilePaths,
   type FileSource,
@@ -121,7 +121,7 @@ export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly File
 
 /** `.ralph/prd.json:3:7 …` */
 function sentence(problem: TaskProblem): string {
-  return `${placeOf(problem)} ${problem.message}`;
+  return `${positionOf(problem)} ${problem.message}`;
 }
 
 function capped(problems: readonly string[]): readonly string[] {

@@ -30,7 +30,7 @@ export interface TaskProblem {
   readonly hidesTasks?: true;
 }
 
-/** `.ralph/prd.json:3:7`, as far as the place is known. */
-export function placeOf({ file, line, column }: TaskProblem): string {
+/** `.ralph/prd.json:3:7`, as far as the position is known. */
+export function positionOf({ file, line, column }: TaskProblem): string {
   return [file, line, line === null ? null : column].filter((part) => part !== null).join(':');
 }

@@ -1,5 +1,5 @@
 import { cleanTitle } from '../../text/clean.ts';
-import { placeOf, type FileSource, type TaskProblem } from './file-task.ts';
+import { positionOf, type FileSource, type TaskProblem } from './file-task.ts';
 import { fileOfSource } from './files.ts';
 import { NORMAL_PRIORITY } from '../priority.ts';
 import type { Task } from '../task.ts';
@@ -18,7 +18,7 @@ function unreadableTask(source: FileSource, problem: TaskProblem): Task {
   const { file: path, line } = problem;
   return {
     id: `${source}-unreadable`,
-    title: cleanTitle(`${placeOf(problem)} cannot be read`).text,
+    title: cleanTitle(`${positionOf(problem)} cannot be read`).text,
     body: '',
     source: source === 'plan' ? { kind: source, path, line: line ?? 1 } : { kind: source, path, key: path },
     comments: [],
