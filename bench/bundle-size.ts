@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { ACTION_FOLDER } from '../sandbox/sandbox.ts';
 import type { Row } from './measure.ts';
 
-/** 2.5 before there were a Markdown and an HTML parser in it. */
-const GOAL_MB = 3;
+/** 2.5 before there were a Markdown and an HTML parser in it; licences count, each text once. */
+const GOAL_MB = 2.7;
 
 /** All files of dist/, licences included. */
 export async function measureBundleSize(): Promise<readonly Row[]> {
