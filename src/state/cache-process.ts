@@ -1,5 +1,6 @@
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import type { CacheAnswer, CacheRequest, WorkerLine } from './cache-protocol.ts';
+import { tryJson } from '../core/text/try-json.ts';
 
 interface WorkerCall {
   /** Program and arguments that start the worker; the request is added as the last argument. */
@@ -87,9 +88,5 @@ function forward(line: string, debug: (line: string) => void): void {
 }
 
 function parseLine(text: string): WorkerLine | null {
-  try {
-    return JSON.parse(text) as WorkerLine;
-  } catch {
-    return null;
-  }
+  return (tryJson(text) as WorkerLine | undefined) ?? null;
 }

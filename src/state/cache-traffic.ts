@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { tryJson } from '../core/text/try-json.ts';
 
 /** What the cache service said to one HTTP request of the library, or how the connection ended. */
 export type Exchange =
@@ -109,14 +110,10 @@ function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void):
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
+  const value = tryJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
 }
 
 function codeOf(error: unknown): string {

@@ -3,6 +3,7 @@ import { mkdir, open, realpath, writeFile, type FileHandle } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { maxSessionBytes } from '../../core/lane/state.ts';
+import { tryJson } from '../../core/text/try-json.ts';
 
 /** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
 interface SessionPlace {
@@ -134,12 +135,8 @@ interface Entry {
 }
 
 function parseEntry(line: string): Entry | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && !Array.isArray(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = tryJson(line);
+  return typeof value === 'object' && !Array.isArray(value) ? value : null;
 }
 
 /** A turn of ours. A tool's result is the user's turn as well, but without its call in front of it the API refuses it. */
