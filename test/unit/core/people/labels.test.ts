@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { definitionOf, labelChange, labelFor, type LifecycleLabel } from '../../../../src/core/people/labels.ts';
+import type { TaskObstacle, TaskProgress } from '../../../../src/core/tasks/task.ts';
+
+test.each<[TaskProgress['state'], TaskObstacle | null, LifecycleLabel | null]>([
+  ['todo', null, null],
+  ['in-progress', null, 'ralph:working'],
+  ['failed', null, 'ralph:failed'],
+  ['blocked', null, 'ralph:blocked'],
+  ['done', null, 'ralph:done'],
+  ['todo', 'needs-approval', 'ralph:needs-approval'],
+  ['in-progress', 'needs-approval', 'ralph:needs-approval'],
+  // What is finished needs nobody's word any more.
+  ['done', 'needs-approval', 'ralph:done'],
+])('a task that is %s, with the obstacle %j, has the label %j', (state, obstacle, label) => {
+  expect(labelFor({ state }, obstacle)).toBe(label);
+});
+
+test.each<[readonly string[], LifecycleLabel | null, readonly string[], readonly string[]]>([
+  [[], null, [], []],
+  [['bug'], 'ralph:done', ['ralph:done'], []],
+  [['bug', 'Ralph:Done'], 'ralph:done', [], []],
+  [['bug', 'RALPH:working'], 'ralph:done', ['ralph:done'], ['RALPH:working']],
+  [['ralph:done', 'ralph:working'], 'ralph:done', [], ['ralph:working']],
+  [['ralph:done', 'bug', 'ralph:failed'], null, [], ['ralph:done', 'ralph:failed']],
+  // The task label and labels of others are not ours.
+  [['ralph', 'ralph:mine', 'toString'], null, [], []],
+])('from %j to %j: put on %j, take off %j', (current, wanted, add, remove) => {
+  expect(labelChange(current, wanted)).toEqual({ add, remove });
+});
+
+test('a label is created with its colour and what it says', () => {
+  expect(definitionOf('ralph:done')).toEqual({
+    name: 'ralph:done',
+    color: '0e8a16',
+    description: 'Ralph has finished this issue; its work waits in a pull request',
+  });
+});
