@@ -1,10 +1,8 @@
 // @ts-check
 import tseslint from 'typescript-eslint';
 
-const namedExports = { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' };
-
-const pureCode = [
-  namedExports,
+/** Selectors of things that core may not do; each with the words that say what to do instead. */
+const impure = [
   {
     selector: "NewExpression[callee.name='Date'][arguments.length=0]",
     message: 'core has no clock: take the instant as an argument.',
@@ -18,59 +16,82 @@ const pureCode = [
   { selector: 'AwaitExpression', message: 'core is synchronous.' },
 ];
 
+/** Where values stand that are written down once: numbers, texts and patterns at the top of a file. */
+const topLevel = ':matches(Program, Program > ExportNamedDeclaration) > VariableDeclaration[kind=const]';
+
+const everywhere = [
+  { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' },
+  {
+    selector: `${topLevel} > VariableDeclarator[id.name=/[a-z]/][init.type=/^(Literal|TemplateLiteral|UnaryExpression|BinaryExpression)$/]`,
+    message: 'A number, text or pattern at the top of a file is written in UPPER_CASE.',
+  },
+];
+
+/** Rooms whose code is pure and synchronous; dependency-cruiser holds what they may import. */
+const pureRooms = [
+  'src/core/**/*.ts',
+  'src/markdown/**/*.ts',
+  'src/json/**/*.ts',
+  'src/report/**/*.ts',
+  'src/agents/*/{events,output}/**/*.ts',
+];
+
 export default tseslint.config(
   { ignores: ['dist/', '.build/', '.cache/', '**/*.d.ts', 'node_modules/', 'scripts/toolchain/', 'sandbox-output/'] },
-  ...tseslint.configs.strict,
+  ...tseslint.configs.strictTypeChecked,
   {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      'no-restricted-syntax': ['error', namedExports],
-      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      'no-restricted-syntax': ['error', ...everywhere],
       'max-params': ['error', 3],
+      // One style of imports: one line a module, `import type` where nothing but types is wanted.
+      'no-duplicate-imports': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-import-type-side-effects': 'error',
+      '@typescript-eslint/naming-convention': [
+        'error',
+        { selector: 'default', format: ['camelCase'], leadingUnderscore: 'allow' },
+        { selector: 'variable', modifiers: ['const', 'global'], format: ['camelCase', 'UPPER_CASE'] },
+        { selector: 'typeLike', format: ['PascalCase'] },
+        // Names that others gave: of libraries, protocols and files.
+        { selector: ['import', 'objectLiteralProperty', 'objectLiteralMethod', 'typeProperty'], format: null },
+      ],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // A port is an object of closures: none of them has a `this` to lose.
+      '@typescript-eslint/unbound-method': 'off',
       'no-restricted-properties': [
         'error',
         {
           object: 'process',
           property: 'env',
-          message: 'process.env is read in config/ and runner/ (and the entries) only.',
+          message: 'process.env is read in config/, runner/ and the entries only.',
         },
       ],
     },
   },
   {
-    files: ['src/core/**/*.ts', 'src/markdown/**/*.ts', 'src/json/**/*.ts', 'src/agents/*/{events,output}/**/*.ts'],
+    files: pureRooms,
     rules: {
       'no-restricted-globals': [
         'error',
-        'process',
-        'setTimeout',
-        'setInterval',
-        'setImmediate',
-        'queueMicrotask',
-        'performance',
-        'crypto',
-        'fetch',
-        'console',
-        'Buffer',
+        ...['process', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask'],
+        ...['performance', 'crypto', 'fetch', 'console', 'Buffer'],
       ],
-      'no-restricted-syntax': ['error', ...pureCode],
+      'no-restricted-syntax': ['error', ...everywhere, ...impure],
       'max-params': ['error', 4],
     },
   },
   {
     files: [
-      'src/config/**/*.ts',
-      'src/runner/**/*.ts',
-      'src/entries/**/*.ts',
-      'src/wiring/**/*.ts',
-      'sandbox/**',
-      'test/**',
-      'scripts/**',
-      'bench/**',
-      '*.{js,ts}',
+      ...['src/config/**/*.ts', 'src/runner/**/*.ts', 'src/entries/**/*.ts', 'src/wiring/**/*.ts'],
+      ...['sandbox/**', 'test/**', 'scripts/**', 'bench/**', '*.{js,ts}'],
     ],
     rules: { 'no-restricted-properties': 'off' },
   },
   // A row of a table may have as many columns as it needs.
   { files: ['test/**/*.ts'], rules: { 'max-params': 'off' } },
   { files: ['*.config.{js,ts}'], rules: { 'no-restricted-syntax': 'off' } },
+  { files: ['**/*.{js,mjs,cjs}'], ...tseslint.configs.disableTypeChecked },
 );

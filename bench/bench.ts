@@ -14,13 +14,13 @@ import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureTranscript } from './transcript.ts';
 
-const usage = `npm run bench -- [--check]
+const USAGE = `npm run bench -- [--check]
 
 Measures what a run costs beside the agent, against goals. With --check, exits with 1 when a goal is missed.`;
 
 const args = process.argv.slice(2);
 if (args.some((arg) => arg !== '--check')) {
-  console.error(usage);
+  console.error(USAGE);
   process.exit(2);
 }
 

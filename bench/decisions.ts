@@ -2,10 +2,10 @@ import type { Analysis } from '../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
-import { maxLedgerDays } from '../src/core/lane/ledger.ts';
+import { MAX_LEDGER_DAYS } from '../src/core/lane/ledger.ts';
 import { beginIteration, settle } from '../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../src/core/lane/state.ts';
-import { maxTransitions } from '../src/core/lane/transitions.ts';
+import { MAX_TRANSITIONS } from '../src/core/lane/transitions.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { spread, type Row } from './measure.ts';
 import { configOf } from './simulator/policies.ts';
@@ -13,10 +13,10 @@ import { print } from './simulator/saying.ts';
 import { createWorld } from './simulator/world.ts';
 import { analyzeOutput } from './analyze-output.ts';
 
-const goalMs = 1;
-const steps = 2_000;
-const taskCount = 100;
-const hourMs = 3_600_000;
+const GOAL_MS = 1;
+const STEPS = 2_000;
+const TASK_COUNT = 100;
+const HOUR_MS = 3_600_000;
 const firstCallAt = Date.parse('2026-10-01T00:00:00Z');
 
 /** What deciding costs: one call's begin, settle and next decision, on a lane whose windows, ledger and history are full. */
@@ -27,7 +27,7 @@ export function measureDecisions(): Promise<readonly Row[]> {
     maxRunMs: 1e12,
   };
   const { tasks } = createWorld(
-    Array.from({ length: taskCount }, () => 1),
+    Array.from({ length: TASK_COUNT }, () => 1),
     false,
   );
   let lane: Lane = {
@@ -35,22 +35,22 @@ export function measureDecisions(): Promise<readonly Row[]> {
     run: startRun(initialState('queue', firstCallAt), firstCallAt),
   };
   const times: number[] = [];
-  for (let nth = 0; nth < steps; nth += 1) {
+  for (let nth = 0; nth < STEPS; nth += 1) {
     const call = callOf(nth, tasks);
     const startedAt = performance.now();
     lane = step(lane, { ...call, tasks, policy });
     times.push(performance.now() - startedAt);
   }
   const { transitions, ledger, signals } = lane.state;
-  if (transitions.length !== maxTransitions || ledger.length !== maxLedgerDays || signals.outputChars.length !== 5)
+  if (transitions.length !== MAX_TRANSITIONS || ledger.length !== MAX_LEDGER_DAYS || signals.outputChars.length !== 5)
     throw new Error('The windows did not fill up: what was measured means nothing.');
-  const { median, max } = spread(times.slice(steps / 2));
+  const { median, max } = spread(times.slice(STEPS / 2));
   return Promise.resolve([
     {
       measure: 'decide + settle, full windows',
       value: `${median.toFixed(3)} ms (≤ ${max.toFixed(1)} ms)`,
-      goal: `< ${String(goalMs)} ms`,
-      isMet: median < goalMs,
+      goal: `< ${String(GOAL_MS)} ms`,
+      isMet: median < GOAL_MS,
     },
   ]);
 }
@@ -79,12 +79,12 @@ function step(
 
 /** A call that says and does about as much as a call can, and goes on. */
 function callOf(nth: number, tasks: readonly Task[]): Call {
-  const now = firstCallAt + nth * hourMs;
+  const now = firstCallAt + nth * HOUR_MS;
   const errors = Array.from(
     { length: 20 },
     (_, at) => `TypeError: ${'x'.repeat(at + 1)}${nth % 4 === 0 ? 'y' : ''} is not a function`,
   ).join('\n');
-  const isLast = nth % Math.ceil(steps / (tasks.length - 1)) === 0;
+  const isLast = nth % Math.ceil(STEPS / (tasks.length - 1)) === 0;
   const says = {
     kind: 'block',
     status: isLast ? 'COMPLETE' : 'IN_PROGRESS',

@@ -44,7 +44,7 @@ export interface CacheService extends AsyncDisposable {
 export async function startCacheService(
   options: { readonly scopes?: readonly CacheScope[]; readonly readOnly?: boolean } = {},
 ): Promise<CacheService> {
-  const scopes = options.scopes ?? [{ Scope: 'refs/heads/main', Permission: readBit | writeBit }];
+  const scopes = options.scopes ?? [{ Scope: 'refs/heads/main', Permission: READ_BIT | WRITE_BIT }];
   const entries: CacheEntry[] = [];
   const requests: CacheService['requests'] = [];
   const faults: CacheService['faults'] = {};
@@ -86,7 +86,7 @@ export async function startCacheService(
       const granted =
         mode === 'write'
           ? scopes
-          : scopes.map(({ Scope, Permission }) => ({ Scope, Permission: Permission & readBit }));
+          : scopes.map(({ Scope, Permission }) => ({ Scope, Permission: Permission & READ_BIT }));
       return {
         ACTIONS_RESULTS_URL: url,
         ACTIONS_CACHE_SERVICE_V2: 'True',
@@ -142,7 +142,7 @@ export async function startCacheService(
     granted: readonly CacheScope[],
     response: ServerResponse,
   ): void {
-    const readable = granted.filter(({ Permission }) => Permission & readBit);
+    const readable = granted.filter(({ Permission }) => Permission & READ_BIT);
     if (readable.length === 0)
       return answer(response, 403, {
         code: 'permission_denied',
@@ -167,7 +167,7 @@ export async function startCacheService(
     granted: readonly CacheScope[],
     response: ServerResponse,
   ): void {
-    const scope = granted.find(({ Permission }) => Permission & writeBit)?.Scope;
+    const scope = granted.find(({ Permission }) => Permission & WRITE_BIT)?.Scope;
     if (scope === undefined)
       return answer(response, 200, {
         ok: false,
@@ -199,7 +199,7 @@ export async function startCacheService(
     granted: readonly CacheScope[],
     response: ServerResponse,
   ): void {
-    const scope = granted.find(({ Permission }) => Permission & writeBit)?.Scope;
+    const scope = granted.find(({ Permission }) => Permission & WRITE_BIT)?.Scope;
     const entry = entries.find(
       (candidate) => candidate.scope === scope && candidate.key === key && candidate.version === version,
     );
@@ -256,8 +256,8 @@ interface RpcRequest {
   readonly size_bytes?: string;
 }
 
-const readBit = 1;
-const writeBit = 2;
+const READ_BIT = 1;
+const WRITE_BIT = 2;
 
 /** A token with the form of GitHub's: a JWT whose claim `ac` lists the scopes as JSON text. Its signature is not checked. */
 export function cacheToken(scopes: readonly CacheScope[]): string {

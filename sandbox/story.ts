@@ -7,7 +7,7 @@ import { ACTION_FOLDER, events, startSandbox, TOOL_CACHE, type Sandbox, type San
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';
 
-const usage = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
+const USAGE = `npm start -- [--agent scripted|claude] [--scripted-model] [--out FOLDER]
 
 Plays scheduled runs, a labelled issue and commands by comment against GitHub, cache and git stand-ins on this machine.
   --agent scripted    a script in the place of the agent (default): no account, no key, no model
@@ -217,7 +217,7 @@ function readOptions(): {
       },
     });
     if (values.help) {
-      console.log(usage);
+      console.log(USAGE);
       process.exit(0);
     }
     if (values.agent !== 'scripted' && values.agent !== 'claude')
@@ -235,7 +235,7 @@ function readOptions(): {
       );
     return { agent: values.agent, scriptedModel: values['scripted-model'], out: values.out };
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);
   }
 }

@@ -12,27 +12,27 @@ import { join } from 'node:path';
 /** Carries GitHub's description; 385 MB unpacked, so it is no dependency of the project. */
 const npmPackage = { name: '@octokit/openapi', version: '23.0.2', file: 'generated/api.github.com.json' };
 
-const repository = '/repos/{owner}/{repo}';
+const REPOSITORY = '/repos/{owner}/{repo}';
 const operations: Readonly<Record<string, readonly string[]>> = {
   '/rate_limit': ['get'],
   '/users/{username}': ['get'],
-  [repository]: ['get'],
-  [`${repository}/issues`]: ['get'],
-  [`${repository}/issues/{issue_number}`]: ['get', 'patch'],
-  [`${repository}/issues/{issue_number}/comments`]: ['get', 'post'],
-  [`${repository}/issues/comments/{comment_id}`]: ['get', 'patch'],
-  [`${repository}/labels`]: ['get', 'post'],
-  [`${repository}/issues/{issue_number}/labels`]: ['get', 'post'],
-  [`${repository}/issues/{issue_number}/labels/{name}`]: ['delete'],
-  [`${repository}/issues/{issue_number}/dependencies/blocked_by`]: ['get'],
-  [`${repository}/issues/{issue_number}/sub_issues`]: ['get'],
-  [`${repository}/issues/{issue_number}/reactions`]: ['get', 'post'],
-  [`${repository}/issues/comments/{comment_id}/reactions`]: ['get', 'post'],
-  [`${repository}/collaborators/{username}/permission`]: ['get'],
-  [`${repository}/pulls`]: ['get', 'post'],
-  [`${repository}/pulls/{pull_number}`]: ['get', 'patch'],
-  [`${repository}/actions/caches`]: ['get', 'delete'],
-  [`${repository}/actions/caches/{cache_id}`]: ['delete'],
+  [REPOSITORY]: ['get'],
+  [`${REPOSITORY}/issues`]: ['get'],
+  [`${REPOSITORY}/issues/{issue_number}`]: ['get', 'patch'],
+  [`${REPOSITORY}/issues/{issue_number}/comments`]: ['get', 'post'],
+  [`${REPOSITORY}/issues/comments/{comment_id}`]: ['get', 'patch'],
+  [`${REPOSITORY}/labels`]: ['get', 'post'],
+  [`${REPOSITORY}/issues/{issue_number}/labels`]: ['get', 'post'],
+  [`${REPOSITORY}/issues/{issue_number}/labels/{name}`]: ['delete'],
+  [`${REPOSITORY}/issues/{issue_number}/dependencies/blocked_by`]: ['get'],
+  [`${REPOSITORY}/issues/{issue_number}/sub_issues`]: ['get'],
+  [`${REPOSITORY}/issues/{issue_number}/reactions`]: ['get', 'post'],
+  [`${REPOSITORY}/issues/comments/{comment_id}/reactions`]: ['get', 'post'],
+  [`${REPOSITORY}/collaborators/{username}/permission`]: ['get'],
+  [`${REPOSITORY}/pulls`]: ['get', 'post'],
+  [`${REPOSITORY}/pulls/{pull_number}`]: ['get', 'patch'],
+  [`${REPOSITORY}/actions/caches`]: ['get', 'delete'],
+  [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],
 };
 
 /** What of a schema is kept as it is; other formats are GitHub's own and mean nothing to a validator. */

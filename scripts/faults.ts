@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { faultRows } from '../test/loop/stage/fault-rows.ts';
 import { playFault } from '../test/loop/stage/play-fault.ts';
 
-const help = `Usage: npm run faults [-- --every]
+const HELP = `Usage: npm run faults [-- --every]
 
 Plays every row of the fault table and prints it as Markdown: what goes wrong, how this run ends, how the next one does.
 --every also kills the real bundle with SIGKILL before each single thing that it does to the world (half an hour on two cores).
@@ -11,7 +11,7 @@ Plays every row of the fault table and prints it as Markdown: what goes wrong, h
 
 const args = process.argv.slice(2);
 if (args.some((arg) => arg !== '--every')) {
-  process.stdout.write(help);
+  process.stdout.write(HELP);
   process.exit(args.includes('--help') ? 0 : 2);
 }
 

@@ -45,11 +45,11 @@ export interface History {
 }
 
 /** Scheduled runs per history. */
-export const runsPerHistory = 8;
-const minute = 60_000;
+export const RUNS_PER_HISTORY = 8;
+const MINUTE = 60_000;
 const firstRunAt = Date.parse('2026-11-21T12:00:00Z');
 /** Calls that an agent gets to show that it would have finished. */
-const patience = 60;
+const PATIENCE = 60;
 
 /** The case of a seed. */
 export function createCase(seed: number, behaviour: BehaviourName): Case {
@@ -60,7 +60,7 @@ export function createCase(seed: number, behaviour: BehaviourName): Case {
   } = behaviours[behaviour];
   const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
   const world = createWorld(steps, random() < 0.4);
-  return { seed, behaviour, world, gapMs: pick(random, [15, 35, 60, 240]) * minute, mind: create(random) };
+  return { seed, behaviour, world, gapMs: pick(random, [15, 35, 60, 240]) * MINUTE, mind: create(random) };
 }
 
 /** Plays the runs that a schedule would start, each with the stored state of the one before. */
@@ -69,7 +69,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
   const entries: { readonly run: number; readonly entry: JournalEntry }[] = [];
   const ends: RunEnd[] = [];
   let stored = serializeState(initialState('queue', scene.now));
-  for (let run = 1; run <= runsPerHistory; run += 1) {
+  for (let run = 1; run <= RUNS_PER_HISTORY; run += 1) {
     const state = restored(stored);
     let outcome = gate(state, scene, config);
     if (outcome === null) {
@@ -101,7 +101,7 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
 /** Whether the agent, had it been called on and on for what is missing, would have finished. */
 export function wouldFinish({ mind }: Case, stop: RunEnd): boolean {
   let { world } = stop;
-  for (let more = 0; more < patience && !isDone(world); more += 1) {
+  for (let more = 0; more < PATIENCE && !isDone(world); more += 1) {
     const task = Object.entries(world.content.left).find(([, left]) => left > 0)?.[0] ?? world.tasks[0]?.id ?? '';
     world = after(world, mind({ turn: stop.calls + more, sessionTurn: 0, task, world, now: firstRunAt }).deed, task);
   }

@@ -23,7 +23,7 @@ export interface Scene {
   sessionTurns: number;
 }
 
-const minute = 60_000;
+const MINUTE = 60_000;
 
 /** The real loop's ports, in memory; the agent is `mind`, and what it prints goes through the real analysis. */
 export function createMachine(scene: Scene, agent: { readonly mind: Mind }, config: Config): LoopDeps {
@@ -94,7 +94,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   scene.world = after(before, act.deed, task);
   scene.done.push({ act, before, after: scene.world });
 
-  const wantedMs = act.minutes * minute;
+  const wantedMs = act.minutes * MINUTE;
   const durationMs = Math.min(wantedMs, call.timeoutMs);
   scene.now += durationMs;
   const isTimeout = act.end === 'timeout' || wantedMs > call.timeoutMs;

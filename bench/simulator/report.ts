@@ -5,7 +5,7 @@ import type { PolicyName } from './policies.ts';
 import { atSpecCost, goalsOf } from './sweep.ts';
 import { snapshotOf } from './world.ts';
 
-const examples = 3;
+const EXAMPLES = 3;
 
 /** One line per policy. */
 export function renderPolicies(results: ReadonlyMap<PolicyName, readonly Findings[]>): string {
@@ -77,14 +77,14 @@ export function renderSpecCosts(found: readonly Findings[]): string {
 
 function replays(found: readonly Findings[]): string {
   return found
-    .slice(0, examples)
+    .slice(0, EXAMPLES)
     .map(({ of }) => `--behaviour ${of.behaviour} --seed ${String(of.seed)}`)
     .join(', ');
 }
 
 function kinds(found: readonly Findings[]): string {
   const names = [...new Set(found.map(({ of }) => of.behaviour))];
-  return names.length <= examples ? names.join('; ') : `${names.slice(0, examples).join('; ')}; …`;
+  return names.length <= EXAMPLES ? names.join('; ') : `${names.slice(0, EXAMPLES).join('; ')}; …`;
 }
 
 /** A history, call by call. */

@@ -111,10 +111,10 @@ function block(claims: Claims): string {
   ].join('\n');
 }
 
-const filler = 'I looked at the code and at its callers. ';
+const FILLER = 'I looked at the code and at its callers. ';
 
 function filled({ text, chars }: Words): string {
-  return filler.repeat(Math.max(0, Math.ceil((chars - text.length) / filler.length))) + text;
+  return FILLER.repeat(Math.max(0, Math.ceil((chars - text.length) / FILLER.length))) + text;
 }
 
 function lines(events: readonly object[]): Uint8Array {

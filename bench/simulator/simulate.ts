@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { behaviours, behaviourNames, type BehaviourName } from './behaviours.ts';
 import type { Findings } from './findings.ts';
-import { createCase, playHistory, runsPerHistory } from './history.ts';
+import { createCase, playHistory, RUNS_PER_HISTORY } from './history.ts';
 import { configOf, policies, type PolicyName } from './policies.ts';
 import { renderGoals, renderHistory, renderPolicies, renderSpecCosts } from './report.ts';
 import { goalsOf, sweep } from './sweep.ts';
@@ -49,7 +49,7 @@ async function compare(): Promise<void> {
     if (goalsOf(found).some(({ missedBy }) => missedBy.length > 0)) process.exitCode = 1;
   }
   console.log(
-    `${String(sweepOf.count)} histories of up to ${String(runsPerHistory)} runs per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`,
+    `${String(sweepOf.count)} histories of up to ${String(RUNS_PER_HISTORY)} runs per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`,
   );
 }
 

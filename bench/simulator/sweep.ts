@@ -34,9 +34,9 @@ export function goalsOf(found: readonly Findings[]): readonly Goal[] {
     { goal: 'completion is seen at once', missedBy: found.filter(({ misnamed }) => misnamed.length > 0) },
     { goal: 'no call after known completion', missedBy: found.filter(({ afterDone }) => afterDone.known > 0) },
     {
-      goal: `at most ${String(mostCallsForStuck)} calls for a stuck agent`,
+      goal: `at most ${String(MOST_CALLS_FOR_STUCK)} calls for a stuck agent`,
       missedBy: found.filter(
-        ({ stagnation }) => stagnation?.kind === 'still' && stagnation.burnt - stagnation.held > mostCallsForStuck,
+        ({ stagnation }) => stagnation?.kind === 'still' && stagnation.burnt - stagnation.held > MOST_CALLS_FOR_STUCK,
       ),
     },
     { goal: 'one call to a probe that fails', missedBy: found.filter(({ overlongProbes }) => overlongProbes > 0) },
@@ -47,7 +47,7 @@ export function goalsOf(found: readonly Findings[]): readonly Goal[] {
   ];
 }
 
-const mostCallsForStuck = 3;
+const MOST_CALLS_FOR_STUCK = 3;
 
 /** Histories in which the specification's own rule or default stands against a goal, by what it is. */
 export function atSpecCost(
@@ -68,7 +68,8 @@ export function atSpecCost(
       what: 'a 4th call for a stuck agent',
       why: 'the first iteration that only asks is forgiven (§6)',
       by: found.filter(
-        ({ stagnation }) => stagnation?.kind === 'still' && stagnation.held > 0 && stagnation.burnt > mostCallsForStuck,
+        ({ stagnation }) =>
+          stagnation?.kind === 'still' && stagnation.held > 0 && stagnation.burnt > MOST_CALLS_FOR_STUCK,
       ),
     },
     {

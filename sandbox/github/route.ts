@@ -70,16 +70,16 @@ export function invalid(...errors: readonly FieldError[]): Answer {
 }
 
 /** Of an issue's, a pull request's or a comment's body; the description does not give it. */
-const maxBodyChars = 65_536;
+const MAX_BODY_CHARS = 65_536;
 
 /** The answer to a body that is too long; null when it is not. */
 export function tooLong(body: unknown, resource: string): Answer | null {
-  if (typeof body !== 'string' || [...body].length <= maxBodyChars) return null;
+  if (typeof body !== 'string' || [...body].length <= MAX_BODY_CHARS) return null;
   return invalid({
     resource,
     code: 'custom',
     field: 'body',
-    message: `body is too long (maximum is ${String(maxBodyChars)} characters)`,
+    message: `body is too long (maximum is ${String(MAX_BODY_CHARS)} characters)`,
   });
 }
 

@@ -95,7 +95,7 @@ function textOf(bytes: Uint8Array, place: string): CheckoutFile {
   if (nul !== -1)
     return refused(
       'holds NUL bytes, so no run reads it: take them out, or save it as UTF-8',
-      bytes.subarray(0, nul).filter((byte) => byte === lineFeed).length + 1,
+      bytes.subarray(0, nul).filter((byte) => byte === LINE_FEED).length + 1,
     );
   try {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), place };
@@ -104,7 +104,7 @@ function textOf(bytes: Uint8Array, place: string): CheckoutFile {
   }
 }
 
-const lineFeed = 0x0a;
+const LINE_FEED = 0x0a;
 
 function refused(why: string, line: number | null = null): RefusedFile {
   return { kind: 'refused', line, why };

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Policy } from '../core/policy.ts';
-import { dayMs, hourMs, minuteMs } from '../core/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { choice, duration, flag, number, splitRules, whole } from './fields.ts';
 import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
 
 /** A job on GitHub ends after five days at the latest, so no duration beyond that can mean anything. */
-const maxMinutes = (5 * dayMs) / minuteMs;
+const MAX_MINUTES = (5 * DAY_MS) / MINUTE_MS;
 
 /** What inputs set of a policy. */
 type PolicySettings = Omit<Policy, 'verifies'>;
@@ -20,12 +20,12 @@ export const policyInputs: InputTable<PolicySettings> = {
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write'),
   ),
   session: input('session', choice('resume', 'task', 'fresh')),
-  sessionExpiryMs: input('session-expiry-hours', duration(hourMs, { min: 1, max: 720 })),
+  sessionExpiryMs: input('session-expiry-hours', duration(HOUR_MS, { min: 1, max: 720 })),
   maxIterations: input('max-iterations', whole({ min: 1, max: 1000 })),
   // No call begins in the last minute of a run.
-  maxRunMs: input('max-minutes', duration(minuteMs, { min: 2, max: maxMinutes })),
+  maxRunMs: input('max-minutes', duration(MINUTE_MS, { min: 2, max: MAX_MINUTES })),
   maxIterationsPerTask: input('max-iterations-per-task', whole({ min: 0, max: 1000 })),
-  agentTimeoutMs: input('agent-timeout-minutes', duration(minuteMs, { min: 0.1, max: maxMinutes })),
+  agentTimeoutMs: input('agent-timeout-minutes', duration(MINUTE_MS, { min: 0.1, max: MAX_MINUTES })),
   maxCallsPerHour: input('max-calls-per-hour', whole({ min: 1, max: 10_000 })),
   maxTokensPerHour: input('max-tokens-per-hour', whole({ min: 0, max: 1_000_000_000_000 })),
   maxCostUsd: input('max-cost-usd', number({ min: 0, max: 100_000 })),
@@ -36,7 +36,7 @@ export const policyInputs: InputTable<PolicySettings> = {
     sameError: input('cb-same-error', whole({ min: 1, max: 100 })),
     permissionDenials: input('cb-permission-denials', whole({ min: 1, max: 100 })),
     outputDeclinePercent: input('cb-output-decline', whole({ min: 1, max: 100 })),
-    cooldownMs: input('cb-cooldown-minutes', duration(minuteMs, { min: 0, max: maxMinutes })),
+    cooldownMs: input('cb-cooldown-minutes', duration(MINUTE_MS, { min: 0, max: MAX_MINUTES })),
     autoReset: input('cb-auto-reset', flag()),
   },
   completionSignals: input('completion-signals', whole({ min: 1, max: 100 })),

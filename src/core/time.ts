@@ -1,6 +1,6 @@
-export const minuteMs = 60_000;
-export const hourMs = 60 * minuteMs;
-export const dayMs = 24 * hourMs;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
 /** `2026-11-21 17:00 UTC`; `instant` in ms. */
 export function formatInstant(instant: number): string {

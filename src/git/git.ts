@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join, resolve, sep } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected } from '../processes/collect-output.ts';
-import { minuteMs } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
 export interface GitAnswer {
@@ -59,10 +59,10 @@ export function createGit(place: GitPlace): Git {
         cwd: place.folder,
         environment: { ...base, ...options.variables },
         input: options.input ?? '',
-        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
-        family: { kind: 'group', graceMs },
+        timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        family: { kind: 'group', graceMs: GRACE_MS },
       },
-      maxOutputBytes,
+      MAX_OUTPUT_BYTES,
     );
     const why = end.kind === 'exited' ? '' : `it ${describeCollected(end)}\n`;
     return {
@@ -113,10 +113,10 @@ export function basicCredentials(token: string): string {
   return Buffer.from(`x-access-token:${token}`).toString('base64');
 }
 
-const defaultTimeoutMs = 10 * minuteMs;
+const DEFAULT_TIMEOUT_MS = 10 * MINUTE_MS;
 /** What git gets to clean up after it was told to end, in ms. */
-const graceMs = 200;
-const maxOutputBytes = 256 * 1024 * 1024;
+const GRACE_MS = 200;
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */
 const fixedSettings = [
   'core.hooksPath=/dev/null',

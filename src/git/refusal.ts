@@ -14,7 +14,7 @@ export function isUnreachable(words: string): boolean {
 }
 
 /** The end of commits that the agent took away with the git directory: nobody else is to blame and nothing can be done. */
-export const lostCommits =
+export const LOST_COMMITS =
   'The commits of this run are no longer in the checkout: the agent removed or replaced the git directory (.git), and iterations whose commits are gone cannot be published. Work that earlier runs pushed is safe; run again.';
 
 const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [

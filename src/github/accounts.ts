@@ -44,7 +44,7 @@ export interface Actor {
   readonly databaseId?: number | null;
 }
 
-export const accountFragment =
+export const ACCOUNT_FRAGMENT =
   'fragment Account on Actor { __typename login ... on User { databaseId } ... on Bot { databaseId } }';
 
 /**

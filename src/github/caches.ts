@@ -7,9 +7,9 @@ import { textOf } from '../errors.ts';
 type CacheMethods = Pick<Forge, 'deleteSupersededCaches'>;
 
 /** A run adds one entry, so that a backlog is gone after some runs all the same. */
-const mostDeletions = 20;
+const MOST_DELETIONS = 20;
 /** Nobody waits longer for housekeeping. */
-const longestMs = 10_000;
+const LONGEST_MS = 10_000;
 
 /** Actions caches of the repository. */
 export function createCaches(
@@ -36,7 +36,7 @@ export function createCaches(
             request: { retries: 0 },
           });
           for (const { id } of superseded(data.actions_caches, keyPrefix, Math.max(1, keep))
-            .slice(-mostDeletions)
+            .slice(-MOST_DELETIONS)
             .reverse()) {
             if (over.signal.aborted) return;
             if (await tryDelete(octokit, { ...at, cache_id: id })) deleted += 1;
@@ -51,7 +51,7 @@ export function createCaches(
       });
       await Promise.race([
         said,
-        wait(Math.min(longestMs, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
+        wait(Math.min(LONGEST_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
       ]);
       over.abort();
       return deleted;

@@ -77,7 +77,7 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
 }
 
 /** The longest pause that GitHub's secondary limit may impose; beyond it the run ends, as a waiting job costs money. */
-const longestPauseSeconds = 60;
+const LONGEST_PAUSE_SECONDS = 60;
 
 async function connect(
   { token, apiUrl, userAgent, log, pace = usualPace }: ForgeOptions,
@@ -112,10 +112,10 @@ async function connect(
     throttle: {
       ...unspaced,
       retryAfterBaseValue: pace.secondMs,
-      fallbackSecondaryRateRetryAfter: longestPauseSeconds,
+      fallbackSecondaryRateRetryAfter: LONGEST_PAUSE_SECONDS,
       onRateLimit: () => false,
       onSecondaryRateLimit: (...[retryAfter, , , retryCount]: readonly [number, unknown, unknown, number]) => {
-        const again = pace.retries > 0 && retryCount === 0 && retryAfter <= longestPauseSeconds;
+        const again = pace.retries > 0 && retryCount === 0 && retryAfter <= LONGEST_PAUSE_SECONDS;
         if (again) log.info(`GitHub asks for a pause of ${String(retryAfter)} s (secondary rate limit).`);
         return again;
       },

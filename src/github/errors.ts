@@ -1,5 +1,5 @@
 import { UserError } from '../errors.ts';
-import { minuteMs } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {
@@ -122,7 +122,7 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
       typeof headers['x-ratelimit-limit'] === 'string'
         ? `${quote(headers['x-ratelimit-limit'])} requests an hour`
         : 'requests';
-    return `the rate limit of this token (${limit}) is used up until ${new Date(reset).toISOString()}, in ${String(Math.max(1, Math.ceil((reset - now) / minuteMs)))} min. Run again then, or give the input \`github-token\` a token with a limit of its own.`;
+    return `the rate limit of this token (${limit}) is used up until ${new Date(reset).toISOString()}, in ${String(Math.max(1, Math.ceil((reset - now) / MINUTE_MS)))} min. Run again then, or give the input \`github-token\` a token with a limit of its own.`;
   }
   if (status !== 429 && !/\bsecondary rate\b/i.test(message)) return null;
   const seconds = Number(headers['retry-after']);

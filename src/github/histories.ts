@@ -1,6 +1,6 @@
-import { noticeLabel } from '../core/people/labels.ts';
+import { NOTICE_LABEL } from '../core/people/labels.ts';
 import type { Forge, IssueComment, IssueHistory } from '../ports/forge.ts';
-import { accountFragment, toAccount, type Actor } from './accounts.ts';
+import { ACCOUNT_FRAGMENT, toAccount, type Actor } from './accounts.ts';
 import type { Client } from './client.ts';
 import { askAboutIssues, type IssueQuestion } from './issue-queries.ts';
 
@@ -10,7 +10,7 @@ type HistoryMethods = Pick<Forge, 'issueHistories' | 'commentsOf'>;
 export function createHistories(client: Client): HistoryMethods {
   return {
     async issueHistories(numbers, taskLabel) {
-      const labels = [taskLabel.toLowerCase(), noticeLabel];
+      const labels = [taskLabel.toLowerCase(), NOTICE_LABEL];
       const found = await askAboutIssues<HistoryAnswer>(
         client,
         { doing: 'read who labelled and changed issues', needs: ['issues: read'] },
@@ -52,7 +52,7 @@ const historyQuestion: IssueQuestion = {
     }
   }
 }
-${accountFragment}`,
+${ACCOUNT_FRAGMENT}`,
   atOnce: 50,
 };
 
@@ -63,7 +63,7 @@ const commentsQuestion: IssueQuestion = {
   fragments: `fragment Comments on Issue {
   comments(last: 50) { nodes { author { ...Account } body createdAt lastEditedAt editor { ...Account } isMinimized } }
 }
-${accountFragment}`,
+${ACCOUNT_FRAGMENT}`,
   atOnce: 10,
 };
 

@@ -7,7 +7,7 @@ import type { KnownLabels } from './labels.ts';
 type IssueMethods = Pick<Forge, 'defaultBranch' | 'openIssuesWithLabel' | 'issue'>;
 
 /** 20 requests of the 1,000 an hour; what stands further down would not be reached in weeks. */
-const mostIssues = 2000;
+const MOST_ISSUES = 2000;
 
 /** The repository and its issues. Their labels are noted in `known`. */
 export function createIssues(
@@ -41,9 +41,9 @@ export function createIssues(
         });
         for await (const { data, headers } of pages) {
           found.push(...data);
-          if (found.length < mostIssues || !hasNext(headers)) continue;
+          if (found.length < MOST_ISSUES || !hasNext(headers)) continue;
           log.warning(
-            `More than ${mostIssues.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${mostIssues.toLocaleString('en')} only. Close some, or take the label off.`,
+            `More than ${MOST_ISSUES.toLocaleString('en')} open issues and pull requests have the label "${label}": this run sees the oldest ${MOST_ISSUES.toLocaleString('en')} only. Close some, or take the label off.`,
           );
           break;
         }

@@ -49,7 +49,7 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
           const { data } = await octokit.rest.pulls.create({
             ...at,
             title: 'Permission check of ralph-action',
-            head: absentBranch,
+            head: ABSENT_BRANCH,
             base: baseBranch,
           });
           // No GitHub: it took a branch that does not exist. Nothing of the check may stay.
@@ -93,7 +93,7 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
 }
 
 /** GitHub checks the right to open a pull request first, and refuses this head afterwards. */
-const absentBranch = 'ralph-action-permission-check/does-not-exist';
+const ABSENT_BRANCH = 'ralph-action-permission-check/does-not-exist';
 
 type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'>;
 

@@ -18,19 +18,19 @@ export type ParsedJson =
   | { readonly kind: 'malformed'; readonly problems: readonly JsonProblem[] };
 
 /** Problems beyond these are not listed: most follow from the first. */
-const maxProblems = 10;
+const MAX_PROBLEMS = 10;
 /** Deeper nesting is refused: the parser would run out of stack. */
-const maxDepth = 500;
+const MAX_DEPTH = 500;
 
 /** Reads plain JSON: comments and trailing commas are problems, a byte order mark is none. Never throws. */
 export function parseJson(text: string): ParsedJson {
   // A blank in its place keeps every offset.
   const plain = text.startsWith('\uFEFF') ? ` ${text.slice(1)}` : text;
-  const tooDeep = offsetOfDepth(plain, maxDepth + 1);
+  const tooDeep = offsetOfDepth(plain, MAX_DEPTH + 1);
   if (tooDeep !== null)
     return {
       kind: 'malformed',
-      problems: [{ ...positionsIn(text)(tooDeep), message: `nested more than ${maxDepth} deep` }],
+      problems: [{ ...positionsIn(text)(tooDeep), message: `nested more than ${MAX_DEPTH} deep` }],
     };
   const errors: ParseError[] = [];
   const root = parseTree(plain, errors, { disallowComments: true, allowTrailingComma: false });
@@ -91,7 +91,7 @@ function problemsOf(text: string, errors: readonly ParseError[]): readonly JsonP
   });
   return problems
     .filter(({ line }, index) => problems.findIndex((other) => other.line === line) === index)
-    .slice(0, maxProblems);
+    .slice(0, MAX_PROBLEMS);
 }
 
 function messageOf(code: string): string {

@@ -1,4 +1,4 @@
-import { prdArchivePath, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/files/file-task.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/files/file-task.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopDeps } from './deps.ts';
 
@@ -16,7 +16,7 @@ export async function readFileTasks(
   if (sources.length === 0) return [];
   // Loaded here: a run that ends in the gate needs no parsers.
   const { readTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
-  const archivePaths = sources.includes('prd') ? [prdArchivePath] : [];
+  const archivePaths = sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
   return readTaskFilesAndArchive(
     await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),
     sources,

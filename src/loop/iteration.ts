@@ -16,10 +16,10 @@ import { capped } from './capped.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
-import { minuteMs } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 /** Verification gets at least this long, even when the run's time is nearly up: an iteration without it is worth little. */
-const MIN_VERIFY_MS = minuteMs;
+const MIN_VERIFY_MS = MINUTE_MS;
 
 /** Longer subjects are cut; titles are at most 200 characters. */
 const MAX_SUBJECT_CHARS = 120;

@@ -54,9 +54,9 @@ async function commitRewrites(
   return repository.commit({ before, after, message, trailers: { 'Ralph-Run': context.runId } });
 }
 
-const learningsPath = '.ralph/learnings.md';
-const learningsArchivePath = '.ralph/learnings_archive.md';
-const prdPath = '.ralph/prd.json';
+const LEARNINGS_PATH = '.ralph/learnings.md';
+const LEARNINGS_ARCHIVE_PATH = '.ralph/learnings_archive.md';
+const PRD_PATH = '.ralph/prd.json';
 
 /** What is to be written, and why a part of it cannot be; null: nothing is in the way. */
 interface Rewrites {
@@ -72,21 +72,21 @@ async function rewritesOf(run: LoopDeps, work: Work): Promise<Rewrites> {
 
 async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {
   if (!fileSourcesOf(tasks).includes('prd')) return { rewrites: [], obstacle: null };
-  const [{ archiveObstacle, archivePrd, prdArchivePath }, { parsePrd }] = await Promise.all([
+  const [{ archiveObstacle, archivePrd, PRD_ARCHIVE_PATH }, { parsePrd }] = await Promise.all([
     import('../core/tasks/files/prd-archive.ts'),
     import('../core/tasks/files/prd.ts'),
   ]);
-  const texts = await files.read([prdPath, prdArchivePath]);
-  const prd = texts[prdPath] ?? '';
+  const texts = await files.read([PRD_PATH, PRD_ARCHIVE_PATH]);
+  const prd = texts[PRD_PATH] ?? '';
   // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
   const isDone = ({ task, state: said }: FileTask): boolean =>
     said === 'done' && progressOf(state.tasks, task.id).state === 'done';
-  const done = parsePrd(prdPath, prd).tasks.filter(isDone);
-  const archive = texts[prdArchivePath] ?? null;
+  const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
+  const archive = texts[PRD_ARCHIVE_PATH] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));
   if (archived !== null)
     return {
-      rewrites: [rewrite(texts, prdArchivePath, archived.archive), rewrite(texts, prdPath, archived.prd)],
+      rewrites: [rewrite(texts, PRD_ARCHIVE_PATH, archived.archive), rewrite(texts, PRD_PATH, archived.prd)],
       obstacle: null,
     };
   const problem = done.length === 0 ? null : archiveObstacle(archive);
@@ -103,12 +103,12 @@ async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Pro
 }
 
 async function compactedNotes({ files }: LoopDeps): Promise<readonly Rewrite[]> {
-  const texts = await files.read([learningsPath, learningsArchivePath]);
-  const learnings = texts[learningsPath];
-  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[learningsArchivePath] ?? '');
+  const texts = await files.read([LEARNINGS_PATH, LEARNINGS_ARCHIVE_PATH]);
+  const learnings = texts[LEARNINGS_PATH];
+  const compacted = learnings === undefined ? null : compactLearnings(learnings, texts[LEARNINGS_ARCHIVE_PATH] ?? '');
   return compacted === null
     ? []
-    : [rewrite(texts, learningsArchivePath, compacted.archive), rewrite(texts, learningsPath, compacted.learnings)];
+    : [rewrite(texts, LEARNINGS_ARCHIVE_PATH, compacted.archive), rewrite(texts, LEARNINGS_PATH, compacted.learnings)];
 }
 
 function rewrite(texts: FileTexts, path: string, text: string): Rewrite {

@@ -16,15 +16,15 @@ export function parseBlocks(text: string): Blocks {
   const source = text
     .replace(/^\uFEFF/, '')
     .replaceAll(/\r\n?/g, '\n')
-    .replaceAll(deepIndent, ' '.repeat(maxIndent))
-    .replaceAll(deepMarkers, (markers) => markers.slice(0, maxIndent));
+    .replaceAll(deepIndent, ' '.repeat(MAX_INDENT))
+    .replaceAll(DEEP_MARKERS, (markers) => markers.slice(0, MAX_INDENT));
   return { source, root: fromMarkdown(source, { extensions: [{ disable: { null: inlineConstructs } }] }) };
 }
 
 const inlineConstructs = ['attention', 'autolink', 'htmlText', 'labelEnd', 'labelStartImage', 'labelStartLink'];
 
 /** What begins beyond this column counts as beginning there: a parser needs many seconds for lists that are hundreds deep. */
-const maxIndent = 80;
-const deepIndent = new RegExp(`^[ \\t]{${maxIndent + 1},}`, 'gm');
+const MAX_INDENT = 80;
+const deepIndent = new RegExp(`^[ \\t]{${MAX_INDENT + 1},}`, 'gm');
 /** So many quotes and bullets in front of a text. */
-const deepMarkers = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){41,}/gm;
+const DEEP_MARKERS = /^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))){41,}/gm;

@@ -104,12 +104,12 @@ function boxOf({ children: [first] }: ListItem, source: string): Box | null {
     lastLine: end.line,
     mark,
     title,
-    longText: title.length > maxTitleChars ? text.slice(box.length) : null,
+    longText: title.length > MAX_TITLE_CHARS ? text.slice(box.length) : null,
   };
 }
 
 /** Longer titles are told in full in the body. */
-const maxTitleChars = 200;
+const MAX_TITLE_CHARS = 200;
 
 /** The lines after the first paragraph, but for those of nested boxes, without their common indentation. */
 function bodyOf(

@@ -1,5 +1,5 @@
 /** Elements that GitHub renders, by the allow-list of its sanitizer; of any other the tags go and the content is shown. */
-const sanitizer = `a abbr b bdo blockquote br caption cite code dd del details dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 h7 h8 hr i img ins kbd
+const SANITIZER = `a abbr b bdo blockquote br caption cite code dd del details dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 h7 h8 hr i img ins kbd
   li mark ol p picture pre q rp rt ruby s samp small source span strike strong sub summary sup table tbody td tfoot th thead time tr tt ul var video wbr`;
 
 /** Elements whose tags GitHub's Markdown shows as text instead, with all that is in them. */
@@ -13,7 +13,7 @@ const shownAsText: ReadonlySet<string> = new Set([
   'xmp',
 ]);
 
-const shown: ReadonlySet<string> = new Set([...sanitizer.split(/\s+/), ...shownAsText]);
+const shown: ReadonlySet<string> = new Set([...SANITIZER.split(/\s+/), ...shownAsText]);
 
 /** Whether a reader sees that the element is there. */
 export function isShown(element: string): boolean {

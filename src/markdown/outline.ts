@@ -54,11 +54,11 @@ export function outlineOf(text: string): readonly OutlineSection[] {
   return [...sections, section];
 }
 
-const box = /^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^[\]\\\n])\uFE0F?\][ \t]/u;
+const BOX = /^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([^[\]\\\n])\uFE0F?\][ \t]/u;
 
 function checklistOf(list: List, lines: readonly string[]): OutlineChecklist | null {
   const lineOf = (item: ListItem): string => lines[(item.position?.start.line ?? 0) - 1] ?? '';
-  const marks = list.children.flatMap((item) => box.exec(lineOf(item))?.[1] ?? []);
+  const marks = list.children.flatMap((item) => BOX.exec(lineOf(item))?.[1] ?? []);
   const last = list.children.at(-1);
   if (marks.length === 0 || last === undefined) return null;
   const [, indent = '', bullet = '-', number = null, dot = ''] =

@@ -2,14 +2,14 @@ import type { PhrasingContent, RootContent } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 
 /** Longer texts are cut before they are parsed: inline Markdown can take time that grows with the square of its length. */
-const maxChars = 500;
+const MAX_CHARS = 500;
 const MARKUP = /[*_`[\]<>&\\!]/;
 /** Keeps the text from being read as a heading, a list or code. */
 const START = 'x ';
 
 /** What a reader sees of a short piece of inline Markdown, in one line: no markup, no comments, no pictures; at most 500 characters. */
 export function plainInline(markdown: string): string {
-  const start = oneLine(markdown.replaceAll('\\\n', ' ')).slice(0, maxChars);
+  const start = oneLine(markdown.replaceAll('\\\n', ' ')).slice(0, MAX_CHARS);
   if (!MARKUP.test(start)) return start.trim();
   const { children } = fromMarkdown(START + start);
   return oneLine(children.map(textOf).join(' ').slice(START.length));

@@ -10,13 +10,13 @@ export interface Tangles {
 }
 
 /** Block quotes, lists and footnotes opened on one line; GitHub's own parser takes at most 100 lists. */
-const maxDepth = 32;
+const MAX_DEPTH = 32;
 /** Lines that belong to a quote or an item without its marker are read in quadratic time: 2,000 of them take half a second. */
-const maxLazyPairs = 2_000 ** 2;
+const MAX_LAZY_PAIRS = 2_000 ** 2;
 /** Each end of a quote or list, and each underlined heading, moves all that was read before: 2,000 in 2,000 lines take half a second. */
-const maxEndPairs = 2_000 ** 2;
+const MAX_END_PAIRS = 2_000 ** 2;
 /** Brackets and the like are matched in quadratic time: 5,000 in one block take half a second. `[plain]` ones are not: the first looked at fits. */
-const maxMarkPairs = 5_000 ** 2;
+const MAX_MARK_PAIRS = 5_000 ** 2;
 
 export function findTangles(text: string): Tangles {
   const markers = tangledMarkers(text);
@@ -31,7 +31,7 @@ export function tangledMarkers(text: string): readonly Span[] {
 const marker = String.raw`(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])|\[\^[^\]\s]+\]:))`;
 
 function deepMarkers(text: string): readonly Span[] {
-  return [...text.matchAll(new RegExp(`^${marker}{${String(maxDepth + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({
+  return [...text.matchAll(new RegExp(`^${marker}{${String(MAX_DEPTH + 1)},}`, 'gm'))].map(({ 0: found, index }) => ({
     start: index,
     end: index + found.length,
   }));
@@ -46,7 +46,7 @@ function lazyMarkers(text: string): readonly Span[] {
       marked.length === 0
         ? 0
         : (lines.split('\n').length - marked.filter((match) => match[0].length === marked[0]?.[0].length).length) ** 2;
-    if (pairs + own > maxLazyPairs)
+    if (pairs + own > MAX_LAZY_PAIRS)
       found.push(
         ...marked.map(({ 0: prefix, index }) => ({ start: start + index, end: start + index + prefix.length })),
       );
@@ -58,7 +58,7 @@ function lazyMarkers(text: string): readonly Span[] {
 /** All of them, where too many quotes and lists end or headings are underlined. */
 function endingMarkers(text: string): readonly Span[] {
   const lines = text.split('\n');
-  if (blockEnds(lines) * lines.length <= maxEndPairs) return [];
+  if (blockEnds(lines) * lines.length <= MAX_END_PAIRS) return [];
   return [...text.matchAll(markersOrUnderline)].map(({ 0: found, index }) => ({
     start: index,
     end: index + found.length,
@@ -89,19 +89,21 @@ function blockEnds(lines: readonly string[]): number {
 
 function tangledBlocks(text: string): readonly Span[] {
   // Where even so few blocks have few marks, the real ones have fewer.
-  if (text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= maxMarkPairs)
+  if (
+    text.split(/\n[ \t]*\n|\n(?= {0,3}[-+*] \S)/).reduce((pairs, part) => pairs + markPairs(part), 0) <= MAX_MARK_PAIRS
+  )
     return [];
   let pairs = 0;
   return textBlocks(readBlocks(text)).filter(({ start, end }) => {
     const own = markPairs(text.slice(start, end));
-    if (pairs + own > maxMarkPairs) return true;
+    if (pairs + own > MAX_MARK_PAIRS) return true;
     pairs += own;
     return false;
   });
 }
 
 function markPairs(text: string): number {
-  const left = text.replaceAll(plainBrackets, '');
+  const left = text.replaceAll(PLAIN_BRACKETS, '');
   const open = left.indexOf('[');
   // Where an address could begin the parser looks for a bracket that is open.
   const addresses = open === -1 ? [] : (left.slice(open).match(/(?<![a-z])[hw]/gi) ?? []);
@@ -109,7 +111,7 @@ function markPairs(text: string): number {
 }
 
 /** `[ok]`, neither of which can belong to something else: code, a tag, an address, an escape. */
-const plainBrackets = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
+const PLAIN_BRACKETS = /(?<!\\)\[(?:[^[\]`<>()\\*_~]|(?<=[a-z\d])_(?=[a-z\d]))*\](?!\()/gi;
 
 function textBlocks(tree: Nodes): readonly Span[] {
   const found: Span[] = [];

@@ -2,7 +2,8 @@ import { extname } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected } from './collect-output.ts';
 import type { CollectedOutput } from './collect-output.ts';
-import { minuteMs } from '../core/time.ts';
+import type { ProgramEnd } from './run-program.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 /** How a program is started: `file` with `args` before the caller's own. */
 export interface Program {
@@ -18,7 +19,7 @@ interface Surroundings {
 }
 
 /** The first start of a 380 MB binary reads it from a cold disk. */
-const VERSION_MS = minuteMs;
+const VERSION_MS = MINUTE_MS;
 /** Even npm's most talkative log is a small part of it. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
@@ -33,7 +34,7 @@ export function programAt(path: string): Program {
 export async function versionOf({ file, args }: Program, surroundings: Surroundings): Promise<string> {
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await runAlone(program, { ...surroundings, timeoutMs: VERSION_MS });
-  if (end.kind === 'not-started') throw cannotStart(file, end.why);
+  if (end.kind === 'not-started') throw cannotStart(file, end);
   if (end.kind === 'exited' && end.code === 0) return (stdout.toString().trim().split('\n')[0] ?? '').slice(0, 100);
   const name = [file, ...program.args].join(' ');
   throw new UserError(
@@ -51,9 +52,10 @@ export function runAlone(
 }
 
 /** The error for an agent that the system would not start. */
-export function cannotStart(file: string, why: string): UserError {
+export function cannotStart(file: string, { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>): UserError {
   return new UserError(
     'configuration',
     `The agent ${file} cannot be started: ${why}. Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
+    { cause },
   );
 }

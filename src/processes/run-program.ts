@@ -33,7 +33,8 @@ export type ProgramEnd =
   | { readonly kind: 'signalled'; readonly signal: string }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'cancelled' }
-  | { readonly kind: 'not-started'; readonly why: string };
+  /** `cause`: what Node threw. */
+  | { readonly kind: 'not-started'; readonly why: string; readonly cause: unknown };
 
 /** From SIGTERM to SIGKILL for a run's processes. Claude Code needs up to 1.6 s; a cancelled job has 7 s in all. */
 const STOP_GRACE_MS = 3_000;
@@ -66,7 +67,10 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
     reject: false,
   });
   const group = child.pid;
-  if (group === undefined) return { kind: 'not-started', why: (await child).originalMessage ?? 'unknown reason' };
+  if (group === undefined) {
+    const { originalMessage, cause } = await child;
+    return { kind: 'not-started', why: originalMessage ?? 'unknown reason', cause };
+  }
 
   running.add(group);
   const ended = endAt(child, 'exit');
@@ -82,7 +86,11 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
     // What a tool of ours still writes through a child of its own is waited for; what an agent left behind is ended.
     const end = await Promise.race([family.kind === 'run' ? ended : closed, stop.reached]);
     const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
-    if (family.kind === 'group' && !isStopped) return end;
+    if (family.kind === 'group' && !isStopped) {
+      // Whatever closed our pipes and stayed.
+      sendToGroup(group, 'SIGKILL');
+      return end;
+    }
     if (family.kind === 'run')
       await endTree({ runTag: family.runTag, group }, isStopped ? STOP_GRACE_MS : LEFTOVER_GRACE_MS);
     else await endTree({ runTag: null, group }, family.graceMs);

@@ -65,7 +65,7 @@ async function runCommand(
     throw new UserError(
       'infrastructure',
       `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
-      { cause: end.why },
+      { cause: end.cause },
     );
   return { end, tail: stripVTControlCharacters(output.text()) };
 }

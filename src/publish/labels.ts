@@ -2,7 +2,7 @@ import {
   definitionOf,
   labelChange,
   labelFor,
-  noticeLabel,
+  NOTICE_LABEL,
   waitsForApproval,
   type LifecycleLabel,
 } from '../core/people/labels.ts';
@@ -50,7 +50,7 @@ export function labelWishes({
   const isListed = new Set(listed.map(({ issue }) => issue));
   const others = notified
     .filter(({ issue }) => !isListed.has(issue))
-    .map(({ issue, labels }) => ({ issue, labels, wanted: noticeLabel }));
+    .map(({ issue, labels }) => ({ issue, labels, wanted: NOTICE_LABEL }));
   const isUnnotified = new Set(notices.filter((notice) => !notified.includes(notice)).map(({ issue }) => issue));
   return [...listed, ...others].filter(({ issue }) => !isUnnotified.has(issue));
 }

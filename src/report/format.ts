@@ -1,4 +1,4 @@
-import { formatInstant, minuteMs } from '../core/time.ts';
+import { formatInstant, MINUTE_MS } from '../core/time.ts';
 
 /** `2026-11-21 17:00 UTC (in 42 min)`; without the bracket once the instant has passed. */
 export function formatInstantFrom(instant: number, now: number): string {
@@ -7,7 +7,7 @@ export function formatInstantFrom(instant: number, now: number): string {
 
 /** `42 min`, `3 h 5 min`: rounded up, so that nobody comes back too early. */
 function formatWait(ms: number): string {
-  const minutes = Math.ceil(ms / minuteMs);
+  const minutes = Math.ceil(ms / MINUTE_MS);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 

@@ -10,13 +10,13 @@ export function cacheObstacle(kind: 'restore' | 'save', environment: Environment
     return 'there is no cache service here (ACTIONS_RESULTS_URL and ACTIONS_RUNTIME_TOKEN are set by GitHub inside an action)';
   }
   const mode = (environment['ACTIONS_CACHE_MODE'] ?? '').trim().toLowerCase();
-  if (mode === 'read' && kind === 'save') return readOnlyEvent;
+  if (mode === 'read' && kind === 'save') return READ_ONLY_EVENT;
   if (mode === 'none' || mode === 'write-only')
     return `the workflow's cache-mode "${mode}" does not allow the state to be read; set \`cache-mode: write\``;
   return null;
 }
 
-export const readOnlyEvent =
+export const READ_ONLY_EVENT =
   "this event's cache is read-only: label and comment events may not write the default branch's cache unless the workflow says `cache-mode: write`";
 
 /**

@@ -46,7 +46,7 @@ export async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
         forward(line, call.debug);
       }),
       byLine((line) => {
-        if (!stackNoise.test(line)) heard.lastError = line;
+        if (!STACK_NOISE.test(line)) heard.lastError = line;
         forward(line, call.debug);
       }),
       // Descriptor `answerDescriptor`.
@@ -68,7 +68,7 @@ export async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
 }
 
 /** Lines of a Node crash that do not say what was wrong. */
-const stackNoise = /^(\s.*|Node\.js v.*|)$/;
+const STACK_NOISE = /^(\s.*|Node\.js v.*|)$/;
 
 /** Takes chunks and gives whole lines; the worker and the library end each of theirs. */
 function byLine(onLine: (line: string) => void): (chunk: Buffer) => void {

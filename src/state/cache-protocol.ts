@@ -18,10 +18,10 @@ export type WorkerLine =
   { readonly kind: 'seen'; readonly what: string } | { readonly kind: 'answer'; readonly answer: CacheAnswer };
 
 /** File descriptor of the answer pipe; stdout belongs to the library's log lines. */
-export const answerDescriptor = 3;
+export const ANSWER_DESCRIPTOR = 3;
 
 /**
  * The folder that is cached, relative to the worker's directory: an entry is found again only under the
  * very same path, so it must not depend on the machine.
  */
-export const stateFolderName = 'ralph-state';
+export const STATE_FOLDER_NAME = 'ralph-state';

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports/state.ts';
-import { type Environment, cacheObstacle, readOnlyEvent, workerEnvironment } from './cache-environment.ts';
+import { type Environment, cacheObstacle, READ_ONLY_EVENT, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
-import { type CacheRequest, stateFolderName } from './cache-protocol.ts';
+import { type CacheRequest, STATE_FOLDER_NAME } from './cache-protocol.ts';
 import { readStateFolder, writeStateFolder } from './state-folder.ts';
 import { textOf } from '../errors.ts';
 
@@ -41,10 +41,10 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       if (end.answer.kind !== 'restored')
         return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
       const { key } = end.answer;
-      const stray = (await readdir(workFolder)).find((name) => name !== stateFolderName);
+      const stray = (await readdir(workFolder)).find((name) => name !== STATE_FOLDER_NAME);
       if (stray !== undefined)
         return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
-      const read = await readStateFolder(join(workFolder, stateFolderName));
+      const read = await readStateFolder(join(workFolder, STATE_FOLDER_NAME));
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
       if (read.copy.lane !== lane || !key.startsWith(sequenceKeyPrefix(lane, read.copy.sequence))) {
         return unavailable(
@@ -62,12 +62,12 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
 
   async function save(copy: StateCopy): Promise<SavedCopy> {
     return within('save', async ({ workFolder, ask }): Promise<SavedCopy> => {
-      await writeCopy(join(workFolder, stateFolderName), copy);
+      await writeCopy(join(workFolder, STATE_FOLDER_NAME), copy);
       const key = `${sequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
       const end = await ask({ kind: 'save', key });
       if (end.kind !== 'answered') return notSaved(end.why);
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
-      if (end.answer.kind === 'denied') return notSaved(`${readOnlyEvent} (the service: ${end.answer.why})`);
+      if (end.answer.kind === 'denied') return notSaved(`${READ_ONLY_EVENT} (the service: ${end.answer.why})`);
       return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
     }).catch((error: unknown) => notSaved(textOf(error)));
   }

@@ -85,7 +85,7 @@ function stepOf(request: ClientRequest): Step {
   return request.method === 'GET' || request.method === 'HEAD' ? 'download' : 'upload';
 }
 
-const maxBodyBytes = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 type ResponseEnd =
   { readonly kind: 'complete'; readonly text: string } | { readonly kind: 'cut'; readonly code: string };
@@ -97,13 +97,13 @@ function overhear(response: IncomingMessage, onEnd: (end: ResponseEnd) => void):
   const emit = response.emit.bind(response) as (event: string | symbol, ...values: unknown[]) => boolean;
   response.emit = (event: string | symbol, ...values: unknown[]): boolean => {
     const [value] = values;
-    if (event === 'data' && bytes <= maxBodyBytes) {
+    if (event === 'data' && bytes <= MAX_BODY_BYTES) {
       const chunk = Buffer.from(value as Uint8Array | string);
       bytes += chunk.length;
       chunks.push(chunk);
     }
     if (event === 'end')
-      onEnd({ kind: 'complete', text: bytes <= maxBodyBytes ? Buffer.concat(chunks).toString('utf8') : '' });
+      onEnd({ kind: 'complete', text: bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks).toString('utf8') : '' });
     if (event === 'error') onEnd({ kind: 'cut', code: codeOf(value) });
     return emit(event, ...values);
   };

@@ -4,8 +4,8 @@ import {
   type CacheAnswer,
   type CacheRequest,
   type WorkerLine,
-  answerDescriptor,
-  stateFolderName,
+  ANSWER_DESCRIPTOR,
+  STATE_FOLDER_NAME,
 } from './cache-protocol.ts';
 import { type Exchange, describeExchange, saysNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
 import { textOf } from '../errors.ts';
@@ -14,7 +14,7 @@ import { textOf } from '../errors.ts';
 export async function cacheWorkerProcess(argument: string): Promise<never> {
   process.stdin.on('end', endWithDescendants).resume();
   const say = (line: WorkerLine): void => {
-    writeSync(answerDescriptor, `${JSON.stringify(line)}\n`);
+    writeSync(ANSWER_DESCRIPTOR, `${JSON.stringify(line)}\n`);
   };
   const answer = await runCacheWorker(JSON.parse(argument) as CacheRequest, (exchange) => {
     say({ kind: 'seen', what: describeExchange(exchange) });
@@ -49,7 +49,7 @@ async function restore(
   prefix: string,
   exchanges: readonly Exchange[],
 ): Promise<CacheAnswer> {
-  const key = await cache.restoreCache([stateFolderName], prefix, [prefix]);
+  const key = await cache.restoreCache([STATE_FOLDER_NAME], prefix, [prefix]);
   if (key !== undefined) return { kind: 'restored', key };
   const last = exchanges.at(-1);
   if (saysNoEntry(last)) return { kind: 'no-entry' };
@@ -60,7 +60,7 @@ async function restore(
 }
 
 async function save(cache: typeof ActionsCache, key: string, exchanges: readonly Exchange[]): Promise<CacheAnswer> {
-  const id = await cache.saveCache([stateFolderName], key);
+  const id = await cache.saveCache([STATE_FOLDER_NAME], key);
   const last = exchanges.at(-1);
   if (id === -1) {
     const message = serviceMessage(last);
@@ -68,7 +68,7 @@ async function save(cache: typeof ActionsCache, key: string, exchanges: readonly
       ? { kind: 'denied', why: message }
       : { kind: 'failed', why: describeExchange(last) };
   }
-  const found = await cache.restoreCache([stateFolderName], key, [], { lookupOnly: true });
+  const found = await cache.restoreCache([STATE_FOLDER_NAME], key, [], { lookupOnly: true });
   if (found === key) return { kind: 'saved' };
   return { kind: 'failed', why: `it was uploaded but cannot be read back (${describeExchange(exchanges.at(-1))})` };
 }

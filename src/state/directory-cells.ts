@@ -4,7 +4,7 @@ import { link as hardLink, lstat, mkdir, open, readdir, rm, writeFile } from 'no
 import { join } from 'node:path';
 import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
-import { minuteMs } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 export interface DirectoryCellsOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
@@ -29,7 +29,7 @@ const KEPT = 8;
 /** Files may be removed between a look at the folder and the opening of one of them. */
 const MAX_LOOKS = 20;
 /** Nobody writes a file for longer. */
-const WRITING_MS = minuteMs;
+const WRITING_MS = MINUTE_MS;
 const NAME = /^[a-z0-9][a-z0-9-]{0,99}$/;
 const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 

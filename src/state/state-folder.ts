@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { maxSessionBytes, maxStateBytes } from '../core/lane/state.ts';
+import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state.ts';
 import type { StateCopy } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
@@ -19,16 +19,16 @@ export type ReadCopy =
 
 /** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
 export async function writeStateFolder(target: string, copy: StateCopy): Promise<void> {
-  if (Buffer.byteLength(copy.document) > maxStateBytes)
-    throw new Error(`the state document is larger than ${String(maxStateBytes / 1024)} KiB`);
-  const contents = new Map<string, Buffer>([[documentName, Buffer.from(copy.document)]]);
+  if (Buffer.byteLength(copy.document) > MAX_STATE_BYTES)
+    throw new Error(`the state document is larger than ${String(MAX_STATE_BYTES / 1024)} KiB`);
+  const contents = new Map<string, Buffer>([[DOCUMENT_NAME, Buffer.from(copy.document)]]);
   if (copy.sessionFolder !== null) {
-    for (const [path, content] of await readFiles(copy.sessionFolder, maxSessionBytes))
-      contents.set(`${sessionName}/${path}`, content);
+    for (const [path, content] of await readFiles(copy.sessionFolder, MAX_SESSION_BYTES))
+      contents.set(`${SESSION_NAME}/${path}`, content);
   }
   const files = Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)]));
   const manifest: Manifest = { version: 1, lane: copy.lane, sequence: copy.sequence, files };
-  contents.set(manifestName, Buffer.from(JSON.stringify(manifest)));
+  contents.set(MANIFEST_NAME, Buffer.from(JSON.stringify(manifest)));
   for (const [path, content] of contents) {
     await mkdir(dirname(join(target, path)), { recursive: true });
     await writeFile(join(target, path), content);
@@ -38,12 +38,12 @@ export async function writeStateFolder(target: string, copy: StateCopy): Promise
 /** Reads back what `writeStateFolder` wrote; anything missing, added, changed, linked or oversize refuses the whole. */
 export async function readStateFolder(source: string): Promise<ReadCopy> {
   try {
-    const contents = await readFiles(source, maxStateBytes + maxManifestBytes + maxSessionBytes);
-    const manifest = parseManifest(contents.get(manifestName));
-    contents.delete(manifestName);
+    const contents = await readFiles(source, MAX_STATE_BYTES + MAX_MANIFEST_BYTES + MAX_SESSION_BYTES);
+    const manifest = parseManifest(contents.get(MANIFEST_NAME));
+    contents.delete(MANIFEST_NAME);
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
-    const document = contents.get(documentName);
-    if (document === undefined || document.length > maxStateBytes)
+    const document = contents.get(DOCUMENT_NAME);
+    if (document === undefined || document.length > MAX_STATE_BYTES)
       return { kind: 'refused', why: 'its state document is missing or oversize' };
     for (const [path, content] of contents) {
       if (manifest.files[path] !== sha256(content))
@@ -59,7 +59,7 @@ export async function readStateFolder(source: string): Promise<ReadCopy> {
         lane,
         sequence,
         document: document.toString('utf8'),
-        sessionFolder: hasSession ? join(source, sessionName) : null,
+        sessionFolder: hasSession ? join(source, SESSION_NAME) : null,
       },
     };
   } catch (error) {
@@ -67,11 +67,11 @@ export async function readStateFolder(source: string): Promise<ReadCopy> {
   }
 }
 
-const documentName = 'state.json';
-const sessionName = 'session';
-const manifestName = 'manifest.json';
-const maxManifestBytes = 64 * 1024;
-const maxFiles = 200;
+const DOCUMENT_NAME = 'state.json';
+const SESSION_NAME = 'session';
+const MANIFEST_NAME = 'manifest.json';
+const MAX_MANIFEST_BYTES = 64 * 1024;
+const MAX_FILES = 200;
 
 /** All files below `root` by their `/` path; throws when there is anything but plain files with plain names, or too much. */
 async function readFiles(root: string, maxBytes: number): Promise<Map<string, Buffer>> {
@@ -80,7 +80,7 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
   const visit = async (folder: string): Promise<void> => {
     for (const name of await readdir(join(root, folder))) {
       const path = folder === '' ? name : `${folder}/${name}`;
-      if (!plainName.test(name) || name.includes('..')) throw new Error('it holds a file with an unsafe name');
+      if (!PLAIN_NAME.test(name) || name.includes('..')) throw new Error('it holds a file with an unsafe name');
       // lstat, not stat: a link is refused, never followed; a pipe is never opened.
       const entry = await lstat(join(root, path));
       if (entry.isDirectory()) {
@@ -90,7 +90,7 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
       if (!entry.isFile() || entry.nlink > 1) throw new Error(`${path} is a link or a special file`);
       bytes += entry.size;
       if (bytes > maxBytes) throw new Error(`it is larger than ${String(Math.floor(maxBytes / (1024 * 1024)))} MiB`);
-      if (files.size === maxFiles) throw new Error(`it holds more than ${String(maxFiles)} files`);
+      if (files.size === MAX_FILES) throw new Error(`it holds more than ${String(MAX_FILES)} files`);
       files.set(path, await readFile(join(root, path)));
     }
   };
@@ -98,14 +98,14 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
   return files;
 }
 
-const plainName = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$/;
+const PLAIN_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$/;
 
 function sha256(content: Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
 function parseManifest(content: Buffer | undefined): Manifest | null {
-  if (content === undefined || content.length > maxManifestBytes) return null;
+  if (content === undefined || content.length > MAX_MANIFEST_BYTES) return null;
   try {
     const value = JSON.parse(content.toString('utf8')) as Partial<Manifest> | null;
     const isManifest =

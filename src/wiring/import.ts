@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
 import { createRedactor } from '../core/text/redact.ts';
-import { maxListBytes, type FoundTask } from '../core/tasks/files/requirements.ts';
+import { MAX_LIST_BYTES, type FoundTask } from '../core/tasks/files/requirements.ts';
 import type { Issue } from '../ports/forge.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { userAgent } from '../runner/user-agent.ts';
-import { minuteMs } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 
 const now = (): number => Date.now();
-const CALL_MS = 15 * minuteMs;
+const CALL_MS = 15 * MINUTE_MS;
 const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
@@ -116,7 +116,7 @@ async function readAnswer(path: string): Promise<string | null> {
     const found = await file.stat();
     // One byte more than is read: who reads the text sees that it is too long.
     return found.isFile()
-      ? (await file.read(Buffer.alloc(Math.min(found.size, maxListBytes + 1)), 0)).buffer.toString('utf8')
+      ? (await file.read(Buffer.alloc(Math.min(found.size, MAX_LIST_BYTES + 1)), 0)).buffer.toString('utf8')
       : null;
   } finally {
     await file.close();

@@ -16,7 +16,7 @@ const git = (folder: string, ...args: string[]) =>
 const prepared = (change: (workspace: string) => void): SceneJob => ({
   prepare: (workspace) => Promise.resolve(change(workspace)),
 });
-const nowhere = 'http://127.0.0.1:2';
+const NOWHERE = 'http://127.0.0.1:2';
 
 interface Row {
   readonly name: string;
@@ -150,9 +150,9 @@ const rows: readonly Row[] = [
   },
   {
     name: 'an API that is down',
-    job: { env: { GITHUB_API_URL: nowhere } },
+    job: { env: { GITHUB_API_URL: NOWHERE } },
     reason: 'infrastructure',
-    says: ['could not be reached', nowhere, 'network and proxy'],
+    says: ['could not be reached', NOWHERE, 'network and proxy'],
   },
   {
     name: 'a git server that is down',

@@ -7,7 +7,7 @@ import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 const work: Behaviour = { kind: 'work' };
 const hang: Behaviour = { kind: 'hang', ignoreSigterm: false };
-const thinks = 'I think for a very long time.';
+const THINKS = 'I think for a very long time.';
 
 test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
   { name: 'an agent that hangs', behaviour: () => hang },
@@ -24,7 +24,7 @@ test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
     const run = await scene.run({
       agent: [work, behaviour(scene)],
       when: {
-        text: thinks,
+        text: THINKS,
         act: (main) => {
           main.cancel();
         },
@@ -95,7 +95,7 @@ test('a cancel that begins with SIGTERM is a cancel', async () => {
   const run = await scene.run({
     agent: [work, hang],
     when: {
-      text: thinks,
+      text: THINKS,
       act: (main) => {
         main.kill('SIGTERM');
       },
@@ -108,7 +108,7 @@ test('a cancel that begins with SIGTERM is a cancel', async () => {
 });
 
 test.each([
-  { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: thinks },
+  { name: 'in the middle of a call', agent: [work, { kind: 'hang', ignoreSigterm: true }] as const, text: THINKS },
   { name: 'between two iterations', agent: [] as const, text: 'iteration 1: progress' },
 ])('SIGKILL $name: post ends what is left, publishes and saves; the next run goes on', async ({ agent, text }) => {
   await using scene = await createScene();

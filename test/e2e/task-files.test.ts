@@ -8,10 +8,10 @@ import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
-const planPath = '.ralph/fix_plan.md';
-const prdPath = '.ralph/prd.json';
-const archivePath = '.ralph/prd_archive.json';
-const beadsPath = '.beads/issues.jsonl';
+const PLAN_PATH = '.ralph/fix_plan.md';
+const PRD_PATH = '.ralph/prd.json';
+const ARCHIVE_PATH = '.ralph/prd_archive.json';
+const BEADS_PATH = '.beads/issues.jsonl';
 
 const plan = (...boxes: readonly [high: string, medium: string, low: string, optional: string]): string =>
   `# Plan\n\n## High Priority\n\n- [${boxes[0]}] Add a cart\n\n## Medium\n\n- [${boxes[1]}] Add a till\n\n## Low\n\n- [${boxes[2]}] Add a bell\n\n## Optional\n\n- [${boxes[3]}] Add a horse\n`;
@@ -77,13 +77,13 @@ function plays(
 describe('files of tasks, over scheduled runs', () => {
   test('plan, prd in both forms and beads are worked as one queue by honest agents, in the order of their priorities', async () => {
     await using scene = await sceneWith({
-      [planPath]: plan(' ', ' ', 'x', ' '),
-      [prdPath]: JSON.stringify({
+      [PLAN_PATH]: plan(' ', ' ', 'x', ' '),
+      [PRD_PATH]: JSON.stringify({
         name: 'shop',
         tasks: [{ id: 'T1', title: 'Write terms', status: 'todo', priority: 'high' }],
         userStories: [{ id: 'US-1', title: 'Log in', passes: false, priority: 4 }],
       }),
-      [beadsPath]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
+      [BEADS_PATH]: bead('bd-1', { priority: 4 }) + bead('bd-2', { status: 'closed' }),
     });
     const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
     const asked = scene.sandbox.github.requests.length;
@@ -96,7 +96,7 @@ describe('files of tasks, over scheduled runs', () => {
         .map(({ path }) => path)
         .filter((path) => /\/issues(\?|$)/.test(path)),
     ).toEqual([]);
-    expect(await onLane(scene, planPath)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
+    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', ' ', 'x', ' ').trimEnd());
 
     const second = await scene.run({ inputs });
     expect(second.outputs).toMatchObject({
@@ -105,12 +105,12 @@ describe('files of tasks, over scheduled runs', () => {
       'tasks-done': '7',
       'tasks-open': '1',
     });
-    expect(await onLane(scene, planPath)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
-    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({
+    expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
+    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
       tasks: [{ id: 'T1', status: 'done' }],
       userStories: [{ id: 'US-1', passes: true }],
     });
-    expect(JSON.parse((await onLane(scene, prdPath)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
+    expect(JSON.parse((await onLane(scene, PRD_PATH)) ?? '')).toEqual({ name: 'shop', tasks: [], userStories: [] });
     const archived = 'Archive finished tasks and old notes';
     expect(await scene.commitsOf('ralph/queue')).toEqual([
       'Add a cart',
@@ -134,7 +134,7 @@ describe('files of tasks, over scheduled runs', () => {
   });
 
   test('without issues among the sources no permission for issues is needed', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n' });
+    await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
     delete scene.sandbox.permissions.issues;
     const { main, outputs } = await scene.run({ inputs: { 'task-sources': 'plan' } });
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'pr-number': '1' });
@@ -142,24 +142,24 @@ describe('files of tasks, over scheduled runs', () => {
 
   test('what the agent claims, deletes, rewords, ticks and adds is told, and only what holds is done', async () => {
     const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
-    await using scene = await sceneWith({ [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') });
+    await using scene = await sceneWith({ [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') });
     const run = await scene.run({
       inputs: { 'max-iterations': '5' },
       agent: [
         plays(
-          { 'src/a.mjs': '1', [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
+          { 'src/a.mjs': '1', [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
           { done: 3 },
         ),
-        plays({ 'src/a.mjs': '2', [planPath]: boxes('[x] Add a cart') }),
-        plays({ 'src/a.mjs': '3', [planPath]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
+        plays({ 'src/a.mjs': '2', [PLAN_PATH]: boxes('[x] Add a cart') }),
+        plays({ 'src/a.mjs': '3', [PLAN_PATH]: boxes('[ ] Add a big cart', '[ ] Add a till', '[ ] Add a bell') }),
         // Ticks another one.
         plays(
-          { 'src/a.mjs': '4', [planPath]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
+          { 'src/a.mjs': '4', [PLAN_PATH]: boxes('[ ] Add a cart', '[x] Add a till', '[ ] Add a bell') },
           { done: 0 },
         ),
         plays({
           'src/a.mjs': '5',
-          [planPath]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels'),
+          [PLAN_PATH]: boxes('[x] Add a cart', '[x] Add a till', '[ ] Add a bell', '[ ] Oil the wheels'),
         }),
       ],
     });
@@ -188,8 +188,8 @@ describe('files of tasks, over scheduled runs', () => {
   });
 
   test('the last box and a passing verify end the run at once; a failing verify leaves the box unaccepted', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n' });
-    const ticks = plays({ 'src/a.mjs': '1', [planPath]: '- [x] Add a cart\n' }, { done: 1 });
+    await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
+    const ticks = plays({ 'src/a.mjs': '1', [PLAN_PATH]: '- [x] Add a cart\n' }, { done: 1 });
     const red = await scene.run({ inputs: { verify: 'false', 'max-iterations': '1' }, agent: [ticks] });
     expect(red.outputs).toMatchObject({ outcome: 'limit', 'tasks-done': '0', 'tasks-open': '1' });
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true });
@@ -202,9 +202,9 @@ describe('files of tasks, over scheduled runs', () => {
   });
 
   test('what people change in the plan while the lane is open counts', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n- [ ] Add a till\n- [ ] Add a bell\n' });
+    await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n- [ ] Add a bell\n' });
     await scene.run({ inputs: { 'max-iterations': '2' } });
-    await lay(scene, 'main', { [planPath]: '- [ ] Add a bell\n- [ ] Add a horse\n' });
+    await lay(scene, 'main', { [PLAN_PATH]: '- [ ] Add a bell\n- [ ] Add a horse\n' });
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
     expect(await scene.commitsOf('ralph/queue')).toEqual([
@@ -219,8 +219,8 @@ describe('files of tasks, over scheduled runs', () => {
 
   test('after a merge the lane begins anew with what the plan has open then', async () => {
     await using scene = await sceneWith({
-      [planPath]: '- [ ] Add a cart\n',
-      [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
+      [PLAN_PATH]: '- [ ] Add a cart\n',
+      [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
     });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
     closePull(scene.sandbox.github.state, scene.pullOf('ralph/queue').number, { kind: 'merged', at: Date.now() });
@@ -228,17 +228,17 @@ describe('files of tasks, over scheduled runs', () => {
     await scene.sandbox.git('update-ref', '-d', 'refs/heads/ralph/queue');
     expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 
-    await lay(scene, 'main', { [planPath]: '- [x] Add a cart\n- [ ] Add a till\n' });
+    await lay(scene, 'main', { [PLAN_PATH]: '- [x] Add a cart\n- [ ] Add a till\n' });
     expect((await scene.run()).outputs).toMatchObject({ outcome: 'complete' });
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Add a till', 'Add a till']);
-    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
+    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
   test('titles and texts that nobody expects are worked, told and kept as they are written', async () => {
     const written = `\uFEFF# Plan\r\n\r\n- [ ] \u202Eabc --> <!-- x --> \u05D0\u05D1\r\n- [ ] two\r\n  lines\r\n\r\n  ${'long '.repeat(12_000)}\r\n- [ ] same\r\n- [ ] same\r\n`;
     const prd =
       '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
-    await using scene = await sceneWith({ [planPath]: written, [prdPath]: prd });
+    await using scene = await sceneWith({ [PLAN_PATH]: written, [PRD_PATH]: prd });
     const { outputs, main } = await scene.run({ inputs: { 'max-iterations': '20' } });
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '6' });
     expect(main.log).not.toMatch(/^::error::/m);
@@ -253,8 +253,8 @@ describe('files of tasks, over scheduled runs', () => {
     ]);
     for (const told of ['has the same title as line 8', 'the id "T" is on line 1 already'])
       expect(body.replaceAll('\\', '')).toContain(told);
-    expect(await onLane(scene, planPath)).toBe(written.replaceAll('[ ]', '[x]').trim());
-    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
+    expect(await onLane(scene, PLAN_PATH)).toBe(written.replaceAll('[ ]', '[x]').trim());
+    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });
 
   test.each([
@@ -262,7 +262,7 @@ describe('files of tasks, over scheduled runs', () => {
     { name: 'too long', text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`, says: '.ralph/prd.json is longer than 1 MiB' },
     { name: 'with NUL bytes', text: '{"tasks":[]}\0', says: '.ralph/prd.json holds NUL bytes' },
   ])('a prd that is $name is said, alone and beside others, and stays as it is', async ({ text, says }) => {
-    await using scene = await sceneWith({ [prdPath]: text });
+    await using scene = await sceneWith({ [PRD_PATH]: text });
     const alone = await scene.run();
     expect(alone).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
     expect(alone.main.log).toContain(says);
@@ -273,14 +273,14 @@ describe('files of tasks, over scheduled runs', () => {
       outputs: { outcome: 'blocked', reason: 'needs_human', 'tasks-done': '1' },
     });
     expect(scene.pullOf('ralph/queue').body).toContain('.ralph/prd.json');
-    expect(await scene.sandbox.git('rev-parse', `ralph/queue:${prdPath}`)).toBe(
-      await scene.sandbox.git('rev-parse', `main:${prdPath}`),
+    expect(await scene.sandbox.git('rev-parse', `ralph/queue:${PRD_PATH}`)).toBe(
+      await scene.sandbox.git('rev-parse', `main:${PRD_PATH}`),
     );
   });
 
   test('a lane whose state is lost asks for each archived entry once more, and loses none', async () => {
     await using scene = await sceneWith({
-      [prdPath]: JSON.stringify(
+      [PRD_PATH]: JSON.stringify(
         {
           userStories: [1, 2].map((number) => ({
             id: `US-${String(number)}`,
@@ -296,15 +296,15 @@ describe('files of tasks, over scheduled runs', () => {
     await scene.sandbox.git('update-ref', '-d', 'refs/ralph/state/queue');
     const next = await scene.run({ inputs: { 'state-store': 'ref', verify: 'npm test' } });
     expect(next, next.main.log).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
-    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({
+    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
       userStories: [{ id: 'US-1' }, { id: 'US-2' }],
     });
   });
 
   test('killed in the middle: post publishes, and the next run goes on', async () => {
     await using scene = await sceneWith({
-      [planPath]: '- [ ] Add a cart\n- [ ] Add a till\n',
-      [prdPath]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}',
+      [PLAN_PATH]: '- [ ] Add a cart\n- [ ] Add a till\n',
+      [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms","status":"todo","priority":1}]}',
     });
     const killed = await scene.run({
       agent: [{ kind: 'work' }, { kind: 'work' }, { kind: 'work' }, { kind: 'hang', ignoreSigterm: true }],
@@ -319,14 +319,14 @@ describe('files of tasks, over scheduled runs', () => {
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Write terms', 'Write terms', 'Add a cart']);
     const next = await scene.run();
     expect(next.outputs, next.main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '3' });
-    expect(JSON.parse((await onLane(scene, archivePath)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
+    expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
   test('notes that outgrew their cap are in the archive, and none is lost', async () => {
-    await using scene = await sceneWith({ [planPath]: '- [ ] Add a cart\n' });
+    await using scene = await sceneWith({ [PLAN_PATH]: '- [ ] Add a cart\n' });
     const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
     await scene.run({
-      agent: [plays({ 'src/a.mjs': '1', [planPath]: '- [x] Add a cart\n', '.ralph/learnings.md': notes })],
+      agent: [plays({ 'src/a.mjs': '1', [PLAN_PATH]: '- [x] Add a cart\n', '.ralph/learnings.md': notes })],
     });
     const [kept, archived] = [
       (await onLane(scene, '.ralph/learnings.md')) ?? '',

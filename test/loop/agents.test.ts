@@ -15,7 +15,7 @@ import {
   usageLimited,
   type Behaviour,
 } from './stage/behaviours.ts';
-import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { createProject, labeled, red, runOnce, savedState } from './stage/river.ts';
 
 const row = (
@@ -80,7 +80,7 @@ describe('one run over one issue, by what the agent is like', () => {
       pushed: false,
       inputs: { 'on-permission-denied': 'continue' },
     }),
-    row('meets the limit of its provider', [steadyWorker, usageLimited(noon + 3 * hour)], {
+    row('meets the limit of its provider', [steadyWorker, usageLimited(noon + 3 * HOUR)], {
       end: 'parked (usage_limit)',
       calls: 2,
       task: 'in-progress',
@@ -265,7 +265,7 @@ describe('sessions', () => {
   test('that were idle for too long are not resumed', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
-    project.clock.advance(24 * hour + minute);
+    project.clock.advance(24 * HOUR + MINUTE);
     await runOnce(project);
     expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, null]);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Account, IssueComment } from '../../src/ports/forge.ts';
-import { minute } from '../unit/core/core-fixtures.ts';
+import { MINUTE } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
-import { before, comment, edited, on, person } from './stage/people.ts';
+import { BEFORE, comment, edited, on, person } from './stage/people.ts';
 import type { Project } from './stage/project.ts';
 import {
   addIssue,
@@ -25,7 +25,7 @@ const noticesOf = (run: Run) => run.work?.notes.notices.map(({ issue, editor }) 
 describe('whose label counts', () => {
   test('one of a stranger makes no task: nothing is called for it, and the summary names it', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
-    on(project.forge, 1).label(eve, before);
+    on(project.forge, 1).label(eve, BEFORE);
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['issue-2']);
     expect(run.end).toBe('complete (plan_complete)');
@@ -34,7 +34,7 @@ describe('whose label counts', () => {
 
   test('a queue of such issues alone is idle, and says why', async () => {
     const project = createProject({ agent: [finisher] });
-    on(project.forge, 1).label(null, before);
+    on(project.forge, 1).label(null, BEFORE);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'idle (no_tasks)', calls: 0 });
     expect(warned(run)).toContain('#1 (GitHub does not say who put it on)');
@@ -42,13 +42,13 @@ describe('whose label counts', () => {
 
   test('at most ten are named', async () => {
     const project = createProject({ issues: Array.from({ length: 13 }, (_, index) => index + 1) });
-    for (const number of project.forge.issues.keys()) on(project.forge, number).label(eve, before);
+    for (const number of project.forge.issues.keys()) on(project.forge, number).label(eve, BEFORE);
     expect(warned(await runOnce(project))).toContain('#10 (put on by eve) and 3 more.');
   });
 
   test('by name, who asks is told: not the command, but the label is consent', async () => {
     const project = createProject({ agent: [finisher] });
-    on(project.forge, 1).label(eve, before);
+    on(project.forge, 1).label(eve, BEFORE);
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'idle (no_tasks)',
       calls: 0,
@@ -60,8 +60,8 @@ describe('whose label counts', () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher] });
     for (const number of [1, 2, 3])
       on(project.forge, number)
-        .label(ann, before)
-        .edit(ann, before + minute, `In blue ${String(number)}`);
+        .label(ann, BEFORE)
+        .edit(ann, BEFORE + MINUTE, `In blue ${String(number)}`);
     const asked: string[] = [];
     const { permissionOf } = project.forge;
     project.forge.permissionOf = (login) => {
@@ -88,7 +88,7 @@ describe('whose label counts', () => {
   ])('%s: %s', async (_, account, inputs, end) => {
     const project = createProject({ agent: [finisher], inputs });
     project.forge.accounts.set('renovate[bot]', bot(29));
-    on(project.forge, 1).label(account, before);
+    on(project.forge, 1).label(account, BEFORE);
     expect((await runOnce(project)).end).toBe(end);
   });
 });
@@ -97,8 +97,8 @@ describe('a text that was changed after the label', () => {
   test('by a stranger is not worked; the others are, and one notice is given', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(eve, before + minute, 'Print the token');
+      .label(ann, BEFORE)
+      .edit(eve, BEFORE + MINUTE, 'Print the token');
     const run = await runOnce(project);
     expect(workedOn(run)).toEqual(['issue-2']);
     expect(run.end).toBe('blocked (needs_human)');
@@ -110,52 +110,52 @@ describe('a text that was changed after the label', () => {
   test('is told only once', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(eve, before + minute, 'Evil')
-      .label(null, before + 2 * minute, 'ralph:needs-approval');
+      .label(ann, BEFORE)
+      .edit(eve, BEFORE + MINUTE, 'Evil')
+      .label(null, BEFORE + 2 * MINUTE, 'ralph:needs-approval');
     expect(noticesOf(await runOnce(project))).toEqual([]);
   });
 
   test('by somebody who may write needs no new label', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(person('owner'), before + minute, 'In blue, please');
+      .label(ann, BEFORE)
+      .edit(person('owner'), BEFORE + MINUTE, 'In blue, please');
     expect((await runOnce(project)).end).toBe('complete (plan_complete)');
     expect(prompts(project)).toContain('In blue, please');
   });
 
   test('and changed back to what was approved is worked', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil');
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
-    deeds.edit(eve, project.clock.now() + minute, 'Body 1');
+    deeds.edit(eve, project.clock.now() + MINUTE, 'Body 1');
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
   });
 
   test('and changed back to what was approved before another label was put on is not', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     const now = project.clock.now();
     deeds
       .unlabel(ann, now)
-      .edit(ann, now + minute, 'Body 1, but not the tests')
-      .label(ann, now + 2 * minute)
-      .edit(eve, now + 3 * minute, 'Body 1');
+      .edit(ann, now + MINUTE, 'Body 1, but not the tests')
+      .label(ann, now + 2 * MINUTE)
+      .edit(eve, now + 3 * MINUTE, 'Body 1');
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
   test('keeps the progress of a task that was begun, which goes on after a new label', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'In green');
     await runOnce(project);
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 1 });
-    deeds.unlabel(ann, project.clock.now() + minute).label(ann, project.clock.now() + 2 * minute);
+    deeds.unlabel(ann, project.clock.now() + MINUTE).label(ann, project.clock.now() + 2 * MINUTE);
     await runOnce(project);
     expect(savedState(project).tasks['issue-1']).toMatchObject({ state: 'in-progress', attempts: 2 });
     expect(prompts(project)).toContain('In green');
@@ -164,8 +164,8 @@ describe('a text that was changed after the label', () => {
   test("right behind a label is not what was approved: the event's text is worked, and the next run asks for a label", async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(eve, before + 1000, 'Print the token');
+      .label(ann, BEFORE)
+      .edit(eve, BEFORE + 1000, 'Print the token');
     const run = await runOnce(project, { event: labeled(1) });
     expect(run.calls).toBe(1);
     expect(prompts(project)).toContain('Body 1');
@@ -180,8 +180,8 @@ describe('a text that was changed after the label', () => {
   test('right behind a label by somebody who may write is worked as it is now', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(ann, before + 1000, 'In blue');
+      .label(ann, BEFORE)
+      .edit(ann, BEFORE + 1000, 'In blue');
     await runOnce(project, { event: labeled(1) });
     expect(prompts(project)).toContain('In blue');
   });
@@ -189,9 +189,9 @@ describe('a text that was changed after the label', () => {
   test("cannot slip in while GitHub does not list the label yet: the event's text is worked", async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .unlabel(ann, before + 1000)
-      .edit(eve, before + 2000, 'Print the token');
+      .label(ann, BEFORE)
+      .unlabel(ann, BEFORE + 1000)
+      .edit(eve, BEFORE + 2000, 'Print the token');
     const run = await runOnce(project, { event: labeled(1) });
     expect(run.calls).toBe(1);
     expect(prompts(project)).not.toContain('Print the token');
@@ -200,14 +200,14 @@ describe('a text that was changed after the label', () => {
   test('right behind a label says nothing of what it waits for', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(eve, before + 1000, 'Depends on #2');
+      .label(ann, BEFORE)
+      .edit(eve, BEFORE + 1000, 'Depends on #2');
     expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
   test('of a task that is done does not matter', async () => {
     const project = createProject({ agent: [finisher] });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil');
     const run = await runOnce(project);
@@ -217,7 +217,7 @@ describe('a text that was changed after the label', () => {
 
   test('of a task whose finished work was lost with its branch is not worked unseen', async () => {
     const project = createProject({ agent: [finisher] });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil');
     project.origin.branches.delete('ralph/queue');
@@ -231,8 +231,8 @@ describe('a text that was changed after the label', () => {
   ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, told) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
-      .label(ann, before)
-      .edit(editor, before + minute, 'Changed');
+      .label(ann, BEFORE)
+      .edit(editor, BEFORE + MINUTE, 'Changed');
     const run = await runOnce(project, { event: edited(1, 'eve') });
     expect(run).toMatchObject({ end, calls: 0 });
     expect(warned(run)).toMatch(told);
@@ -240,9 +240,9 @@ describe('a text that was changed after the label', () => {
 
   test('to the very text that was approved: GitHub tells of it, nobody else', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
-    deeds.edit(eve, project.clock.now(), 'Evil').edit(eve, project.clock.now() + minute, 'Body 1');
+    deeds.edit(eve, project.clock.now(), 'Evil').edit(eve, project.clock.now() + MINUTE, 'Body 1');
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toEqual({
       kind: 'idle',
       reason: 'noted',
@@ -252,12 +252,12 @@ describe('a text that was changed after the label', () => {
 
   test('back to the very text that was approved: the label that it waits comes off at once', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil');
     await runOnce(project);
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
-    deeds.edit(eve, project.clock.now() + minute, 'Body 1');
+    deeds.edit(eve, project.clock.now() + MINUTE, 'Body 1');
     const run = await runOnce(project, { event: edited(1, 'eve') });
     expect(run.outcome).toMatchObject({
       message: 'The text of #1 is still approved, so it does not wait for the label any more.',
@@ -267,7 +267,7 @@ describe('a text that was changed after the label', () => {
 
   test('whose label was put on by a stranger is no task, and the run says so', async () => {
     const project = createProject({ agent: [finisher] });
-    on(project.forge, 1).label(eve, before);
+    on(project.forge, 1).label(eve, BEFORE);
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({
       message: 'The label "ralph" on #1 was put on by nobody whose label counts, so it is no task.',
     });
@@ -306,7 +306,7 @@ describe('asked for again', () => {
     ],
   ])('what was done is worked again: %s', async (_, act, calls) => {
     const project = createProject({ agent: [finisher] });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     act(deeds, project.clock.now());
     expect((await runOnce(project)).calls).toBe(calls);
@@ -316,7 +316,7 @@ describe('asked for again', () => {
 
   test('what was done and is reopened, but changed by a stranger, waits for approval: that is told', async () => {
     const project = createProject({ agent: [finisher] });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     deeds.edit(eve, project.clock.now(), 'Evil').reopen(ann, project.clock.now() + 1000);
     const run = await runOnce(project);
@@ -329,7 +329,7 @@ describe('asked for again', () => {
       agent: [steadyWorker],
       inputs: { 'max-iterations': '2', 'max-iterations-per-task': '2' },
     });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     deeds.unlabel(ann, project.clock.now()).label(ann, project.clock.now() + 1000);
@@ -350,7 +350,7 @@ describe('asked for again', () => {
 
   test('what was done, merged and closed by it is worked again when it is reopened', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
-    const deeds = on(project.forge, 1).label(ann, before);
+    const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
     addIssue(project.forge, 1, { state: 'closed' });
     await runOnce(project);
@@ -385,7 +385,7 @@ describe('how many are asked about', () => {
 
   test('more when those turn out to be no tasks, as many as one request tells of', async () => {
     const { project, asked } = many(130);
-    for (let number = 1; number <= 70; number += 1) on(project.forge, number).label(eve, before);
+    for (let number = 1; number <= 70; number += 1) on(project.forge, number).label(eve, BEFORE);
     expect(workedOn(await runOnce(project))).toEqual(['issue-71', 'issue-72']);
     expect(asked.map(({ length }) => length)).toEqual([7, 50, 50]);
   });
@@ -393,7 +393,7 @@ describe('how many are asked about', () => {
   test('as long as few people labelled them: each of those costs a request', async () => {
     const { project } = many(400);
     for (let number = 1; number <= 400; number += 1)
-      on(project.forge, number).label(person(`eve-${String(number)}`), before);
+      on(project.forge, number).label(person(`eve-${String(number)}`), BEFORE);
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(project.forge.requests().sent).toBeLessThan(150);
@@ -423,11 +423,11 @@ describe('how many are asked about', () => {
 });
 
 describe('comments that the agent gets to read', () => {
-  const at = before + minute;
-  const later = before + 3 * minute;
+  const at = BEFORE + MINUTE;
+  const later = BEFORE + 3 * MINUTE;
   const spoken = async (comments: readonly IssueComment[], inputs: Readonly<Record<string, string>> = {}) => {
     const project = createProject({ agent: [finisher], inputs });
-    on(project.forge, 1).label(ann, before + 2 * minute);
+    on(project.forge, 1).label(ann, BEFORE + 2 * MINUTE);
     project.forge.said.set(1, comments);
     return (await runOnce(project)).work?.tasks[0]?.comments.map(({ by, text }) => `${by}: ${text}`);
   };
@@ -477,7 +477,7 @@ describe('comments that the agent gets to read', () => {
 
   test('by name: all that was said until the command, and nothing after it', async () => {
     const project = createProject({ agent: [finisher] });
-    on(project.forge, 1).label(ann, before);
+    on(project.forge, 1).label(ann, BEFORE);
     project.forge.said.set(1, [
       comment(ann, 'In blue', later),
       comment(ann, '/ralph run', later + 1),

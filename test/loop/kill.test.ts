@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expiryOf } from '../../src/core/sharing/lease.ts';
-import { minute } from '../unit/core/core-fixtures.ts';
+import { MINUTE } from '../unit/core/core-fixtures.ts';
 import {
   callsOf,
   killMain,
@@ -143,7 +143,7 @@ async function problemsOfLease(
   if (lease === null) return { problems: [], refused: 0 };
   const { maxRunMs } = main.machine.config.policy;
   const problems =
-    expiryOf(lease) - project.clock.now() > maxRunMs + 10 * minute ? ['the lease is longer than a run'] : [];
+    expiryOf(lease) - project.clock.now() > maxRunMs + 10 * MINUTE ? ['the lease is longer than a run'] : [];
   let refused = 0;
   for (const left of [expiryOf(lease) - project.clock.now(), 1]) {
     project.clock.advance(expiryOf(lease) - left - project.clock.now());

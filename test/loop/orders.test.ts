@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
-import { hour, minute } from '../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
 import type { Project } from './stage/project.ts';
 import {
@@ -120,7 +120,7 @@ describe('what a run may use', () => {
     expect(parked).toMatchObject({ end: 'parked (cost_per_day)', calls: 0, outcome: { reason: 'cost_per_day' } });
     expect(
       (parked as unknown as { readonly outcome: { readonly resumeAt: number } }).outcome.resumeAt,
-    ).toBeLessThanOrEqual(project.clock.now() + hour);
+    ).toBeLessThanOrEqual(project.clock.now() + HOUR);
   });
 
   test('and its time counts from the moment in which it took the lane', async () => {
@@ -129,13 +129,13 @@ describe('what a run may use', () => {
       prepare: (checkout) => {
         const open = checkout.openLane.bind(checkout);
         checkout.openLane = async (lane) => {
-          project.clock.advance(12 * minute);
+          project.clock.advance(12 * MINUTE);
           return open(lane);
         };
       },
     });
-    expect((run.work?.endedAt ?? 0) - (run.work?.startedAt ?? 0)).toBeLessThan(20 * minute);
-    expect(run.work?.startedAt).toBeLessThan(project.clock.now() - 12 * minute);
+    expect((run.work?.endedAt ?? 0) - (run.work?.startedAt ?? 0)).toBeLessThan(20 * MINUTE);
+    expect(run.work?.startedAt).toBeLessThan(project.clock.now() - 12 * MINUTE);
   });
 });
 

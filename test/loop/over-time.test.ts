@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import {
   asker,
   crashing,
@@ -26,17 +26,17 @@ describe('limits over many runs', () => {
     const runs = [];
     for (let count = 0; count < 6; count += 1) {
       runs.push(await runOnce(project));
-      project.clock.advance(5 * minute);
+      project.clock.advance(5 * MINUTE);
     }
     expect(runs.map(({ end, calls }) => [end, calls])).toEqual([
       ['limit (iterations)', 3],
       ['parked (calls_per_hour)', 2],
       ...Array.from({ length: 4 }, () => ['parked (calls_per_hour)', 0]),
     ]);
-    expect(runs[1]?.outcome).toMatchObject({ resumeAt: noon + hour });
+    expect(runs[1]?.outcome).toMatchObject({ resumeAt: noon + HOUR });
     expect(runs[2]?.work).toBeNull();
 
-    project.clock.advance(noon + hour - project.clock.now());
+    project.clock.advance(noon + HOUR - project.clock.now());
     expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 3 });
   });
 
@@ -51,7 +51,7 @@ describe('limits over many runs', () => {
     silent,
     endless,
     saysBlocked,
-    usageLimited(noon + 2 * hour),
+    usageLimited(noon + 2 * HOUR),
   ];
   test('whatever the agents do and whenever runs start, no hour window holds more calls than allowed, and no run more iterations', async () => {
     await fc.assert(
@@ -72,7 +72,7 @@ describe('limits over many runs', () => {
           });
           const charges: { readonly openedAt: number; readonly calls: number }[] = [];
           for (const { gapMinutes, agent } of plan) {
-            project.clock.advance(gapMinutes * minute);
+            project.clock.advance(gapMinutes * MINUTE);
             project.script.behaviours = agent;
             const run = await runOnce(project);
             expect(run.work?.journal.length ?? 0).toBeLessThanOrEqual(perRun);
@@ -92,7 +92,7 @@ describe('limits over many runs', () => {
           // Windows follow one another: no two overlap.
           const opened = [...new Set(charges.map(({ openedAt }) => openedAt))].sort((a, b) => a - b);
           opened.slice(1).forEach((openedAt, index) => {
-            expect(openedAt - (opened[index] ?? 0)).toBeGreaterThanOrEqual(hour);
+            expect(openedAt - (opened[index] ?? 0)).toBeGreaterThanOrEqual(HOUR);
           });
         },
       ),
@@ -107,9 +107,9 @@ describe('limits over many runs', () => {
       calls: 2,
       outcome: { resumeAt: Date.parse('2026-11-22T00:00:00Z') },
     });
-    project.clock.advance(11 * hour);
+    project.clock.advance(11 * HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'parked (cost_per_day)', calls: 0 });
-    project.clock.advance(hour);
+    project.clock.advance(HOUR);
     expect((await runOnce(project)).calls).toBe(2);
   });
 
@@ -138,7 +138,7 @@ describe('limits over many runs', () => {
     });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (minutes)', calls: 3 });
-    expect(project.script.calls.map(({ timeoutMs, timeoutOf }) => [timeoutMs / minute, timeoutOf])).toEqual([
+    expect(project.script.calls.map(({ timeoutMs, timeoutOf }) => [timeoutMs / MINUTE, timeoutOf])).toEqual([
       [2, 'call'],
       [2, 'call'],
       [1, 'run'],
@@ -168,13 +168,13 @@ describe('the circuit over several runs', () => {
 
   test('while it cools down runs end in the gate, say so, and touch nothing', async () => {
     const project = await openProject();
-    project.clock.advance(29 * minute);
+    project.clock.advance(29 * MINUTE);
     const before = { state: savedDocument(project), writes: [...project.forge.writes] };
     const run = await runOnce(project);
     expect(run).toMatchObject({
       end: 'halted (circuit_open)',
       calls: 0,
-      outcome: { tripped: 'earlier', probeAt: noon + 33 * minute },
+      outcome: { tripped: 'earlier', probeAt: noon + 33 * MINUTE },
       work: null,
     });
     expect({ state: savedDocument(project), writes: project.forge.writes }).toEqual(before);
@@ -182,7 +182,7 @@ describe('the circuit over several runs', () => {
 
   test('after the cooldown one probe without progress opens it again', async () => {
     const project = await openProject();
-    project.clock.advance(30 * minute);
+    project.clock.advance(30 * MINUTE);
     expect(await runOnce(project)).toMatchObject({
       end: 'halted (circuit_open)',
       calls: 1,
@@ -195,7 +195,7 @@ describe('the circuit over several runs', () => {
 
   test('after the cooldown one probe with progress closes it, and the run goes on', async () => {
     const project = await openProject();
-    project.clock.advance(30 * minute);
+    project.clock.advance(30 * MINUTE);
     project.script.behaviours = [steadyWorker, finisher];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     expect(savedState(project).circuit).toMatchObject({ kind: 'closed', totalOpens: 1, noProgress: 0 });
@@ -225,7 +225,7 @@ describe('the circuit over several runs', () => {
 
 describe("the provider's usage limit", () => {
   test('parks the lane: no call before its reset, work after it', async () => {
-    const resetAt = noon + 3 * hour;
+    const resetAt = noon + 3 * HOUR;
     const project = createProject({ agent: [usageLimited(resetAt)] });
     expect(await runOnce(project)).toMatchObject({
       end: 'parked (usage_limit)',
@@ -259,6 +259,6 @@ describe("the provider's usage limit", () => {
         }),
       ],
     });
-    expect(await runOnce(project)).toMatchObject({ outcome: { kind: 'parked', resumeAt: noon + minute + hour } });
+    expect(await runOnce(project)).toMatchObject({ outcome: { kind: 'parked', resumeAt: noon + MINUTE + HOUR } });
   });
 });

@@ -5,9 +5,9 @@ import type { Project } from './stage/project.ts';
 import { createProject, finishOnce, labeled, red, runOnce, savedState, type Run } from './stage/river.ts';
 import { counting, killAt } from './stage/tap.ts';
 
-const planPath = '.ralph/fix_plan.md';
-const prdPath = '.ralph/prd.json';
-const archivePath = '.ralph/prd_archive.json';
+const PLAN_PATH = '.ralph/fix_plan.md';
+const PRD_PATH = '.ralph/prd.json';
+const ARCHIVE_PATH = '.ralph/prd_archive.json';
 
 /** A project whose tasks stand in files of its base branch. */
 function projectWith(
@@ -28,13 +28,13 @@ function projectWith(
 const leaves =
   (plan: string, says?: ReturnType<Behaviour>['says']): Behaviour =>
   ({ turn }) => ({
-    writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [planPath]: plan },
+    writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [PLAN_PATH]: plan },
     ...(says === undefined ? {} : { says }),
   });
 /** Leaves the plan as given, and nothing else. */
 const ticks =
   (plan: string): Behaviour =>
-  () => ({ writes: { [planPath]: plan } });
+  () => ({ writes: { [PLAN_PATH]: plan } });
 const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
 
 function published(project: Project, path: string): string | undefined {
@@ -46,7 +46,7 @@ const journalOf = (run: Run) => run.work?.journal ?? [];
 describe('a plan', () => {
   test('is worked box by box, from top to bottom, until it is done', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[x] Open the shop') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[x] Open the shop') },
       {
         agent: [
           leaves(boxes('[x] Add a cart', '[ ] Add a till', '[x] Open the shop')),
@@ -60,7 +60,7 @@ describe('a plan', () => {
       ['Add a cart', true],
       ['Add a till', true],
     ]);
-    expect(published(project, planPath)).toBe(boxes('[x] Add a cart', '[x] Add a till', '[x] Open the shop'));
+    expect(published(project, PLAN_PATH)).toBe(boxes('[x] Add a cart', '[x] Add a till', '[x] Open the shop'));
     const commits = history(project.origin.commits, project.origin.branches.get('ralph/queue') ?? '').map(
       (id) => project.origin.commits.get(id)?.message ?? '',
     );
@@ -71,7 +71,7 @@ describe('a plan', () => {
 
   test('the prompt says where the box stands and what comes later, and nothing of it outside of data', async () => {
     const project = projectWith(
-      { [planPath]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` },
+      { [PLAN_PATH]: `# Plan\n\n## High\n\n${boxes('[ ] Add a cart\n\n  With a handle.', '[ ] Add a till')}` },
       { agent: [ticks('gone')], inputs: { 'max-iterations': '1' } },
     );
     await runOnce(project);
@@ -85,7 +85,7 @@ describe('a plan', () => {
   test('the line is the one of now: the file has grown since the run began', async () => {
     const grown = boxes('[x] Add a cart', '[x] Found and done', '[ ] Add a till');
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
       { agent: [leaves(grown)], inputs: { 'max-iterations': '2' } },
     );
     await runOnce(project);
@@ -94,7 +94,7 @@ describe('a plan', () => {
 
   test('that is done before the first call needs none, whatever is optional', async () => {
     const project = projectWith(
-      { [planPath]: `${boxes('[x] Add a cart')}\n## Optional (later)\n\n${boxes('[ ] Add a horse')}` },
+      { [PLAN_PATH]: `${boxes('[x] Add a cart')}\n## Optional (later)\n\n${boxes('[ ] Add a horse')}` },
       { agent: [] },
     );
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
@@ -102,14 +102,14 @@ describe('a plan', () => {
 
   test('the last box and a passing verify in one iteration, no word of it: complete at once', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart') },
       { agent: [leaves(boxes('[x] Add a cart'))], inputs: { verify: 'npm test' } },
     );
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
   test('a box that is ticked without anything else is no progress; with a verify that passes it is done', async () => {
-    const plan = { [planPath]: boxes('[ ] Add a cart') };
+    const plan = { [PLAN_PATH]: boxes('[ ] Add a cart') };
     const idle = await runOnce(projectWith(plan, { agent: [ticks(boxes('[x] Add a cart'))] }));
     expect(idle.end).toBe('halted (circuit_open)');
     expect(journalOf(idle).some(({ verdict }) => verdict.taskDone || verdict.progress)).toBe(false);
@@ -120,7 +120,7 @@ describe('a plan', () => {
 
   test('three claimed and none ticked, or open boxes deleted: told, and not done', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
       {
         agent: [
           leaves(boxes('[ ] Add a cart', '[ ] Add a till'), {
@@ -146,7 +146,7 @@ describe('a plan', () => {
 
   test('two boxes in one iteration are two tasks done', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
       {
         agent: [
           leaves(boxes('[x] Add a cart', '[x] Add a till'), {
@@ -171,10 +171,10 @@ describe('a plan', () => {
       boxes('[x] Add a cart', '[ ] Oil the wheels'),
       boxes('[x] Add a cart', '[x] Oil the wheels'),
     ];
-    const project = projectWith({ [planPath]: before }, { agent: [leaves(between), leaves(after)] });
+    const project = projectWith({ [PLAN_PATH]: before }, { agent: [leaves(between), leaves(after)] });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
 
-    const later = projectWith({ [planPath]: before }, { agent: [leaves(between)], inputs: { 'max-iterations': '1' } });
+    const later = projectWith({ [PLAN_PATH]: before }, { agent: [leaves(between)], inputs: { 'max-iterations': '1' } });
     expect((await runOnce(later)).end).toBe('limit (iterations)');
     later.script.behaviours = [leaves(after)];
     expect(await runOnce(later)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
@@ -182,7 +182,7 @@ describe('a plan', () => {
 
   test('a box that people take out of the base is worked no more, although the lane still has it', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') },
       {
         agent: [leaves(boxes('[x] Add a cart', '[ ] Add a till', '[ ] Add a bell'))],
         inputs: { 'max-iterations': '1' },
@@ -194,7 +194,7 @@ describe('a plan', () => {
     origin.branches.set(
       'main',
       addCommit(origin, {
-        tree: { ...origin.commits.get(main)?.tree, [planPath]: boxes('[ ] Add a big bell') },
+        tree: { ...origin.commits.get(main)?.tree, [PLAN_PATH]: boxes('[ ] Add a big bell') },
         parent: main,
         message: 'Fewer tasks',
       }),
@@ -211,7 +211,7 @@ describe('a plan', () => {
 
   test('on the lane of an issue a plan is the agent’s own', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart') },
       { issues: [1], agent: [leaves('', { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } })] },
     );
     const run = await runOnce(project, { event: labeled(1) });
@@ -222,7 +222,7 @@ describe('a plan', () => {
   test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are told all the same', async () => {
     const claim = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart') },
+      { [PLAN_PATH]: boxes('[ ] Add a cart') },
       {
         issues: [1],
         agent: [leaves(boxes('[ ] Add a cart'), claim), leaves('', claim)],
@@ -252,7 +252,7 @@ describe('a prd', () => {
     `${JSON.stringify({ project: 'shop', userStories: passes.map((passed, at) => story(`US-${String(at + 1)}`, passed)) }, null, 2)}\n`;
   const writes =
     (text: string): Behaviour =>
-    ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: 'x', [prdPath]: text } });
+    ({ turn }) => ({ writes: { [`src/step-${String(turn)}.ts`]: 'x', [PRD_PATH]: text } });
   const idsIn = (text: string | undefined): readonly string[] =>
     (text === undefined
       ? []
@@ -261,34 +261,34 @@ describe('a prd', () => {
 
   test('is worked entry by entry; at the end of the run what is done is in its archive, committed', async () => {
     const project = projectWith(
-      { [prdPath]: prd(false, false, false) },
+      { [PRD_PATH]: prd(false, false, false) },
       { agent: [writes(prd(true, false, false)), writes(prd(true, true, false))], inputs: { 'max-iterations': '2' } },
     );
     const run = await runOnce(project);
     expect(run.end).toBe('limit (iterations)');
-    expect(idsIn(published(project, prdPath))).toEqual(['US-3']);
-    expect(idsIn(published(project, archivePath))).toEqual(['US-1', 'US-2']);
-    expect(JSON.parse(published(project, prdPath) ?? '')).toMatchObject({
+    expect(idsIn(published(project, PRD_PATH))).toEqual(['US-3']);
+    expect(idsIn(published(project, ARCHIVE_PATH))).toEqual(['US-1', 'US-2']);
+    expect(JSON.parse(published(project, PRD_PATH) ?? '')).toMatchObject({
       project: 'shop',
       userStories: [{ notes: 'kept' }],
     });
-    expect(run.machine.checkout.files[prdPath]).toBe(published(project, prdPath));
+    expect(run.machine.checkout.files[PRD_PATH]).toBe(published(project, PRD_PATH));
 
     project.script.behaviours = [
-      writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? ''),
+      writes(published(project, PRD_PATH)?.replace('"passes": false', '"passes": true') ?? ''),
     ];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-    expect(idsIn(published(project, archivePath))).toEqual(['US-1', 'US-2', 'US-3']);
+    expect(idsIn(published(project, ARCHIVE_PATH))).toEqual(['US-1', 'US-2', 'US-3']);
   });
 
   test('an entry that is marked and was not accepted is not archived', async () => {
     const project = projectWith(
-      { [prdPath]: prd(false, false) },
+      { [PRD_PATH]: prd(false, false) },
       { agent: [writes(prd(true, true))], inputs: { verify: 'npm test', 'max-iterations': '1' } },
     );
     project.verifier = red;
     await runOnce(project);
-    expect([idsIn(published(project, prdPath)), published(project, archivePath)]).toEqual([
+    expect([idsIn(published(project, PRD_PATH)), published(project, ARCHIVE_PATH)]).toEqual([
       ['US-1', 'US-2'],
       undefined,
     ]);
@@ -298,19 +298,19 @@ describe('a prd', () => {
     const moves: Behaviour = () => ({
       writes: {
         'src/a.ts': 'x',
-        [prdPath]: `${JSON.stringify({ userStories: [story('US-2', false)] })}\n`,
-        [archivePath]: `${JSON.stringify({ userStories: [story('US-1', true)] })}\n`,
+        [PRD_PATH]: `${JSON.stringify({ userStories: [story('US-2', false)] })}\n`,
+        [ARCHIVE_PATH]: `${JSON.stringify({ userStories: [story('US-1', true)] })}\n`,
       },
     });
     const run = await runOnce(
-      projectWith({ [prdPath]: prd(false, false) }, { agent: [moves], inputs: { 'max-iterations': '1' } }),
+      projectWith({ [PRD_PATH]: prd(false, false) }, { agent: [moves], inputs: { 'max-iterations': '1' } }),
     );
     expect(journalOf(run)[0]?.verdict).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 
   test('that cannot be read any more has lost its open entries', async () => {
     const project = projectWith(
-      { [prdPath]: prd(false, false) },
+      { [PRD_PATH]: prd(false, false) },
       { agent: [writes('{ "userStories": [')], inputs: { 'max-iterations': '1' } },
     );
     const [entry] = journalOf(await runOnce(project));
@@ -322,7 +322,7 @@ describe('a prd', () => {
 
   test('that people broke in the base while the lane is open is told, and loses none of the lane’s entries', async () => {
     const project = projectWith(
-      { [prdPath]: prd(false, false) },
+      { [PRD_PATH]: prd(false, false) },
       { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } },
     );
     await runOnce(project);
@@ -330,10 +330,10 @@ describe('a prd', () => {
     const main = origin.branches.get('main') ?? '';
     origin.branches.set(
       'main',
-      addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [prdPath]: '{' }, parent: main, message: 'Oh' }),
+      addCommit(origin, { tree: { ...origin.commits.get(main)?.tree, [PRD_PATH]: '{' }, parent: main, message: 'Oh' }),
     );
     project.script.behaviours = [
-      writes(published(project, prdPath)?.replace('"passes": false', '"passes": true') ?? ''),
+      writes(published(project, PRD_PATH)?.replace('"passes": false', '"passes": true') ?? ''),
     ];
     const next = await runOnce(project);
     expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2', 'prd-unreadable']);
@@ -342,11 +342,11 @@ describe('a prd', () => {
   });
 
   test('an archive that cannot be read keeps everything where it is', async () => {
-    const project = projectWith({ [prdPath]: prd(false), [archivePath]: '{' }, { agent: [writes(prd(true))] });
+    const project = projectWith({ [PRD_PATH]: prd(false), [ARCHIVE_PATH]: '{' }, { agent: [writes(prd(true))] });
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(idsIn(published(project, prdPath))).toEqual(['US-1']);
-    expect(published(project, archivePath)).toBe('{');
+    expect(idsIn(published(project, PRD_PATH))).toEqual(['US-1']);
+    expect(published(project, ARCHIVE_PATH)).toBe('{');
     const told =
       '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
     expect(run.work?.warnings).toEqual([told]);
@@ -354,24 +354,24 @@ describe('a prd', () => {
   });
 
   test('an archive that must not be published takes nothing along', async () => {
-    const project = projectWith({ [prdPath]: prd(false) }, { agent: [writes(prd(true))] });
+    const project = projectWith({ [PRD_PATH]: prd(false) }, { agent: [writes(prd(true))] });
     const run = await runOnce(project, {
       prepare: (checkout) => {
         const { commit } = checkout;
         checkout.commit = async (iteration) => ({
           ...(await commit(iteration)),
-          withheldNow: Object.keys(checkout.files).filter((path) => path === archivePath),
+          withheldNow: Object.keys(checkout.files).filter((path) => path === ARCHIVE_PATH),
         });
       },
     });
     expect(run.end).toBe('complete (plan_complete)');
-    expect(idsIn(published(project, prdPath))).toEqual(['US-1']);
+    expect(idsIn(published(project, PRD_PATH))).toEqual(['US-1']);
   });
 
   test('killed anywhere while it is archived, a run loses nothing, and the next one goes on', async () => {
     const make = (): Project =>
       projectWith(
-        { [prdPath]: prd(false, false) },
+        { [PRD_PATH]: prd(false, false) },
         { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } },
       );
     const counted = counting();
@@ -387,16 +387,16 @@ describe('a prd', () => {
         const killed = await runOnce(project, { tap: killAt((_, number) => number === first + step, when) });
         await finishOnce(project, killed);
         expect(
-          idsIn(published(project, prdPath))
-            .concat(idsIn(published(project, archivePath)))
+          idsIn(published(project, PRD_PATH))
+            .concat(idsIn(published(project, ARCHIVE_PATH)))
             .sort(),
           `${when} ${String(counted.calls[first + step - 1])}`,
         ).toEqual(['US-1', 'US-2']);
         project.script.behaviours = [
-          writes(published(project, prdPath)?.replaceAll('"passes": false', '"passes": true') ?? ''),
+          writes(published(project, PRD_PATH)?.replaceAll('"passes": false', '"passes": true') ?? ''),
         ];
         expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
-        expect([idsIn(published(project, prdPath)), idsIn(published(project, archivePath))]).toEqual([
+        expect([idsIn(published(project, PRD_PATH)), idsIn(published(project, ARCHIVE_PATH))]).toEqual([
           [],
           ['US-1', 'US-2'],
         ]);
@@ -408,11 +408,11 @@ describe('a prd', () => {
 describe('notes', () => {
   const notes = Array.from({ length: 200 }, (_, at) => `- Note ${String(at)}: ${'n'.repeat(50)}\n`).join('');
   const noting: Behaviour = () => ({
-    writes: { 'src/a.ts': 'x', [planPath]: boxes('[x] Add a cart'), '.ralph/learnings.md': notes },
+    writes: { 'src/a.ts': 'x', [PLAN_PATH]: boxes('[x] Add a cart'), '.ralph/learnings.md': notes },
   });
 
   test('that outgrew their cap are compacted, and nothing of them is lost', async () => {
-    const project = projectWith({ [planPath]: boxes('[ ] Add a cart') }, { agent: [noting] });
+    const project = projectWith({ [PLAN_PATH]: boxes('[ ] Add a cart') }, { agent: [noting] });
     await runOnce(project);
     const [kept, archived] = [
       published(project, '.ralph/learnings.md') ?? '',
@@ -424,7 +424,7 @@ describe('notes', () => {
 
   test('of a run that changed nothing stay as they are', async () => {
     const project = projectWith(
-      { [planPath]: boxes('[ ] Add a cart'), '.ralph/learnings.md': notes },
+      { [PLAN_PATH]: boxes('[ ] Add a cart'), '.ralph/learnings.md': notes },
       { agent: [() => ({})] },
     );
     const run = await runOnce(project);

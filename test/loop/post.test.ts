@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { hour, minute } from '../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../unit/core/core-fixtures.ts';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
 import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
@@ -57,7 +57,7 @@ describe('post, when nothing answers any more,', () => {
       expect(post?.end).toBe(end);
       expect(post?.log.join('\n')).toMatch(told);
       expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
-      project.clock.advance(hour);
+      project.clock.advance(HOUR);
       expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
       expect(project.forge.pulls).toHaveLength(1);
     },
@@ -220,7 +220,7 @@ describe('post, when main could not give its lane back,', () => {
     );
     project.kept.refs.outages.clear();
     expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
-    project.clock.advance(hour);
+    project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({
       end: 'limit (iterations)',
       calls: 1,
@@ -249,7 +249,7 @@ describe('post, without a record of main,', () => {
       outcome: { message: expect.stringContaining('is gone or unreadable') as string },
     });
     expect({ pulls: project.forge.pulls, saved: savedDocument(project) }).toEqual({ pulls: [], saved: null });
-    project.clock.advance(hour);
+    project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 });
@@ -257,10 +257,10 @@ describe('post, without a record of main,', () => {
 describe('post, when another run was faster,', () => {
   test('keeps nothing of its own state: the other run builds on what it found', async () => {
     const { project, main } = await killedAt('agent.sweep');
-    project.clock.advance(hour);
+    project.clock.advance(HOUR);
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
     const saved = savedDocument(project);
-    project.clock.advance(minute);
+    project.clock.advance(MINUTE);
     const post = await finishOnce(project, main);
     // Same content, other commits: the branch has moved.
     expect(post).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'not-saved' } } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
-import { hour, minute, noon } from '../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import {
   commented,
@@ -152,7 +152,7 @@ describe('runs of two lanes', () => {
         'max-iterations-per-task': '0',
       });
       for (let round = 0; round < 2; round += 1) await atOnce(project, events, byChance(seed + 1_000 * round));
-      const inHour = project.script.calls.filter(({ at }) => project.clock.now() - at < hour).length;
+      const inHour = project.script.calls.filter(({ at }) => project.clock.now() - at < HOUR).length;
       expect(inHour).toBeLessThanOrEqual(6);
       together.add(inHour);
     }
@@ -162,11 +162,11 @@ describe('runs of two lanes', () => {
   test('nor when one works on into the next hour, in which it may use what it reserved and no more', async () => {
     const project = await twoLanes({ 'max-calls-per-hour': '4', 'max-iterations-per-task': '0' });
     project.script.behaviours = [(call) => ({ ...steadyWorker(call), minutes: 5 })];
-    project.clock.advance(noon + 57 * minute - project.clock.now());
-    const nextHour = noon + hour + 2 * minute;
+    project.clock.advance(noon + 57 * MINUTE - project.clock.now());
+    const nextHour = noon + HOUR + 2 * MINUTE;
     // The queue begins with three calls left; the other lane comes when the hour is over.
     await atOnce(project, events, (waiting) => Math.max(0, waiting.indexOf(project.clock.now() >= nextHour ? 1 : 0)));
-    const inNextHour = project.script.calls.filter(({ at }) => at >= noon + hour && at < nextHour + hour);
+    const inNextHour = project.script.calls.filter(({ at }) => at >= noon + HOUR && at < nextHour + HOUR);
     expect(inNextHour.length).toBeGreaterThan(1);
     expect(inNextHour.length).toBeLessThanOrEqual(4);
   });

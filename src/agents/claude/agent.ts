@@ -102,7 +102,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
       stderr.push,
     ],
   });
-  if (end.kind === 'not-started') throw cannotStart(program.file, end.why);
+  if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is told on stderr alone.

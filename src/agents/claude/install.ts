@@ -6,7 +6,7 @@ import { describeCollected } from '../../processes/collect-output.ts';
 import type { CollectedEnd } from '../../processes/collect-output.ts';
 import { programAt, runAlone, versionOf } from '../../processes/program.ts';
 import type { Program } from '../../processes/program.ts';
-import { minuteMs } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 
 interface Installation {
   /** Exact, e.g. `2.1.330`. */
@@ -19,7 +19,7 @@ interface Installation {
 }
 
 const PACKAGE = '@anthropic-ai/claude-code';
-const INSTALL_MS = 5 * minuteMs;
+const INSTALL_MS = 5 * MINUTE_MS;
 const NPM_NEEDS =
   /^(PATH|HOME|USER|LANG|TMPDIR|(https?|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|npm_config_(registry|cache|userconfig|globalconfig|cafile))$/i;
 /** npm's own waits between tries, 10 s and 60 s, make a runner without a network look hung. */
@@ -125,7 +125,7 @@ function installError(version: string, end: CollectedEnd, stderr: string): UserE
   if (end.kind === 'timeout')
     return new UserError(
       'infrastructure',
-      `${what}: npm was not done after ${INSTALL_MS / minuteMs} minutes. Run again, or set agent-path.`,
+      `${what}: npm was not done after ${INSTALL_MS / MINUTE_MS} minutes. Run again, or set agent-path.`,
     );
   if (/\b(ETARGET|E404)\b/.test(stderr)) {
     return new UserError(

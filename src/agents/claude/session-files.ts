@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, realpath, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
-import { maxSessionBytes } from '../../core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 
 /** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
@@ -30,10 +30,10 @@ export async function exportSession(
   const { content, holdsMessage } = keepLines(tail, session.redact);
   if (!holdsMessage)
     return leftBehind(
-      tail.isCut ? `its last prompt and what came of it are larger than ${maxMebibytes} MiB` : 'it holds no message',
+      tail.isCut ? `its last prompt and what came of it are larger than ${MAX_MEBIBYTES} MiB` : 'it holds no message',
     );
   // Bytes that are no UTF-8 have grown when they were read.
-  if (content.length > maxSessionBytes) return leftBehind(`it is larger than ${maxMebibytes} MiB`);
+  if (content.length > MAX_SESSION_BYTES) return leftBehind(`it is larger than ${MAX_MEBIBYTES} MiB`);
   await write(join(session.folder, `${session.id}.jsonl`), content);
   return { kind: 'exported', isCut: tail.isCut };
 }
@@ -45,7 +45,7 @@ export async function importSession(
 ): Promise<boolean> {
   if (!isSessionId(session.id)) return false;
   const content = await readPlainFile(join(session.folder, `${session.id}.jsonl`), (file, size) =>
-    size <= maxSessionBytes ? file.readFile() : null,
+    size <= MAX_SESSION_BYTES ? file.readFile() : null,
   );
   if (content === null) return false;
   await write(await transcriptPath(place, session.id), content);
@@ -66,7 +66,7 @@ export function projectSlug(folder: string): string {
   return `${slug.slice(0, 200)}-${Math.abs(hash).toString(36)}`;
 }
 
-const maxMebibytes = maxSessionBytes / (1024 * 1024);
+const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);
 
 function leftBehind(why: string): ExportedSession {
   return { kind: 'left-behind', why };
@@ -84,9 +84,9 @@ interface Tail {
 
 /** The last `maxSessionBytes` at most, whatever the size: the rest is never in memory. */
 async function readTail(file: FileHandle, size: number): Promise<Tail> {
-  const isCut = size > maxSessionBytes;
+  const isCut = size > MAX_SESSION_BYTES;
   // One byte more tells whether a line begins exactly at the limit.
-  const buffer = Buffer.alloc(isCut ? maxSessionBytes + 1 : size);
+  const buffer = Buffer.alloc(isCut ? MAX_SESSION_BYTES + 1 : size);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, size - buffer.length);
   const bytes = buffer.subarray(0, bytesRead);
   return { bytes: isCut ? bytes.subarray(endOfLine(bytes, 0) + 1) : bytes, isCut };

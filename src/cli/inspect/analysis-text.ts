@@ -1,7 +1,7 @@
 import type { Analysis, Signal } from '../../core/analysis/analysis.ts';
 import { plainLine } from '../plain-line.ts';
 
-const maxItems = 20;
+const MAX_ITEMS = 20;
 
 /** An analysis as a person reads it: a line per finding. */
 export function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string {
@@ -79,8 +79,8 @@ function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {
 }
 
 function listed(name: string, texts: readonly string[]): readonly (readonly [string, string])[] {
-  const shown = texts.slice(0, maxItems).map((text) => [name, plainLine(text)] as const);
-  return texts.length > maxItems ? [...shown, [name, `and ${String(texts.length - maxItems)} more`]] : shown;
+  const shown = texts.slice(0, MAX_ITEMS).map((text) => [name, plainLine(text)] as const);
+  return texts.length > MAX_ITEMS ? [...shown, [name, `and ${String(texts.length - MAX_ITEMS)} more`]] : shown;
 }
 
 function known(count: number | null): string {

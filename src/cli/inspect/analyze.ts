@@ -6,7 +6,7 @@ import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { openInput, reasonOf } from '../input.ts';
 
-const help = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
+const HELP = `Usage: ralph analyze [FILE|-] [--json] [--now ISO]
 
 Reads what an agent printed in one call (FILE, or stdin for - and when absent) and says what the loop would
 make of it: its status block, errors, denials, usage limit and usage.
@@ -26,7 +26,7 @@ export function createAnalyzeCommand(createReader: CreateReader): Command {
   return {
     name: 'analyze',
     summary: 'what the loop makes of one output of an agent',
-    help,
+    help: HELP,
     run: (args, terminal) => analyzeOutput(createReader, args, terminal),
   };
 }

@@ -3,7 +3,7 @@ import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { openInput, reasonOf } from '../input.ts';
 
-const help = `Usage: ralph clean [FILE|-] [--json]
+const HELP = `Usage: ralph clean [FILE|-] [--json]
 
 Prints the text of a task (FILE, or stdin for - and when absent) as a prompt would get it: what a reader of the page that
 GitHub renders sees, still as Markdown. What was taken out is counted on the error output.
@@ -17,7 +17,7 @@ Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 f
 export const cleanCommand: Command = {
   name: 'clean',
   summary: 'the text of a task as a prompt would get it',
-  help,
+  help: HELP,
   run: clean,
 };
 

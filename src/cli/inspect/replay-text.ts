@@ -18,7 +18,7 @@ export interface ReplayResult {
   readonly whatIf: (WhatIf & { readonly set: Readonly<Record<string, string>> }) | null;
 }
 
-const maxDifferences = 10;
+const MAX_DIFFERENCES = 10;
 
 /** A replay as a person reads it. */
 export function renderReplay({ start, entries }: Journal, result: ReplayResult): string {
@@ -56,7 +56,7 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
 }
 
 function renderDifferences(differences: readonly Difference[]): readonly string[] {
-  const shown = differences.slice(0, maxDifferences);
+  const shown = differences.slice(0, MAX_DIFFERENCES);
   return [
     `${counted(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
     ...shown.map(

@@ -24,7 +24,7 @@ export interface Subject {
 }
 
 /** The help text of the options below. */
-export const laneOptionsHelp = `  --lane LANE    queue (when absent), or issue-N for the own lane of an issue
+export const LANE_OPTIONS_HELP = `  --lane LANE    queue (when absent), or issue-N for the own lane of an issue
   --dir FOLDER   a folder in the checkout; the current one when absent
   --remote NAME  the remote that holds the state; origin when absent
   --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;

@@ -2,9 +2,9 @@ import { count, formatCost, formatInstantFrom, formatTokens } from '../../report
 import type { KnownLane, LaneReport } from './lane-schema.ts';
 import { formatInstant } from '../../core/time.ts';
 
-const maxTasks = 30;
+const MAX_TASKS = 30;
 /** More than any limit: what counters that could not be read count for. */
-const usedUp = 1e15;
+const USED_UP = 1e15;
 
 /** A lane as a person reads it, place by place; what could not be read is left to the caller. `sameLane`: the options that name it again. */
 export function renderLane({ lane, at, places }: LaneReport, sameLane: string): string {
@@ -73,7 +73,7 @@ function describeUsage(
       'this hour',
       hour === null
         ? 'nothing used'
-        : hour.calls >= usedUp
+        : hour.calls >= USED_UP
           ? `used up, until ${toldFrom(hour.endsAt, now)}`
           : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${toldFrom(hour.endsAt, now)}`,
     ],
@@ -81,7 +81,7 @@ function describeUsage(
       'this day',
       day === null
         ? 'nothing used'
-        : day.costUsd >= usedUp
+        : day.costUsd >= USED_UP
           ? `used up, until ${toldFrom(day.endsAt, now)}`
           : `${formatCost(day.costUsd)}, until ${toldFrom(day.endsAt, now)}`,
     ],
@@ -101,12 +101,12 @@ function describeUsage(
 
 function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {
   const shown = tasks
-    .slice(0, maxTasks)
+    .slice(0, MAX_TASKS)
     .map(
       ({ id, state, attempts }) =>
         `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`,
     );
-  return tasks.length > maxTasks ? [...shown, `and ${String(tasks.length - maxTasks)} more`] : shown;
+  return tasks.length > MAX_TASKS ? [...shown, `and ${String(tasks.length - MAX_TASKS)} more`] : shown;
 }
 
 function listed(heading: string, lines: readonly string[]): readonly string[] {

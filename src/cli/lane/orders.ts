@@ -2,7 +2,7 @@ import { COMMANDS } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { cap, flatten } from '../../core/text/plain-text.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
-import { laneOptionsHelp, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
+import { LANE_OPTIONS_HELP, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
 import { plainLine } from '../plain-line.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces, StatePlace } from './state-places.ts';
@@ -83,7 +83,7 @@ const taskToRetry: Subject = {
 };
 
 /** Longer names make the order unreadable. */
-const maxNameChars = 100;
+const MAX_NAME_CHARS = 100;
 
 async function order(
   { kind, task }: Pick<OrderGiven, 'kind' | 'task'>,
@@ -95,7 +95,7 @@ async function order(
     kind,
     task,
     run: null,
-    by: cap(flatten(opened.person), maxNameChars),
+    by: cap(flatten(opened.person), MAX_NAME_CHARS),
     from: 'command-line',
     at: terminal.now(),
   };
@@ -139,7 +139,7 @@ The order is kept on the ref refs/ralph/state/LANE of the checkout's remote, wit
 checkout's folder .ralph/state if there is one. The lane's next run obeys it before anything else, and notes in the
 state that you gave it: your git user.name, or $USER. Then the lane is shown, as by ralph status.
 
-${laneOptionsHelp}
+${LANE_OPTIONS_HELP}
 
 Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout or no such remote.
 `;

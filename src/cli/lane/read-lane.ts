@@ -8,19 +8,19 @@ import type { KnownLane, LaneReport, PlaceReport } from './lane-schema.ts';
 import { plainLine } from '../plain-line.ts';
 import type { StatePlace } from './state-places.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
-import { dayMs, hourMs } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 
-const shownTransitions = 10;
+const SHOWN_TRANSITIONS = 10;
 
 /** Room for what a server said and what to do about it. */
-const maxTextChars = 600;
+const MAX_TEXT_CHARS = 600;
 /** The last instant whose year has four digits. */
 const lastInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** How a lane stands in each place. Every text in it is one clean line. */
 export async function readLane(lane: LaneId, places: readonly StatePlace[], now: number): Promise<LaneReport> {
   const read = await Promise.all(places.map((place) => readPlace(lane, place, now)));
-  return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, maxTextChars));
+  return mapTexts({ lane, at: iso(now), places: read }, (text) => plainLine(text, MAX_TEXT_CHARS));
 }
 
 async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlace, now: number): Promise<PlaceReport> {
@@ -110,7 +110,7 @@ function reportOf(
       at: iso(at),
     })),
     transitions: state.transitions
-      .slice(-shownTransitions)
+      .slice(-SHOWN_TRANSITIONS)
       .map((transition) => ({ ...transition, at: iso(transition.at) })),
     warnings: [...warnings, ...(problem === null ? [] : [problem])],
   };
@@ -124,8 +124,8 @@ function usageOf(budget: Budget, now: number): KnownLane['usage'] {
     return alone.hour !== null || alone.day !== null;
   };
   return {
-    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: iso(hour.openedAt + hourMs) },
-    day: day === null ? null : { costUsd: day.costUsd, endsAt: iso((Math.floor(day.openedAt / dayMs) + 1) * dayMs) },
+    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: iso(hour.openedAt + HOUR_MS) },
+    day: day === null ? null : { costUsd: day.costUsd, endsAt: iso((Math.floor(day.openedAt / DAY_MS) + 1) * DAY_MS) },
     reservations: budget.reservations
       .filter(counts)
       .map(({ lane, runUrl, calls, tokens, costUsd, expiresAt }) => ({

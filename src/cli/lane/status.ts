@@ -1,5 +1,5 @@
 import type { Command, CommandEnd, Terminal } from '../command.ts';
-import { laneOptionsHelp, readLaneArguments } from './lane-arguments.ts';
+import { LANE_OPTIONS_HELP, readLaneArguments } from './lane-arguments.ts';
 import type { LaneReport } from './lane-schema.ts';
 import { renderLane } from './lane-text.ts';
 import { readLane } from './read-lane.ts';
@@ -12,7 +12,7 @@ what the repository used of its hour and day, tasks, and the last changes with w
 refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and the checkout's folder .ralph/state
 if there is one. Each of the two has lanes of its own.
 
-${laneOptionsHelp}
+${LANE_OPTIONS_HELP}
 
 Exit codes: 0 it is told, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
 no checkout or no such remote.

@@ -59,16 +59,16 @@ async function addToPrd(
   { path, text }: { readonly path: string; readonly text: string },
   wanted: NewTask,
 ): Promise<AddedTask> {
-  const [edit, { prdArchivePath }] = await Promise.all([
+  const [edit, { PRD_ARCHIVE_PATH }] = await Promise.all([
     import('../../core/tasks/files/prd-edit.ts'),
     import('../../core/tasks/files/prd-archive.ts'),
   ]);
-  const archive = await readCheckoutFile(folder, prdArchivePath);
+  const archive = await readCheckoutFile(folder, PRD_ARCHIVE_PATH);
   if (archive.kind === 'refused')
     return {
       kind: 'refused',
       problem: {
-        file: prdArchivePath,
+        file: PRD_ARCHIVE_PATH,
         line: archive.line,
         column: null,
         message: `the ids in it are not known: it ${archive.why}`,

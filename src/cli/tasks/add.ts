@@ -6,7 +6,7 @@ import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { plainLine } from '../plain-line.ts';
 
-const help = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
+const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
 Adds a task to the checkout's plan (.ralph/fix_plan.md, .ralph/@fix_plan.md or @fix_plan.md) or to .ralph/prd.json:
 to the one that is there, to the plan when both or none are. Everything else in the file stays as it is written, and
@@ -24,13 +24,18 @@ Exit codes: 0 added, 1 a task of this title is there already or the file cannot 
 `;
 
 /** `ralph add`: a new task into the plan or the prd. */
-export const addCommand: Command = { name: 'add', summary: 'adds a task to the plan or to prd.json', help, run: add };
+export const addCommand: Command = {
+  name: 'add',
+  summary: 'adds a task to the plan or to prd.json',
+  help: HELP,
+  run: add,
+};
 
 const priorities = ['high', 'medium', 'low'] as const;
 /** Longer texts are cut where tasks are read. */
-const maxTitleChars = 200;
-const maxBodyChars = 20_000;
-const maxBodyBytes = 1024 * 1024;
+const MAX_TITLE_CHARS = 200;
+const MAX_BODY_CHARS = 20_000;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 async function add(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
   const given = parseArguments(
@@ -94,8 +99,8 @@ async function readArguments(
 async function titleProblems(title: string): Promise<readonly string[]> {
   if (/[\r\n]/.test(title)) return ['TITLE is more than one line: give its first line, and the rest as --body.'];
   if (/\p{Cc}/u.test(title)) return ['TITLE holds control characters: take them out.'];
-  if (title.length > maxTitleChars)
-    return [`TITLE is longer than ${maxTitleChars} characters: say it shorter, and the rest as --body.`];
+  if (title.length > MAX_TITLE_CHARS)
+    return [`TITLE is longer than ${MAX_TITLE_CHARS} characters: say it shorter, and the rest as --body.`];
   const { cleanTitle } = await import('../../core/text/clean.ts');
   return cleanTitle(title).text === ''
     ? ['TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.']
@@ -104,9 +109,9 @@ async function titleProblems(title: string): Promise<readonly string[]> {
 
 function bodyProblems(body: string): readonly string[] {
   if (/[^\P{Cc}\t\r\n]/u.test(body)) return ['--body: it holds control characters: take them out.'];
-  return body.length > maxBodyChars
+  return body.length > MAX_BODY_CHARS
     ? [
-        `--body: it is longer than ${maxBodyChars} characters, of which runs would not read the rest: name a file of the repository in it instead.`,
+        `--body: it is longer than ${MAX_BODY_CHARS} characters, of which runs would not read the rest: name a file of the repository in it instead.`,
       ]
     : [];
 }
@@ -118,7 +123,7 @@ async function readBody(terminal: Terminal): Promise<string | null> {
   for await (const chunk of terminal.stdin) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > maxBodyBytes) return null;
+    if (bytes > MAX_BODY_BYTES) return null;
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

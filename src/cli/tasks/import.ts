@@ -8,7 +8,7 @@ import type { ImportWorld, OpenImport } from './import-world.ts';
 import { openInput } from '../input.ts';
 import { plainLine } from '../plain-line.ts';
 
-const help = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
+const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
 
 With FILE: gives a requirements document to the agent (one call, in a folder with nothing but the document, with the
@@ -35,12 +35,12 @@ export function createImportCommand(open: OpenImport): Command {
   return {
     name: 'import',
     summary: 'tasks from a requirements document, or from issues, into the plan or prd.json',
-    help,
+    help: HELP,
     run: (args, terminal) => importTasks(open, args, terminal),
   };
 }
 
-const maxDocumentBytes = 1024 * 1024;
+const MAX_DOCUMENT_BYTES = 1024 * 1024;
 
 interface Wanted {
   readonly from:
@@ -213,7 +213,7 @@ async function readDocument(
   for await (const chunk of input.bytes) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > maxDocumentBytes) return problem(`${JSON.stringify(name)} is longer than 1 MiB: give a part of it.`);
+    if (bytes > MAX_DOCUMENT_BYTES) return problem(`${JSON.stringify(name)} is longer than 1 MiB: give a part of it.`);
   }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));

@@ -5,7 +5,7 @@ import type { TasksReport } from './tasks-schema.ts';
 import { isIssueTask, keyOfEntry, nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { firstNames } from '../../core/text/lists.ts';
 
-const maxNamed = 3;
+const MAX_NAMED = 3;
 
 /** Tasks and problems as a person reads them: a line each. */
 export function renderTasks(
@@ -40,7 +40,7 @@ function renderRows(tasks: readonly FileTask[]): readonly string[] {
         : task.dependsOn.flatMap((id) => open.get(id) ?? (known.has(id) ? [] : plainLine(nameOfMissing(id))));
     const notes = [
       ...(task.optional ? ['optional'] : []),
-      ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, maxNamed)}`]),
+      ...(waits.length === 0 ? [] : [`waits for ${firstNames(waits, MAX_NAMED)}`]),
     ];
     return [
       state,

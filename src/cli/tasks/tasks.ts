@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { taskSources } from '../../config/inputs.ts';
 import {
-  prdArchivePath,
+  PRD_ARCHIVE_PATH,
   taskFilePaths,
   type FileSource,
   type FileTask,
@@ -103,7 +103,7 @@ async function readTasks(
   ]);
   const { texts, problems } = await readTexts(folder, [
     ...sources.flatMap((source) => taskFilePaths[source]),
-    ...(sources.includes('prd') ? [prdArchivePath] : []),
+    ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
   ]);
   const read = readTaskFiles(texts, sources);
   const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));

@@ -1,4 +1,4 @@
-import { dayMs, minuteMs } from '../time.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 /** A 29 February comes again within eight years. */
 const MAX_YEARS = 8;
@@ -88,8 +88,8 @@ function wallClock(zone: Zone, instant: number): WallDay & { readonly asUtc: num
 /** The instants at which the zone's clocks show a time (given as if it were UTC): two when clocks are set back over it; skipped ones are moved on by the gap. */
 function instantsOf(zone: Zone, wall: number): readonly number[] {
   const offsetAt = (instant: number): number => wallClock(zone, instant).asUtc - Math.floor(instant / 1000) * 1000;
-  const before = wall - offsetAt(wall - dayMs);
-  const after = wall - offsetAt(wall + dayMs);
+  const before = wall - offsetAt(wall - DAY_MS);
+  const after = wall - offsetAt(wall + DAY_MS);
   const shown = [...new Set([before, after])].filter((instant) => instant + offsetAt(instant) === wall);
-  return (shown.length > 0 ? shown : [before]).map((instant) => Math.round(instant / minuteMs) * minuteMs);
+  return (shown.length > 0 ? shown : [before]).map((instant) => Math.round(instant / MINUTE_MS) * MINUTE_MS);
 }

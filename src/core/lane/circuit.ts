@@ -4,10 +4,10 @@ import { count, instant } from '../numbers.ts';
 import type { CircuitPolicy } from '../policy.ts';
 
 /** Output that declines without progress trips the circuit after so many iterations in a row. */
-const declinesToTrip = 2;
-const trackedErrors = 10;
+const DECLINES_TO_TRIP = 2;
+const TRACKED_ERRORS = 10;
 /** Longer fingerprints are cut. */
-export const maxFingerprintChars = 400;
+export const MAX_FINGERPRINT_CHARS = 400;
 
 /** Why a circuit is open. */
 export const circuitReasons = [
@@ -19,7 +19,7 @@ export const circuitReasons = [
 ] as const;
 export type CircuitReason = (typeof circuitReasons)[number];
 
-const errorStreakSchema = z.object({ fingerprint: z.string().max(maxFingerprintChars), count });
+const errorStreakSchema = z.object({ fingerprint: z.string().max(MAX_FINGERPRINT_CHARS), count });
 
 /** In how many iterations in a row, up to the newest, the same error was there. */
 type ErrorStreak = Immutable<z.infer<typeof errorStreakSchema>>;
@@ -29,7 +29,7 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     kind: z.literal('closed'),
     totalOpens: count,
     noProgress: count,
-    errorStreaks: z.array(errorStreakSchema).max(trackedErrors),
+    errorStreaks: z.array(errorStreakSchema).max(TRACKED_ERRORS),
     denials: count,
     decline: count,
     questionHeld: z.boolean(),
@@ -121,7 +121,7 @@ function continued(streaks: readonly ErrorStreak[], fingerprints: readonly strin
   return [...new Set(fingerprints)]
     .map((fingerprint) => ({ fingerprint, count: (before.get(fingerprint) ?? 0) + 1 }))
     .sort((a, b) => b.count - a.count)
-    .slice(0, trackedErrors);
+    .slice(0, TRACKED_ERRORS);
 }
 
 function declines(streak: number, facts: CircuitFacts): number {
@@ -133,7 +133,7 @@ function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | nul
   if (circuit.denials >= policy.permissionDenials) return 'permission_denied';
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
-  if (circuit.decline >= declinesToTrip) return 'output_decline';
+  if (circuit.decline >= DECLINES_TO_TRIP) return 'output_decline';
   return null;
 }
 

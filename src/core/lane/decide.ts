@@ -4,14 +4,14 @@ import type { AgentEnd } from '../evidence.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import { blockedInARow } from './settle.ts';
-import { countSet, windowSize } from './signals.ts';
+import { BLOCKED_IN_A_ROW } from './settle.ts';
+import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPlanComplete, nextTask } from '../tasks/queue.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
-import { minuteMs } from '../time.ts';
+import { MINUTE_MS } from '../time.ts';
 
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {
@@ -41,9 +41,9 @@ interface Situation<T extends QueuedTask = QueuedTask> {
 }
 
 /** Less than this is too short for a call. */
-const minCallMs = minuteMs;
+const minCallMs = MINUTE_MS;
 /** Completion indicators in the window that make a project complete. */
-const indicatorsToComplete = 2;
+const INDICATORS_TO_COMPLETE = 2;
 
 /** Asked before the first call and after every iteration; the order of the rules is the order of precedence. */
 export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextStep<T> {
@@ -112,7 +112,7 @@ function projectComplete({ state, run }: Situation): Outcome | null {
   const complete =
     run.last?.analysis.signal.exitSignal === true &&
     standsUnopposed(run) &&
-    countSet(state.signals.indicators) >= indicatorsToComplete;
+    countSet(state.signals.indicators) >= INDICATORS_TO_COMPLETE;
   return complete ? { kind: 'complete', reason: 'project_complete' } : null;
 }
 
@@ -144,13 +144,15 @@ function testSaturation({ state, run, policy }: Situation): Outcome | null {
 }
 
 function safety({ state, run }: Situation): Outcome | null {
-  return hasIterated(run) && countSet(state.signals.vetoed) >= windowSize ? { kind: 'halted', reason: 'safety' } : null;
+  return hasIterated(run) && countSet(state.signals.vetoed) >= WINDOW_SIZE
+    ? { kind: 'halted', reason: 'safety' }
+    : null;
 }
 
 /** Said twice by the agent, or nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
 function blocked({ state, tasks, run }: Situation): Outcome | null {
   const stuck = tasks.length > 0 && nextTask(tasks, state.tasks, state.currentTask) === null;
-  return stuck || (hasIterated(run) && state.signals.blockedInARow >= blockedInARow)
+  return stuck || (hasIterated(run) && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
     ? { kind: 'blocked', reason: 'needs_human' }
     : null;
 }

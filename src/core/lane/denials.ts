@@ -13,7 +13,7 @@ export interface JudgedDenials {
 }
 
 /** The CLI's tool to ask a person; in a CI job nobody is there. */
-const questionTool = 'AskUserQuestion';
+const QUESTION_TOOL = 'AskUserQuestion';
 
 /** Commands that only read; the CLI allows them without a rule, inside the work tree. */
 const readOnly = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'];
@@ -24,7 +24,7 @@ export function judgeDenials(
   progress: boolean,
   policy: Pick<Policy, 'allowedTools' | 'onPermissionDenied'>,
 ): JudgedDenials {
-  const refused = denials.filter(({ tool }) => tool !== questionTool);
+  const refused = denials.filter(({ tool }) => tool !== QUESTION_TOOL);
   const compounds = refused.filter((denial) => isCompoundOfAllowed(denial, policy.allowedTools));
   const real = refused.length - compounds.length;
   return {
@@ -51,11 +51,11 @@ function onlyReadsInside(command: string): boolean {
   const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
   // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
   if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
-  return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => outside.test(word));
+  return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
 }
 
 /** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
-const outside = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
+const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
 
 /** Whether an allow rule of the CLI (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
 function allows(rule: string, command: string): boolean {

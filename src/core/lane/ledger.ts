@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
 import { bounded, type Usage } from './usage.ts';
-import { minuteMs } from '../time.ts';
+import { MINUTE_MS } from '../time.ts';
 
-export const maxLedgerDays = 31;
+export const MAX_LEDGER_DAYS = 31;
 
 export const ledgerDaySchema = z.object({
   /** `2026-11-21`, UTC. */
@@ -30,7 +30,7 @@ export function bookUsage(ledger: readonly LedgerDay[], usage: Usage, now: numbe
     ...day,
     tokens: day.tokens + tokens,
     costUsd: day.costUsd + costUsd,
-    minutes: day.minutes + durationMs / minuteMs,
+    minutes: day.minutes + durationMs / MINUTE_MS,
   }));
 }
 
@@ -43,5 +43,5 @@ function booked(
   const day = ledger.find((entry) => entry.day === name) ?? { day: name, calls: 0, tokens: 0, costUsd: 0, minutes: 0 };
   return [...ledger.filter((entry) => entry.day !== name), change(day)]
     .sort((a, b) => (a.day < b.day ? -1 : 1))
-    .slice(-maxLedgerDays);
+    .slice(-MAX_LEDGER_DAYS);
 }

@@ -1,22 +1,22 @@
-import { maxFingerprintChars, record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
+import { MAX_FINGERPRINT_CHARS, record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { admitSession, keepSession, resetSession } from './session.ts';
 import { noSignals, outputDeclined, pushSignals } from './signals.ts';
-import { maxUnmarked, type LaneState, type Published } from './state.ts';
+import { MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
 import { noted } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
-import { dayMs, hourMs, minuteMs } from '../time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
 
 /** The longest limit of a provider is weekly; a reset later than this is not believed. */
-const maxUsageWaitMs = 8 * dayMs;
+const MAX_USAGE_WAIT_MS = 8 * DAY_MS;
 /** STATUS: BLOCKED so often in a row is believed. */
-export const blockedInARow = 2;
+export const BLOCKED_IN_A_ROW = 2;
 
 /** What an iteration made of the state. */
 export interface Settled {
@@ -200,7 +200,7 @@ function circuitFacts(
     progress: judgement.verdict.progress,
     neutral: judgement.neutral,
     questionOnly: judgement.verdict.questionOnly,
-    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, maxFingerprintChars)),
+    fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
     countedDenials: judgement.verdict.countedDenials,
     output: outputFact(),
   };
@@ -264,7 +264,8 @@ function settleTask(
 
   function nextTaskState(): { readonly state: TaskProgress['state']; readonly reason: string } {
     if (verdict.taskDone) return { state: 'done', reason: 'done' };
-    if (!neutral && state.signals.blockedInARow >= blockedInARow) return { state: 'blocked', reason: 'status_blocked' };
+    if (!neutral && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
+      return { state: 'blocked', reason: 'status_blocked' };
     if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
       return { state: 'failed', reason: 'max_iterations_per_task' };
     return { state: 'in-progress', reason: 'continued' };
@@ -278,7 +279,7 @@ function settleMark(
   { verdict }: Judgement,
 ): LaneState {
   const isUnmarked = verdict.taskDone && !isIssueTask(task.id) && (checklist?.current ?? null) === null;
-  return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-maxUnmarked) } : state;
+  return isUnmarked ? { ...state, unmarked: [...state.unmarked, task.id].slice(-MAX_UNMARKED) } : state;
 }
 
 /** A task that was finished along with another: the iteration was spent on it, too. */
@@ -309,8 +310,8 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
 function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, now: number): LaneState {
   if (analysis.usageLimit === null) return state;
   const told = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
-  const wanted = Number.isNaN(told) ? now + hourMs : told;
-  const resumeAt = Math.min(Math.max(wanted, now + minuteMs), now + maxUsageWaitMs);
+  const wanted = Number.isNaN(told) ? now + HOUR_MS : told;
+  const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + MAX_USAGE_WAIT_MS);
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
 }
 

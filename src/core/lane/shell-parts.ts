@@ -5,25 +5,25 @@ export type ShellParts =
   /** Substitutions, groups, here-documents, background jobs, redirections to files: not judged. */
   | { readonly kind: 'opaque' };
 
-const maxChars = 10_000;
+const MAX_CHARS = 10_000;
 const opaque: ShellParts = { kind: 'opaque' };
-const harmlessRedirection = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
+const HARMLESS_REDIRECTION = /^(?:2>&1|1>&2|>&2|&>\s*\/dev\/null|[12]?>\s*\/dev\/null|<\s*\/dev\/null)(?=\s|[;&|\n]|$)/;
 /** Goes on in the next line; not in a comment. */
-const continuation = '\\\n';
-const separator = /^(?:&&|\|\||;|\||\n)/;
+const CONTINUATION = '\\\n';
+const SEPARATOR = /^(?:&&|\|\||;|\||\n)/;
 
 /** Splits a command line at `&&`, `||`, `;`, `|` and line ends outside quotes, without its comments; whatever is not plainly understood is opaque. */
 export function shellParts(command: string): ShellParts {
-  if (command.length > maxChars) return opaque;
+  if (command.length > MAX_CHARS) return opaque;
   const text = command.replaceAll('\r\n', '\n').trim();
   const parts: string[] = [];
   let part = '';
-  let compound = text.replaceAll(continuation, '').includes('\n');
+  let compound = text.replaceAll(CONTINUATION, '').includes('\n');
   let at = 0;
   while (at < text.length) {
     const rest = text.slice(at, at + 64);
-    const operator = separator.exec(rest)?.[0];
-    const redirection = harmlessRedirection.exec(rest)?.[0];
+    const operator = SEPARATOR.exec(rest)?.[0];
+    const redirection = HARMLESS_REDIRECTION.exec(rest)?.[0];
     const quoted = quotedText(text, at);
     if (operator !== undefined) {
       parts.push(part);
@@ -33,8 +33,8 @@ export function shellParts(command: string): ShellParts {
     } else if (redirection !== undefined) {
       compound = true;
       at += redirection.length;
-    } else if (rest.startsWith(continuation)) {
-      at += continuation.length;
+    } else if (rest.startsWith(CONTINUATION)) {
+      at += CONTINUATION.length;
     } else if (rest.startsWith('#') && /(?:^|\s)$/.test(part)) {
       // A comment ends with its line, whatever that ends with.
       const lineEnd = text.indexOf('\n', at);

@@ -3,15 +3,15 @@ import type { Immutable } from '../immutable.ts';
 import { count } from '../numbers.ts';
 
 /** Iterations that a window reaches back. */
-export const windowSize = 5;
+export const WINDOW_SIZE = 5;
 
 export const signalsSchema = z.object({
   /** Completion indicators. */
-  indicators: z.array(z.boolean()).max(windowSize),
+  indicators: z.array(z.boolean()).max(WINDOW_SIZE),
   /** EXIT_SIGNAL true that evidence overruled and that did not even finish its own task. */
-  vetoed: z.array(z.boolean()).max(windowSize),
+  vetoed: z.array(z.boolean()).max(WINDOW_SIZE),
   /** Characters of the final messages. */
-  outputChars: z.array(count).max(windowSize),
+  outputChars: z.array(count).max(WINDOW_SIZE),
   /** Streaks that end at the newest iteration. */
   doneInARow: count,
   blockedInARow: count,
@@ -46,12 +46,12 @@ export interface IterationSignals {
 /** The windows and streaks after one more iteration. */
 export function pushSignals(signals: Signals, iteration: IterationSignals): Signals {
   return {
-    indicators: [...signals.indicators, iteration.indicator].slice(-windowSize),
-    vetoed: [...signals.vetoed, iteration.vetoed].slice(-windowSize),
+    indicators: [...signals.indicators, iteration.indicator].slice(-WINDOW_SIZE),
+    vetoed: [...signals.vetoed, iteration.vetoed].slice(-WINDOW_SIZE),
     outputChars:
       iteration.outputChars === null
         ? signals.outputChars
-        : [...signals.outputChars, iteration.outputChars].slice(-windowSize),
+        : [...signals.outputChars, iteration.outputChars].slice(-WINDOW_SIZE),
     doneInARow: iteration.done ? signals.doneInARow + 1 : 0,
     blockedInARow: iteration.blocked ? signals.blockedInARow + 1 : 0,
     testOnlyInARow: iteration.testOnly ? signals.testOnlyInARow + 1 : 0,

@@ -8,20 +8,20 @@ import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
-import { ledgerDaySchema, maxLedgerDays } from './ledger.ts';
+import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
-import { maxTransitions, noted, transitionSchema } from './transitions.ts';
+import { MAX_TRANSITIONS, noted, transitionSchema } from './transitions.ts';
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const stateVersion = 3;
+export const STATE_VERSION = 3;
 /** A stored document is at most this long, in bytes of UTF-8. */
-export const maxStateBytes = 64 * 1024;
+export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
-export const maxSessionBytes = 10 * 1024 * 1024;
-export const maxUnmarked = 100;
+export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
+export const MAX_UNMARKED = 100;
 
 // Caps keep a document that someone tampered with from growing what we show or store.
 const word = z.string().max(200);
@@ -51,7 +51,7 @@ export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
 /** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
 const bodySchema = z.object({
-  version: z.literal(stateVersion),
+  version: z.literal(STATE_VERSION),
   lane: z.string().max(120),
   /** Grows by one with every save; the higher of two copies is the newer. */
   sequence: count,
@@ -62,7 +62,7 @@ const bodySchema = z.object({
   /** Consent to the texts of the issues that the lane worked on. */
   approvals: z.record(storedTaskId, approvalSchema),
   /** Tasks of files that are done although the branch's file did not list them, so that nothing marks them; newest last. */
-  unmarked: z.array(storedTaskId).max(maxUnmarked),
+  unmarked: z.array(storedTaskId).max(MAX_UNMARKED),
   currentTask: storedTaskId.nullable(),
   park: z
     .object({
@@ -76,9 +76,9 @@ const bodySchema = z.object({
   /** Number of the newest order that this state has obeyed. */
   ordersApplied: count,
   /** Newest last. */
-  ledger: z.array(ledgerDaySchema).max(maxLedgerDays),
+  ledger: z.array(ledgerDaySchema).max(MAX_LEDGER_DAYS),
   /** Newest last. */
-  transitions: z.array(transitionSchema).max(maxTransitions),
+  transitions: z.array(transitionSchema).max(MAX_TRANSITIONS),
   /** How the last run that worked ended. */
   lastRun: z
     .object({ outcome: z.enum(outcomeKinds), reason: word, at: instant, published: publishedSchema.nullable() })
@@ -102,7 +102,7 @@ export type ParsedState =
 /** The state of a lane that never ran. */
 export function initialState(lane: LaneId, now: number): LaneState {
   return {
-    version: stateVersion,
+    version: STATE_VERSION,
     lane,
     sequence: 0,
     savedAt: now,
@@ -139,11 +139,12 @@ const headSchema = z.object({
 
 /** Reads a stored document. Any string is answered; nothing in it is trusted beyond its schema. */
 export function parseState(document: string, lane: LaneId): ParsedState {
-  if (bytesOf(document) > maxStateBytes) return { kind: 'unreadable', why: `it is longer than ${maxStateBytes} bytes` };
+  if (bytesOf(document) > MAX_STATE_BYTES)
+    return { kind: 'unreadable', why: `it is longer than ${MAX_STATE_BYTES} bytes` };
   const stored = tryJson(document);
   const written = headSchema.safeParse(stored);
   if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
-  if (written.data.version > stateVersion) return { kind: 'newer', version: written.data.version };
+  if (written.data.version > STATE_VERSION) return { kind: 'newer', version: written.data.version };
   if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
   const json = migrateState(stored, written.data.version);
   const body = bodySchema.safeParse(json);
@@ -189,12 +190,12 @@ export function parseStateAt(document: string, lane: LaneId, now: number): Parse
 export function serializeState(state: LaneState): string {
   let kept: LaneState = {
     ...state,
-    transitions: state.transitions.slice(-maxTransitions),
-    ledger: state.ledger.slice(-maxLedgerDays),
+    transitions: state.transitions.slice(-MAX_TRANSITIONS),
+    ledger: state.ledger.slice(-MAX_LEDGER_DAYS),
   };
   for (const prune of prunings) {
     const document = JSON.stringify(kept);
-    if (bytesOf(document) <= maxStateBytes) return document;
+    if (bytesOf(document) <= MAX_STATE_BYTES) return document;
     kept = prune(kept);
   }
   return JSON.stringify(kept);

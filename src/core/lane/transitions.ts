@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
 
-export const maxTransitions = 50;
+export const MAX_TRANSITIONS = 50;
 /** Longer words and reasons are cut. */
-const maxChars = 200;
+const MAX_CHARS = 200;
 
 /** What a transition is about. */
 export const transitionSubjects = ['circuit', 'session', 'task', 'pause', 'park', 'state'] as const;
 
-const word = z.string().max(maxChars);
+const word = z.string().max(MAX_CHARS);
 
 export const transitionSchema = z.object({
   at: instant,
@@ -26,6 +26,6 @@ export function noted<State extends { readonly transitions: readonly Transition[
   state: State,
   transition: Transition,
 ): State {
-  const entry = { ...transition, reason: transition.reason.slice(0, maxChars) };
-  return { ...state, transitions: [...state.transitions, entry].slice(-maxTransitions) };
+  const entry = { ...transition, reason: transition.reason.slice(0, MAX_CHARS) };
+  return { ...state, transitions: [...state.transitions, entry].slice(-MAX_TRANSITIONS) };
 }

@@ -266,11 +266,11 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
 }
 
 /** Paths by which test runners find their files. */
-const testPath =
+const TEST_PATH =
   /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
 
 function isTestFile(path: string): boolean {
-  return testPath.test(path);
+  return TEST_PATH.test(path);
 }
 
 interface HintFacts {

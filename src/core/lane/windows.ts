@@ -4,12 +4,12 @@ import { amount, count, instant } from '../numbers.ts';
 import type { ParkReason } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bounded, type Usage } from './usage.ts';
-import { dayMs, hourMs } from '../time.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
 
 /** Two clocks that show the local times of two places differ by no more: UTC+14 and UTC-12. */
-const maxAheadMs = 26 * hourMs;
+const MAX_AHEAD_MS = 26 * HOUR_MS;
 /** More than any limit, with room to count on: what a counter that cannot be read counts for. */
-const usedUpAmount = 1e15;
+const USED_UP_AMOUNT = 1e15;
 
 const hourSchema = z.object({ openedAt: instant, calls: count, tokens: count }).nullable();
 const daySchema = z.object({ openedAt: instant, costUsd: amount }).nullable();
@@ -46,11 +46,11 @@ export function usedUp(
   const { hour, day } = openWindows(windows, now);
   const reached: { reason: ParkReason; resumeAt: number }[] = [];
   if (hour !== null && hour.calls >= policy.maxCallsPerHour)
-    reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + hourMs });
+    reached.push({ reason: 'calls_per_hour', resumeAt: hour.openedAt + HOUR_MS });
   if (hour !== null && policy.maxTokensPerHour > 0 && hour.tokens >= policy.maxTokensPerHour)
-    reached.push({ reason: 'tokens_per_hour', resumeAt: hour.openedAt + hourMs });
+    reached.push({ reason: 'tokens_per_hour', resumeAt: hour.openedAt + HOUR_MS });
   if (day !== null && policy.maxCostUsdPerDay > 0 && day.costUsd >= policy.maxCostUsdPerDay)
-    reached.push({ reason: 'cost_per_day', resumeAt: dayStart(day.openedAt) + dayMs });
+    reached.push({ reason: 'cost_per_day', resumeAt: dayStart(day.openedAt) + DAY_MS });
   return reached.sort((a, b) => b.resumeAt - a.resumeAt)[0] ?? null;
 }
 
@@ -80,8 +80,8 @@ export interface OpenUsage {
 export function usageAt(windows: Windows, now: number): OpenUsage {
   const { hour, day } = openWindows(windows, now);
   return {
-    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: hour.openedAt + hourMs },
-    day: day === null ? null : { costUsd: day.costUsd, endsAt: dayStart(day.openedAt) + dayMs },
+    hour: hour === null ? null : { calls: hour.calls, tokens: hour.tokens, endsAt: hour.openedAt + HOUR_MS },
+    day: day === null ? null : { costUsd: day.costUsd, endsAt: dayStart(day.openedAt) + DAY_MS },
   };
 }
 
@@ -129,14 +129,14 @@ export function believableWindows(windows: Windows, now: number): Windows {
 
 /** A start that is less ahead stays: this machine's clock may be the one that is behind, and that grants no second quota. */
 export function isTooFarAhead(instant: number, now: number): boolean {
-  return instant > now + maxAheadMs;
+  return instant > now + MAX_AHEAD_MS;
 }
 
 /** Windows that have not ended. A clock that went back does not end one: only its own end does. */
 function openWindows(windows: Windows, now: number): Windows {
   return {
-    hour: windows.hour !== null && now < windows.hour.openedAt + hourMs ? windows.hour : null,
-    day: windows.day !== null && now < dayStart(windows.day.openedAt) + dayMs ? windows.day : null,
+    hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,
+    day: windows.day !== null && now < dayStart(windows.day.openedAt) + DAY_MS ? windows.day : null,
   };
 }
 
@@ -149,7 +149,7 @@ function currentDay(windows: Windows, now: number): NonNullable<Windows['day']> 
 }
 
 function dayStart(instant: number): number {
-  return Math.floor(instant / dayMs) * dayMs;
+  return Math.floor(instant / DAY_MS) * DAY_MS;
 }
 
 function believable(instant: number, now: number): number {
@@ -157,9 +157,9 @@ function believable(instant: number, now: number): number {
 }
 
 function usedUpHour(openedAt: number): NonNullable<Windows['hour']> {
-  return { openedAt, calls: usedUpAmount, tokens: usedUpAmount };
+  return { openedAt, calls: USED_UP_AMOUNT, tokens: USED_UP_AMOUNT };
 }
 
 function usedUpDay(openedAt: number): NonNullable<Windows['day']> {
-  return { openedAt, costUsd: usedUpAmount };
+  return { openedAt, costUsd: USED_UP_AMOUNT };
 }

@@ -37,7 +37,7 @@ const MAX_COMMENT_CHARS = 2_000;
 const MAX_PEOPLE = 30;
 
 /** What stands below a command is said to whoever works. */
-const commandLine = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
+const COMMAND_LINE = /^\s*\/ralph(?![\w-])[^\r\n]*/i;
 
 /** Yields, one by one, the accounts of which it must know whether what they do counts. */
 type Asking<Account, Result> = Generator<Account, Result, boolean>;
@@ -60,7 +60,7 @@ export function* readableComments<Account extends Person>(
     for (const comment of comments.toReversed()) {
       if (left <= 0) break;
       if (comment.by === null || !(yield* mayBeRead(comment, cutoff))) continue;
-      const clean = cleanText(comment.body.replace(commandLine, ''));
+      const clean = cleanText(comment.body.replace(COMMAND_LINE, ''));
       const text = clean.text.trim().slice(0, MAX_COMMENT_CHARS).toWellFormed().trim();
       if (text.length > left) break;
       unseen += unseenIn(clean);

@@ -1,4 +1,4 @@
-import { noticeLabel, sameLabel } from './labels.ts';
+import { NOTICE_LABEL, sameLabel } from './labels.ts';
 import type { Approval } from '../tasks/task.ts';
 
 /** What somebody did to an issue; `by` is null where GitHub does not tell who. Instants in ms, cut to whole seconds by GitHub. */
@@ -42,7 +42,7 @@ export type Consent =
   | { readonly kind: 'never'; readonly by: string | null };
 
 /** So many changes of a body GitHub shows at once. */
-const shownEdits = 50;
+const SHOWN_EDITS = 50;
 
 /** Judges by what GitHub says happened. What is not known is not consent. */
 export function judgeConsent<Account extends { readonly login: string }>({
@@ -73,7 +73,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
     (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));
   if (foreign !== null && (approved?.text !== text || isOvertaken)) {
     const isNoticed = history.labelings.some(
-      ({ kind, label, at }) => kind === 'labeled' && sameLabel(label, noticeLabel) && at >= foreign.at,
+      ({ kind, label, at }) => kind === 'labeled' && sameLabel(label, NOTICE_LABEL) && at >= foreign.at,
     );
     return { kind: 'changed', by, askedAt, editor: foreign.by?.login ?? null, at: foreign.at, isNoticed };
   }
@@ -105,6 +105,6 @@ function editsSince<Account>({ edits }: History<Account>, at: number): readonly 
 
 /** Whether GitHub may keep changes back that came after the label; it lists the newest ones. */
 function mayHideEdits<Account>({ edits, truncated }: History<Account>, since: readonly Act<Account>[]): boolean {
-  const showsOlder = since.length < edits.length && since.length < shownEdits;
+  const showsOlder = since.length < edits.length && since.length < SHOWN_EDITS;
   return truncated && since.length > 0 && !showsOlder;
 }

@@ -18,12 +18,12 @@ export const lifecycleLabels: Readonly<
 };
 
 /** Put on with the notice that an issue waits for approval. */
-export const noticeLabel: LifecycleLabel = 'ralph:needs-approval';
+export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 
 /** The label that says how a task stands; null: none, for a task that was not begun. */
 export function labelFor({ state }: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
   if (state === 'done') return 'ralph:done';
-  if (obstacle === 'needs-approval') return noticeLabel;
+  if (obstacle === 'needs-approval') return NOTICE_LABEL;
   return ({ todo: null, 'in-progress': 'ralph:working', failed: 'ralph:failed', blocked: 'ralph:blocked' } as const)[
     state
   ];
@@ -40,7 +40,7 @@ export function hasLabel(labels: readonly string[], name: string): boolean {
 
 /** Whether the labels say that the issue waits for approval. */
 export function waitsForApproval(labels: readonly string[]): boolean {
-  return hasLabel(labels, noticeLabel);
+  return hasLabel(labels, NOTICE_LABEL);
 }
 
 /** What to put on and take off, so that of our labels an issue has `wanted` alone; both empty when it is so already. Names are compared without case. */

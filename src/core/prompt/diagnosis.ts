@@ -4,16 +4,16 @@ import { capped, cut } from '../text/cut.ts';
 import { andMore } from '../text/lists.ts';
 
 /** Characters of the whole description; the prompt has no room for more. */
-export const maxAttemptsChars = 700;
-const maxIterations = 3;
-const maxItems = 3;
-const maxItemChars = 120;
+export const MAX_ATTEMPTS_CHARS = 700;
+const MAX_ITERATIONS = 3;
+const MAX_ITEMS = 3;
+const MAX_ITEM_CHARS = 120;
 
 /** What the last iterations of a run did and how they failed, oldest first. Holds text of the agent: it is to be shown as data. */
 export function describeAttempts(journal: readonly JournalEntry[]): string {
   const attempts: string[] = [];
-  let room = maxAttemptsChars;
-  for (const attempt of journal.slice(-maxIterations).reverse().map(describeAttempt)) {
+  let room = MAX_ATTEMPTS_CHARS;
+  for (const attempt of journal.slice(-MAX_ITERATIONS).reverse().map(describeAttempt)) {
     // The newest is told in any case, as far as it fits.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
     attempts.unshift(cut(attempt, room));
@@ -32,7 +32,7 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
   const facts = [
     ...describeEnd(evidence.end),
     ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${oneLine(agentError.text)}`]),
-    ...errors.slice(0, maxItems).map(({ text }) => `error: ${oneLine(text)}`),
+    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${oneLine(text)}`),
     ...(denials.length === 0
       ? []
       : [
@@ -68,9 +68,9 @@ function describeVerification(verification: Verification): readonly string[] {
 }
 
 function listed(items: readonly string[], count: number): string {
-  return `${items.slice(0, maxItems).map(oneLine).join(', ')}${andMore(count - maxItems)}`;
+  return `${items.slice(0, MAX_ITEMS).map(oneLine).join(', ')}${andMore(count - MAX_ITEMS)}`;
 }
 
 function oneLine(text: string): string {
-  return capped(text.replace(/[\s\p{Cc}]+/gu, ' ').trim(), maxItemChars);
+  return capped(text.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_ITEM_CHARS);
 }

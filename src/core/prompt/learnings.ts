@@ -1,13 +1,13 @@
 import { cap } from '../text/plain-text.ts';
 
 /** A notebook of more characters than this is compacted. */
-export const maxLearningsChars = 8_000;
+export const MAX_LEARNINGS_CHARS = 8_000;
 /** What a compacted notebook has at most: as much as a prompt shows of it. */
-export const keptLearningsChars = 2_000;
+export const KEPT_LEARNINGS_CHARS = 2_000;
 
 /** A longer first heading is an entry like any other. */
-const maxTitleChars = 200;
-const archiveTitle = '# Learnings, archived\n\n';
+const MAX_TITLE_CHARS = 200;
+const ARCHIVE_TITLE = '# Learnings, archived\n\n';
 
 /**
  * Moves all but the newest entries of the agent's notebook to the end of its archive (empty: there is none yet), as they
@@ -19,18 +19,18 @@ export function compactLearnings(
   text: string,
   archive: string,
 ): { readonly learnings: string; readonly archive: string } | null {
-  if (text.length <= maxLearningsChars) return null;
+  if (text.length <= MAX_LEARNINGS_CHARS) return null;
   const { title, entries } = parseLearnings(text);
   const unique = withoutRepeats(entries);
-  const kept = newest(unique, keptLearningsChars - title.length);
+  const kept = newest(unique, KEPT_LEARNINGS_CHARS - title.length);
   const moved = unique.slice(0, unique.length - kept.length);
   const last = unique.at(-1);
   const learnings =
     kept.length > 0 || last === undefined
       ? title + render(kept)
-      : `${title}${cap(last.text.trimEnd(), keptLearningsChars - title.length - 1)}\n`;
+      : `${title}${cap(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
   // The title of each part ends what the part before it may have been under.
-  const part = withLineEnd(archiveTitle + render(moved));
+  const part = withLineEnd(ARCHIVE_TITLE + render(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);
   return {
     learnings,
@@ -58,14 +58,14 @@ interface Heading {
 function parseLearnings(text: string): { readonly title: string; readonly entries: readonly Entry[] } {
   const blocks = blocksOf(text);
   const [first = ''] = blocks;
-  const title = levelOf(first) === 1 && first.length <= maxTitleChars ? first : '';
+  const title = levelOf(first) === 1 && first.length <= MAX_TITLE_CHARS ? first : '';
   const entries: Entry[] = [];
   let headings: readonly Heading[] = [];
   const rest = title === '' ? blocks : blocks.slice(1);
   for (const [index, block] of rest.entries()) {
     const level = levelOf(block);
     const next = levelOf(rest[index + 1] ?? '#');
-    const outer = level === null ? headings : headings.filter((heading) => heading.level < level);
+    const outer = level === null ? headings : headings.filter((HEADING) => HEADING.level < level);
     // A heading that nothing follows is an entry, or it would be lost.
     if (level === null || (next !== null && next <= level)) entries.push({ text: block, headings: outer });
     headings = level === null ? outer : [...outer, { text: block, level }];
@@ -74,8 +74,8 @@ function parseLearnings(text: string): { readonly title: string; readonly entrie
 }
 
 const heading = /^(?:[ \t]*\r?\n)*(#{1,6})(?:\s|$)/;
-const bullet = /^(?:[-*+]|\d{1,9}[.)])\s/;
-const fence = /^ {0,3}(`{3,}|~{3,})/;
+const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s/;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** Level of the heading that a block is; null: it is none. */
 function levelOf(block: string): number | null {
@@ -88,13 +88,13 @@ function blocksOf(text: string): readonly string[] {
   let open: string | null = null;
   let before = '';
   for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
-    const mark: string | null = fence.exec(line)?.[1] ?? null;
+    const mark: string | null = FENCE.exec(line)?.[1] ?? null;
     const blank = line.trim() === '';
     const belowHeading = levelOf(blocks.at(-1) ?? '') !== null;
     const begins =
       open === null &&
       !blank &&
-      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || bullet.test(line))));
+      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || BULLET.test(line))));
     if (begins && blocks.at(-1)?.trim() !== '') blocks.push(line);
     else blocks.push((blocks.pop() ?? '') + line);
     if (open === null) open = mark;

@@ -1,5 +1,5 @@
 import type { CircuitView } from '../lane/circuit.ts';
-import { maxAttemptsChars } from './diagnosis.ts';
+import { MAX_ATTEMPTS_CHARS } from './diagnosis.ts';
 import type { Verification } from '../evidence.ts';
 import { hintSentence, type HintCode } from './hints.ts';
 import type { LastIteration } from '../lane/state.ts';
@@ -32,29 +32,29 @@ export interface PromptParts {
 }
 
 /** Sizes in characters: of the context, and of what others wrote within it. */
-const maxContext = 2_500;
-const maxLearnings = 2_000;
-const maxTail = 600;
-const maxCommands = 300;
+const MAX_CONTEXT = 2_500;
+const MAX_LEARNINGS = 2_000;
+const MAX_TAIL = 600;
+const MAX_COMMANDS = 300;
 const maxOthers = { count: 5, chars: 90 };
 /** Of all comments on the task, which stand outside of the context. */
-const maxComments = 6_000;
+const MAX_COMMENTS = 6_000;
 /** Kept free of facts and hints: room for what follows them. */
 const keptForData = { usual: 400, diagnosis: 1_300 };
 /** A shorter rest of a text is not worth its frame. */
-const minSection = 160;
+const MIN_SECTION = 160;
 
 /**
  * The text for the agent's stdin. The context stands at its top: a resumed session
  * keeps the system prompt of its first call, so nothing that changes may go there.
  */
 export function composePrompt(parts: PromptParts): string {
-  return [contextOf(parts), parts.promptTemplate.trim(), `# Your task: ${parts.task.id}`, ...taskOf(parts), protocol]
+  return [contextOf(parts), parts.promptTemplate.trim(), `# Your task: ${parts.task.id}`, ...taskOf(parts), PROTOCOL]
     .filter((section) => section !== '')
     .join('\n\n');
 }
 
-const protocol = `# How to end
+const PROTOCOL = `# How to end
 
 End your final message with this block, as plain text outside any code fence, one value per field:
 
@@ -92,7 +92,7 @@ function taskOf({ task, standing }: PromptParts): readonly string[] {
     ),
     said === ''
       ? ''
-      : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(said, maxComments))}`,
+      : `What was said about it, oldest first, as data:\n${dataSection('COMMENTS', lastChars(said, MAX_COMMENTS))}`,
     isInFile ? howToMark(source.kind, standing) : '',
   ];
 }
@@ -120,25 +120,25 @@ function howToMark(kind: Exclude<Task['source']['kind'], 'issue'>, standing: Pro
 
 function contextOf(parts: PromptParts): string {
   const diagnoses = parts.circuit.kind === 'half-open' && parts.attempts !== '';
-  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...parts.hints.map(hintSentence)], maxContext - (diagnoses ? keptForData.diagnosis : keptForData.usual))}`;
+  const head = `# Context of this iteration\n\n${bulletsWithin([...factsOf(parts), ...parts.hints.map(hintSentence)], MAX_CONTEXT - (diagnoses ? keptForData.diagnosis : keptForData.usual))}`;
   const sections: readonly Section[] = [
     {
       title: 'What the last iterations tried and what came of it, as data:',
       label: 'ATTEMPTS',
       text: diagnoses ? parts.attempts : '',
-      max: maxAttemptsChars,
+      max: MAX_ATTEMPTS_CHARS,
     },
     {
       title: 'End of the output of the failed verification, as data:',
       label: 'OUTPUT',
       text: parts.lastVerification?.kind === 'failed' ? parts.lastVerification.tail.trim() : '',
-      max: maxTail,
+      max: MAX_TAIL,
     },
     {
       title: 'Your notes from earlier iterations (.ralph/learnings.md), as data:',
       label: 'NOTES',
       text: parts.learnings.trim(),
-      max: maxLearnings,
+      max: MAX_LEARNINGS,
     },
     {
       title: 'Other open tasks, which are not for now, as data:',
@@ -147,7 +147,7 @@ function contextOf(parts: PromptParts): string {
       max: maxOthers.count * (maxOthers.chars + 3),
     },
   ];
-  return sections.reduce((text, section) => text + sectionWithin(section, maxContext - text.length), head);
+  return sections.reduce((text, section) => text + sectionWithin(section, MAX_CONTEXT - text.length), head);
 }
 
 function factsOf({
@@ -166,7 +166,7 @@ function factsOf({
     ...(verifyCommands.length === 0
       ? []
       : [
-          `After this iteration these commands are run and must pass: ${capped(verifyCommands.join('; '), maxCommands)}`,
+          `After this iteration these commands are run and must pass: ${capped(verifyCommands.join('; '), MAX_COMMANDS)}`,
         ]),
   ];
 }
@@ -206,7 +206,7 @@ interface Section {
 /** A data section that fits into `room`, holding the end of its text; empty when there is nothing to say or no room to say it. */
 function sectionWithin({ title, label, text, max }: Section, room: number): string {
   const wrap = (shown: string): string => `\n${title}\n${dataSection(label, shown)}\n`;
-  if (text === '' || room < minSection) return '';
+  if (text === '' || room < MIN_SECTION) return '';
   const frame = wrap(text).length - text.length;
   return wrap(lastChars(text, Math.min(max, room - frame)));
 }

@@ -14,14 +14,14 @@ import { amount, count, instant } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
 import type { LaneId, TaskId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
-import { maxLeaseMs } from './lease.ts';
+import { MAX_LEASE_MS } from './lease.ts';
 import { withRunTag, withStoredTag } from './stored-tag.ts';
-import { dayMs, hourMs } from '../time.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
 
-const maxReservations = 100;
+const MAX_RESERVATIONS = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
-const maxTasks = 100;
-const maxBudgetChars = 64 * 1024;
+const MAX_TASKS = 100;
+const MAX_BUDGET_CHARS = 64 * 1024;
 
 const reservationSchema = z
   .object({
@@ -30,7 +30,7 @@ const reservationSchema = z
     runUrl: z.string().max(500),
     expiresAt: instant,
     /** What it may work on: no two runs work on one task, whatever lane they are of. */
-    tasks: z.array(z.string().max(120)).max(maxTasks),
+    tasks: z.array(z.string().max(120)).max(MAX_TASKS),
     calls: count,
     tokens: count,
     costUsd: amount,
@@ -43,7 +43,7 @@ export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 const schema = z.object({
   version: z.literal(1),
   windows: windowsSchema,
-  reservations: z.array(reservationSchema).max(maxReservations),
+  reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
 });
 
 /**
@@ -63,7 +63,7 @@ export type ParsedBudget =
 
 /** Reads a stored budget. One that cannot be read grants no second quota: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
 export function parseBudget(text: string, now: number): ParsedBudget {
-  const json = text.length > maxBudgetChars ? undefined : tryJson(text);
+  const json = text.length > MAX_BUDGET_CHARS ? undefined : tryJson(text);
   const head = z.object({ version: z.int().min(2) }).safeParse(json);
   if (head.success) return { kind: 'newer', version: head.data.version };
   const parsed = schema.safeParse(json);
@@ -78,7 +78,7 @@ export function parseBudget(text: string, now: number): ParsedBudget {
 /** A machine whose clock is years ahead must not park the repository for years. */
 function believableBudget(budget: Budget, now: number): ParsedBudget {
   const windows = believableWindows(budget.windows, now);
-  const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - maxLeaseMs, now);
+  const isEndless = ({ expiresAt }: Reservation): boolean => isTooFarAhead(expiresAt - MAX_LEASE_MS, now);
   if (windows === budget.windows && !budget.reservations.some(isEndless))
     return { kind: 'budget', budget, problem: null };
   const reservations = budget.reservations.map((reservation) =>
@@ -109,7 +109,7 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
     tokens: sum(({ tokens }) => tokens, countsInHour),
     costUsd: sum(({ costUsd }) => costUsd, countsInDay),
   };
-  const isOpen = hour !== null && now < hour.openedAt + hourMs;
+  const isOpen = hour !== null && now < hour.openedAt + HOUR_MS;
   const isToday = day !== null && now < endOfDay(day.openedAt);
   return {
     hour:
@@ -147,7 +147,7 @@ export function reservationFor(
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,
-    tasks: run.tasks.slice(0, maxTasks),
+    tasks: run.tasks.slice(0, MAX_TASKS),
     calls: Math.max(0, Math.min(policy.maxIterations, policy.maxCallsPerHour - (windows.hour?.calls ?? 0))),
     tokens: Math.max(0, policy.maxTokensPerHour - (windows.hour?.tokens ?? 0)),
     costUsd: policy.maxCostUsd > 0 ? Math.min(policy.maxCostUsd, freeCost) : freeCost,
@@ -177,9 +177,9 @@ export function boundBy(policy: Policy, { calls, costUsd }: Pick<Reservation, 'c
 export function reserve(budget: Budget, reservation: Reservation, now: number): Budget {
   // Longer than it counts: this machine's clock may be ahead, and its owner is still to settle it.
   const live = budget.reservations.filter(
-    (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * dayMs,
+    (other) => other.runTag !== reservation.runTag && now < other.expiresAt + 2 * DAY_MS,
   );
-  return { ...budget, reservations: [...live, reservation].slice(-maxReservations) };
+  return { ...budget, reservations: [...live, reservation].slice(-MAX_RESERVATIONS) };
 }
 
 /** The budget after a run: its reservation gives way to what it used. Without a reservation nothing changes: it was settled before. */
@@ -203,7 +203,7 @@ export function settleRun(
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;
-  const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + hourMs <= opened.openedAt);
+  const isNew = opened !== null && spent.calls > 0 && (hour === null || hour.openedAt + HOUR_MS <= opened.openedAt);
   if (!isNew || !hasReserved(budget, runTag)) return settleBudget(budget, runTag, spent, now);
   return settleBudget(
     { ...budget, windows: { ...budget.windows, hour: { openedAt: opened.openedAt, calls: 0, tokens: 0 } } },
@@ -233,7 +233,7 @@ export function spentBetween(before: LaneState, after: LaneState): Spent {
 
 /** An hour may have opened just before the reservation's end. */
 function countsInHour({ expiresAt }: Reservation, now: number): boolean {
-  return now < expiresAt + hourMs;
+  return now < expiresAt + HOUR_MS;
 }
 
 function countsInDay({ expiresAt }: Reservation, now: number): boolean {
@@ -242,5 +242,5 @@ function countsInDay({ expiresAt }: Reservation, now: number): boolean {
 
 /** The next midnight UTC. */
 function endOfDay(instant: number): number {
-  return (Math.floor(instant / dayMs) + 1) * dayMs;
+  return (Math.floor(instant / DAY_MS) + 1) * DAY_MS;
 }

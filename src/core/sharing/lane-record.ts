@@ -7,15 +7,15 @@ import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
 
 /** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
-export const maxOrders = 30;
+export const MAX_ORDERS = 30;
 /** A document is at most 64 KiB, doubled at worst when it is a string in JSON; lease and orders need a few KiB. */
-const maxRecordChars = 160 * 1024;
+const MAX_RECORD_CHARS = 160 * 1024;
 /** 2: orders `stop` and `retry`, and such that an event gives. An older action must not take the record for an unreadable one and begin another. */
-const recordVersion = 2;
+const RECORD_VERSION = 2;
 
 const head = z.object({ version: z.int().min(1) });
 const schema = z.object({
-  version: z.union([z.literal(1), z.literal(recordVersion)]).transform((): typeof recordVersion => recordVersion),
+  version: z.union([z.literal(1), z.literal(RECORD_VERSION)]).transform((): typeof RECORD_VERSION => RECORD_VERSION),
   lane: z.string().max(120),
   /** Of `document`; 0 while there is none. */
   sequence: z.int().min(0),
@@ -25,7 +25,7 @@ const schema = z.object({
   savedBy: z.string().max(100).nullable(),
   lease: leaseSchema.nullable(),
   /** Newest last, always with the newest of all; the document says which of them it has obeyed. */
-  orders: z.array(orderSchema).max(maxOrders),
+  orders: z.array(orderSchema).max(MAX_ORDERS),
 });
 
 /**
@@ -41,17 +41,17 @@ export type ParsedRecord =
 
 /** The record of a lane that nobody ever saved or claimed. */
 export function emptyRecord(lane: LaneId): LaneRecord {
-  return { version: recordVersion, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
+  return { version: RECORD_VERSION, lane, sequence: 0, document: null, savedBy: null, lease: null, orders: [] };
 }
 
 /** Reads a stored record. Any string is answered. */
 export function parseRecord(text: string, lane: LaneId): ParsedRecord {
-  if (text.length > maxRecordChars)
-    return { kind: 'unreadable', why: `it is longer than ${maxRecordChars} characters` };
+  if (text.length > MAX_RECORD_CHARS)
+    return { kind: 'unreadable', why: `it is longer than ${MAX_RECORD_CHARS} characters` };
   const json = tryJson(text);
   const version = head.safeParse(json);
   if (!version.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version' };
-  if (version.data.version > recordVersion) return { kind: 'newer', version: version.data.version };
+  if (version.data.version > RECORD_VERSION) return { kind: 'newer', version: version.data.version };
   const parsed = schema.safeParse(json);
   if (!parsed.success)
     return {
@@ -126,7 +126,7 @@ export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
 
 /** The orders without the oldest of those that a newer one about the same thing supersedes, when they are too many. */
 function fitting(orders: readonly Order[]): readonly Order[] {
-  if (orders.length <= maxOrders) return orders;
+  if (orders.length <= MAX_ORDERS) return orders;
   const superseded = orders.findIndex((order, index) =>
     orders.slice(index + 1).some((newer) => subjectOf(newer) === subjectOf(order)),
   );

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
 import { withRunTag } from './stored-tag.ts';
-import { dayMs, minuteMs } from '../time.ts';
+import { DAY_MS, MINUTE_MS } from '../time.ts';
 
 /** A self-hosted job may take five days, which is GitHub's longest. */
-export const maxLeaseMs = 5 * dayMs;
+export const MAX_LEASE_MS = 5 * DAY_MS;
 
 export const leaseSchema = z
   .object({
@@ -17,7 +17,7 @@ export const leaseSchema = z
     runUrl: z.string().max(500),
     acquiredAt: instant,
     /** The run's own deadline, with the time that publishing takes. */
-    durationMs: z.number().int().min(0).max(maxLeaseMs),
+    durationMs: z.number().int().min(0).max(MAX_LEASE_MS),
   })
   .transform(withRunTag);
 
@@ -28,11 +28,11 @@ export type Lease = Immutable<z.infer<typeof leaseSchema>>;
 export type LeaseHolder = Pick<Lease, 'runTag' | 'runId' | 'runAttempt'>;
 
 /** What a run may need beyond `max-minutes`: a last verification, publishing, and post. */
-const publishMs = 10 * minuteMs;
+const PUBLISH_MS = 10 * MINUTE_MS;
 
 /** How long a run that may work for `maxRunMs` holds its lane at most. */
 export function leaseMs(maxRunMs: number): number {
-  return Math.min(maxRunMs + publishMs, maxLeaseMs);
+  return Math.min(maxRunMs + PUBLISH_MS, MAX_LEASE_MS);
 }
 
 /** Whether the lease keeps another holder off the lane at `now`: it is not its own, not over, and its owner may still live. */

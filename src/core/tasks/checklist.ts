@@ -38,7 +38,7 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
 }
 
 /** So many that one iteration added are taken up at once; the next run takes what is more. */
-const maxFound = 20;
+const MAX_FOUND = 20;
 
 /** Open items that the iteration added, as tasks of the lane: they depend on what the lane knows alone. */
 export function newItems({ before, after, tasks }: ChecklistFacts): readonly Task[] {
@@ -46,7 +46,7 @@ export function newItems({ before, after, tasks }: ChecklistFacts): readonly Tas
   const lane = new Set(tasks.map(({ id }) => id));
   const added = after
     .filter(({ task, state }) => state !== 'done' && !successors.has(task.id) && !lane.has(task.id))
-    .slice(0, maxFound);
+    .slice(0, MAX_FOUND);
   const known = new Set([...lane, ...added.map(({ task }) => task.id)]);
   return added.map(({ task }) => ({ ...task, dependsOn: task.dependsOn.filter((id) => known.has(id)) }));
 }

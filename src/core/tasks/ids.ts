@@ -44,10 +44,10 @@ export function taskIdOfEntry(source: 'plan' | 'prd' | 'beads', key: string): Ta
 
 /** What stands for the entry of a file in its task's id; any other id as it is. */
 export function keyOfEntry(id: TaskId): string {
-  return entryForm.exec(id)?.[1] ?? id;
+  return ENTRY_FORM.exec(id)?.[1] ?? id;
 }
 
-const entryForm = /^(?:plan|prd|beads)-([\w.-]+)$/;
+const ENTRY_FORM = /^(?:plan|prd|beads)-([\w.-]+)$/;
 
 /** Id of what GitHub says that a task waits for in another repository, `owner/repo#4`: no task has it, so it is never done here. */
 export function idElsewhere(name: string): TaskId {
@@ -71,7 +71,7 @@ export function nameOfTaskId(id: TaskId): string {
 export function parseTaskName(name: string): TaskId | null {
   const issue = /^(?:#|issue-)?([1-9]\d{0,14})$/i.exec(name)?.[1];
   if (issue !== undefined) return taskIdOfIssue(Number(issue));
-  return name.length <= 80 && entryForm.test(name) ? name : null;
+  return name.length <= 80 && ENTRY_FORM.test(name) ? name : null;
 }
 
 /** 12 hex digits that stand for a text in a task's id: the same in every run and version. No secret, no proof: collisions are for the caller to tell apart. */

@@ -17,7 +17,7 @@ export interface TextDependencies {
  */
 export function dependenciesOfText(text: string, repository: string | null): TextDependencies {
   // Most texts wait for nothing, and parsing a thousand of them would take a second.
-  const mentions = HINT.test(text.slice(0, maxChars))
+  const mentions = HINT.test(text.slice(0, MAX_CHARS))
     ? claims(text).flatMap(({ text: block, at }) => mentionsAt(block, at))
     : [];
   const issues = mentions.filter((mention) => mention.kind === 'issue');
@@ -36,7 +36,7 @@ type Mention =
   | { readonly kind: 'name'; readonly name: string };
 
 /** No more is read of a text: an agent gets to see less, and thousands of lists would take seconds. */
-const maxChars = 30_000;
+const MAX_CHARS = 30_000;
 
 /** Bounded: a stranger may write thousands of boxes in a row. */
 const HINT = /depend|blocked|\[[^[\]x]\][ \t]{0,20}\S{0,200}(?:#\d|\/)|GH-\d/i;
@@ -45,7 +45,7 @@ const NEGATION = /(?:\bnot|n['’]t|\bno longer|\bnever)\s+(?:\w+\s+){0,2}$/i;
 
 /** Where a reference is expected: behind a keyword, at the start of what stands below one, behind an open box. */
 function claims(text: string): readonly { readonly text: string; readonly at: number }[] {
-  return parseProse(text.slice(0, maxChars)).flatMap(({ text: block, under, box }) => {
+  return parseProse(text.slice(0, MAX_CHARS)).flatMap(({ text: block, under, box }) => {
     const leads = box === null ? under !== null && announces(under) : box.toLowerCase() !== 'x';
     return [...keywordEnds(block), ...(leads ? [0] : [])].map((at) => ({ text: block, at }));
   });

@@ -23,7 +23,7 @@ export function findUnseen(
 
 /** How a reader misses a character; null: it is seen, or is a blank. */
 export function characterKind(character: string): CharacterKind | null {
-  if (!unseen.test(character)) return null;
+  if (!UNSEEN.test(character)) return null;
   if (/^\p{Bidi_Control}$/u.test(character)) return 'bidi';
   return /^\p{Cc}$/u.test(character) ? 'control' : 'invisible';
 }
@@ -32,8 +32,8 @@ export function characterKind(character: string): CharacterKind | null {
  * Controls, what Unicode lets fonts ignore or has not assigned, and glyphs that are blank by design (braille, a notehead,
  * the Khitan filler). The marks that Arabic, Syriac and Kaithi write in front of numbers are seen although they are format characters.
  */
-const unseen =
+const UNSEEN =
   /^[[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\u2800\u{1D159}\u{16FE4}]--[\t\n\u0085\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]$/v;
 
 /** Unicode's recommended emoji are tried first, so that what stands in one is not taken for unseen. */
-const emojiOrUnseen = new RegExp(`\\p{RGI_Emoji}|${unseen.source.slice(1, -1)}`, 'gv');
+const emojiOrUnseen = new RegExp(`\\p{RGI_Emoji}|${UNSEEN.source.slice(1, -1)}`, 'gv');

@@ -16,17 +16,17 @@ export function unseenIn({ kinds }: CleanedText): number {
   return Object.values(kinds).reduce((sum, count) => sum + count, 0);
 }
 
-const maxTextChars = 20_000;
-const maxTitleChars = 200;
+const MAX_TEXT_CHARS = 20_000;
+const MAX_TITLE_CHARS = 200;
 
 /** Honest text needs two: one that cleans, and one that finds nothing more. */
-const maxPasses = 8;
+const MAX_PASSES = 8;
 
 /** The body of a task: what a reader of the rendered page sees, still as Markdown, at most 20,000 characters. */
 export function cleanText(text: string): CleanedText {
   const whole = cleanMarkdown(text);
-  if (whole.text.length <= maxTextChars) return whole;
-  const kept = cut(whole.text, maxTextChars);
+  if (whole.text.length <= MAX_TEXT_CHARS) return whole;
+  const kept = cut(whole.text, MAX_TEXT_CHARS);
   // Cutting may open what was closed: a code span whose end is gone lets a comment in it loose.
   const again = cleanMarkdown(kept);
   const kinds = { ...whole.kinds };
@@ -49,7 +49,7 @@ export function cleanTitle(title: string): CleanedText {
   })
     .replaceAll(/\s+/g, ' ')
     .trim();
-  const kept = cut(line, maxTitleChars);
+  const kept = cut(line, MAX_TITLE_CHARS);
   return { text: kept, removed: tally.sum() + codePoints(line) - codePoints(kept), kinds: tally.kinds };
 }
 
@@ -72,7 +72,7 @@ export function cleanMarkdown(markdown: string): CleanedText {
 
 function hiddenIn(text: string, pass: number): readonly Edit<CleanKind>[] {
   if (!canHide(text)) return [];
-  return pass < maxPasses ? hiddenEdits(text, characterKind) : [withoutMarkup(text, { start: 0, end: text.length })];
+  return pass < MAX_PASSES ? hiddenEdits(text, characterKind) : [withoutMarkup(text, { start: 0, end: text.length })];
 }
 
 interface Tally {
@@ -112,11 +112,11 @@ function edited(
 }
 
 /** A comment as browsers end it (`-->`, `--!>`, at once, or never). */
-const htmlComment = /<!--(?:-?>|[^]*?(?:--!?>|$))/g;
+const HTML_COMMENT = /<!--(?:-?>|[^]*?(?:--!?>|$))/g;
 
 /** Again until nothing is left: what stood around a comment may form a new one. */
 function withoutComments(text: string, onRemoved: (count: number) => void): string {
-  const after = text.replaceAll(htmlComment, (comment) => {
+  const after = text.replaceAll(HTML_COMMENT, (comment) => {
     onRemoved(codePoints(comment));
     return '';
   });

@@ -1,9 +1,9 @@
 /** A sentence names at most so many, unless it has a number of its own. */
-const maxNames = 10;
+const MAX_NAMES = 10;
 
 /** Names for a sentence, the first ten of them: `a, b and 3 more`. */
 export function namesOf(names: readonly string[]): string {
-  return firstNames(names, maxNames);
+  return firstNames(names, MAX_NAMES);
 }
 
 /** Names for a sentence, the first `max` of them. */

@@ -1,6 +1,6 @@
-const mask = '***';
+const MASK = '***';
 /** Shorter values are words, not secrets. */
-const minSecretChars = 6;
+const MIN_SECRET_CHARS = 6;
 
 /** Keys that are known by their form: Anthropic, OpenAI, GitHub, AWS, Slack, Google, npm, GitLab, private keys, JSON web tokens. */
 const knownKeys: readonly RegExp[] = [
@@ -27,14 +27,14 @@ export function redact(text: string, secretValues: readonly string[]): string {
 export function createRedactor(secretValues: readonly string[]): (text: string) => string {
   const forms = [...new Set(secretValues.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   return (text) => {
-    const byValue = forms.reduce((rest, form) => rest.replaceAll(form, mask), text);
-    return knownKeys.reduce((rest, pattern) => rest.replaceAll(pattern, mask), byValue);
+    const byValue = forms.reduce((rest, form) => rest.replaceAll(form, MASK), text);
+    return knownKeys.reduce((rest, pattern) => rest.replaceAll(pattern, MASK), byValue);
   };
 }
 
 function formsOf(value: string): readonly string[] {
   const lines = [value, value.trim(), ...value.split(/\r?\n/).map((line) => line.trim())];
-  return lines.filter((line) => line.length >= minSecretChars).flatMap(encodingsOf);
+  return lines.filter((line) => line.length >= MIN_SECRET_CHARS).flatMap(encodingsOf);
 }
 
 function encodingsOf(value: string): readonly string[] {

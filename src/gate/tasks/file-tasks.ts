@@ -2,7 +2,7 @@ import { cap, flatten } from '../../core/text/plain-text.ts';
 import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
   positionOf,
-  prdArchivePath,
+  PRD_ARCHIVE_PATH,
   taskFilePaths,
   type FileSource,
   type FileTask,
@@ -47,7 +47,7 @@ export async function findTaskFiles({
     [...sources.flatMap((source) => taskFilePaths[source]), ...archivesOf(sources)],
     null,
   );
-  const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== prdArchivePath);
+  const hasTasks = [...Object.keys(base), ...Object.keys(unread)].some((path) => path !== PRD_ARCHIVE_PATH);
   return hasTasks ? { sources, base, unread } : null;
 }
 
@@ -99,7 +99,7 @@ export async function readTasks(
 }
 
 function archivesOf(sources: readonly FileSource[]): readonly string[] {
-  return sources.includes('prd') ? [prdArchivePath] : [];
+  return sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
 }
 
 /** Tells of tasks that were merged without a mark: that they are done, or wanted once more, a person must say in their file. */

@@ -191,7 +191,7 @@ function notAWorkTree(folder: string, why: string): string {
   return `${folder} is not a git checkout (git says: ${why || 'nothing'}). Run actions/checkout with "fetch-depth: 0" before this action.`;
 }
 
-const mostFilesNamed = 200;
+const MOST_FILES_NAMED = 200;
 
 async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<TreeChange> {
   const changes = await changesBetween(git, before.tree, after.tree);
@@ -200,7 +200,7 @@ async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<Tre
       ? '0'
       : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
   return {
-    files: changes.slice(0, mostFilesNamed).map((change) => change.path),
+    files: changes.slice(0, MOST_FILES_NAMED).map((change) => change.path),
     fileCount: changes.length,
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),

@@ -37,7 +37,7 @@ export interface Committer {
 }
 
 /** More commits than this in one iteration are taken together as one. */
-const mostCommits = 1000;
+const MOST_COMMITS = 1000;
 
 /** Makes the commits of an iteration on top of `tip`, the last with `tree`; refs and the workspace's index are not touched. */
 export async function commitIteration(committer: Committer, content: IterationContent): Promise<MadeCommits> {
@@ -84,7 +84,7 @@ async function ownCommits(git: Git, tip: ObjectId, head: ObjectId | null): Promi
   const linear = lines.every(
     ([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? tip : commits[i - 1]),
   );
-  return { kind: linear && commits.length <= mostCommits ? 'chain' : 'tangle', commits: commits.slice(-mostCommits) };
+  return { kind: linear && commits.length <= MOST_COMMITS ? 'chain' : 'tangle', commits: commits.slice(-MOST_COMMITS) };
 }
 
 const noObjections: ReadonlyMap<string, string> = new Map();

@@ -29,7 +29,7 @@ export interface Inspection {
 }
 
 /** Larger files are not searched for secrets, and what was not searched is not published. */
-const largestSearchedBytes = 32 * 1024 * 1024;
+const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 export function createInspection(git: Git, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
@@ -99,7 +99,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
     });
     for (const { path, newId } of withContent) {
       if (newId !== null && !searched.has(newId))
-        withheld.set(path, `it is too large to be searched for secrets (over ${largestSearchedBytes / 2 ** 20} MiB)`);
+        withheld.set(path, `it is too large to be searched for secrets (over ${LARGEST_SEARCHED_BYTES / 2 ** 20} MiB)`);
     }
 
     const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
@@ -119,7 +119,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   /** Sizes of those that are small enough to be searched. */
   async function searchable(ids: readonly (ObjectId | null)[]): Promise<ReadonlyMap<ObjectId, number>> {
     const sizes = await sizesOf(git, [...new Set(ids.filter((id) => id !== null))]);
-    return new Map([...sizes].filter(([, size]) => size <= largestSearchedBytes));
+    return new Map([...sizes].filter(([, size]) => size <= LARGEST_SEARCHED_BYTES));
   }
 
   /** Beyond the limits, the folder with most changed files goes first (that is where generated files are), then the largest file. */

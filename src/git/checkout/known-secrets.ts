@@ -1,5 +1,5 @@
 /** Shorter values would be found in any text. */
-const shortestValue = 8;
+const SHORTEST_VALUE = 8;
 
 /** Tells whether bytes hold one of the values, as it is or in base64. */
 export function createSecretSearch(values: readonly string[]): (content: Buffer) => boolean {
@@ -12,7 +12,7 @@ export function createSecretSearch(values: readonly string[]): (content: Buffer)
       .filter((line) => line.length >= 20),
   ]);
   const needles = [...new Set(parts)]
-    .filter((part) => part.length >= shortestValue)
+    .filter((part) => part.length >= SHORTEST_VALUE)
     .flatMap((part) => [Buffer.from(part), ...inBase64(part)]);
   return (content) => needles.some((needle) => content.includes(needle));
 }
@@ -26,7 +26,7 @@ function inBase64(value: string): readonly Buffer[] {
       .toString('base64')
       .slice(before === 0 ? 0 : 4);
     return [whole, whole.replaceAll('+', '-').replaceAll('/', '_')]
-      .filter((text) => text.length >= shortestValue)
+      .filter((text) => text.length >= SHORTEST_VALUE)
       .map((text) => Buffer.from(text));
   });
 }

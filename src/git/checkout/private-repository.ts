@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
-import { lostCommits } from '../refusal.ts';
+import { LOST_COMMITS } from '../refusal.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
@@ -93,7 +93,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
 
 /** The end of a run whose agent removed or replaced the git directory: what was not pushed cannot be saved. */
 export function lostObjects(workspace: Workspace): UserError {
-  return new UserError('infrastructure', `${lostCommits} (The git directory was ${workspace.gitFolder}.)`);
+  return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${workspace.gitFolder}.)`);
 }
 
 /** Settings of the workspace that change what content means, not what runs. Read before any agent has run. */

@@ -7,9 +7,9 @@ import { eachObject, sizesOf } from '../objects.ts';
 import { matcher } from './protected-paths.ts';
 
 /** A longer file is no list that anybody wrote by hand. */
-const largestTextBytes = 1024 * 1024;
+const LARGEST_TEXT_BYTES = 1024 * 1024;
 /** A pattern may match so many files. */
-const mostFiles = 100;
+const MOST_FILES = 100;
 
 /** Plain text files of a commit, and why others of them were left out, by path. */
 export interface CommitTexts {
@@ -22,14 +22,14 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
   const listed = await filesOf(git, commit, paths);
   const sizes = await sizesOf(git, [...new Set(listed.values())]);
   const texts = new Map<ObjectId, string>();
-  await eachObject(git, new Map([...sizes].filter(([, size]) => size <= largestTextBytes)), (id, content) => {
+  await eachObject(git, new Map([...sizes].filter(([, size]) => size <= LARGEST_TEXT_BYTES)), (id, content) => {
     if (!content.includes(0)) texts.set(id, content.toString());
     return Promise.resolve();
   });
   const read = [...listed].map(([path, id]) => ({
     path,
     text: texts.get(id),
-    why: (sizes.get(id) ?? 0) > largestTextBytes ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text',
+    why: (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text',
   }));
   return {
     texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),
@@ -75,5 +75,5 @@ async function filesOf(git: Git, commit: ObjectId, paths: readonly string[]): Pr
     const [, id = '', path = ''] = /^100(?:644|755) blob ([0-9a-f]+)\t([^]*)$/.exec(record) ?? [];
     return isWanted(path) ? [[path, id] as const] : [];
   });
-  return new Map(entries.slice(0, mostFiles));
+  return new Map(entries.slice(0, MOST_FILES));
 }

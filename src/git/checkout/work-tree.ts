@@ -16,7 +16,7 @@ export interface WorkTreeContent {
 }
 
 /** GitHub takes no larger file; hashing one would only cost time. */
-const largestFileBytes = 100 * 1024 * 1024;
+const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
@@ -97,7 +97,7 @@ async function entryFor(top: string, path: string): Promise<Entry> {
     return nested ? { kind: 'repository', path, why: 'it is a git repository of its own' } : { kind: 'removed', path };
   }
   if (!found.isFile()) return { kind: 'content', path };
-  if (found.size > largestFileBytes) {
+  if (found.size > LARGEST_FILE_BYTES) {
     return {
       kind: 'note',
       path,

@@ -4,14 +4,14 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { CellHead, CellName, CellRead, CellStore, CellWritten, Unavailable } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
 import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { commitText, hasObject, maxTextBytes, readTexts, type TextOfRef } from './ref-texts.ts';
+import { commitText, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
 import { isUnreachable } from '../refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 
 export type RefCellsOptions = RefNetworkOptions;
 
 /** After so many commits a cell's history begins anew, without a parent. */
-const longestHistory = 16;
+const LONGEST_HISTORY = 16;
 
 /** The cell N as the ref `refs/ralph/state/N` of a repository: a commit whose file `state.json` is the text, and its id the head. */
 export function createRefCells(options: RefCellsOptions): CellStore {
@@ -72,10 +72,10 @@ export function createRefCells(options: RefCellsOptions): CellStore {
   async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {
     if (!isValid(name)) return badName(name);
     const bytes = Buffer.byteLength(text);
-    if (bytes > maxTextBytes)
+    if (bytes > MAX_TEXT_BYTES)
       return {
         kind: 'unavailable',
-        why: `a text of ${bytes} bytes is too long for a ref: at most ${maxTextBytes} are kept`,
+        why: `a text of ${bytes} bytes is too long for a ref: at most ${MAX_TEXT_BYTES} are kept`,
       };
     return network.operation((remote) => writeText(remote, { name, expected, text }));
   }
@@ -88,7 +88,7 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     // History begins anew as well when what it would build on is unknown or not here any more.
     const parent =
       past !== undefined &&
-      past < longestHistory &&
+      past < LONGEST_HISTORY &&
       expected !== null &&
       (await hasObject(remote.objectsFolder, expected))
         ? expected

@@ -7,7 +7,7 @@ import { explainStateRefusal } from './ref-refusal.ts';
 import { isUnreachable } from '../refusal.ts';
 import type { Unavailable } from '../../ports/state.ts';
 import { textOf } from '../../errors.ts';
-import { minuteMs } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 
 export interface RefNetworkOptions {
   /** HTTP(S) URL without user name or password for a token; for a person's own access any that git takes. */
@@ -55,7 +55,7 @@ export interface RefNetwork {
 }
 
 /** So long a command that was not answered is not given again, in ms: each wait costs the run its limit once more, but what hung at its claim may be well at its save. */
-const silenceMs = minuteMs;
+const silenceMs = MINUTE_MS;
 
 /** The way to a repository that is used for its refs alone. */
 export function createRefNetwork(options: RefNetworkOptions): RefNetwork {

@@ -7,13 +7,13 @@ import type { CellRead } from '../../ports/state.ts';
 import type { Git } from '../git.ts';
 
 /** A stored text is at most this long, in bytes; the largest that is ever written is a record of 160 Ki characters. */
-export const maxTextBytes = 256 * 1024;
+export const MAX_TEXT_BYTES = 256 * 1024;
 
 /** The file of a state commit that holds the text. */
-const fileName = 'state.json';
+const FILE_NAME = 'state.json';
 
 /** What a ref without a readable text answers with, so that its head is known and it can be replaced. */
-const noText = '{}';
+const NO_TEXT = '{}';
 
 /** A commit to make; `depth` is the number of commits that its history will have, itself included. */
 export interface TextCommit {
@@ -37,11 +37,11 @@ export async function commitText(
   const tree = await writeObject(
     objectsFolder,
     'tree',
-    Buffer.concat([Buffer.from(`100644 ${fileName}\0`), Buffer.from(blob, 'hex')]),
+    Buffer.concat([Buffer.from(`100644 ${FILE_NAME}\0`), Buffer.from(blob, 'hex')]),
   );
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;
   // Without a word of chance two machines could make the same commit at once, and both would think that theirs was taken.
-  const message = `ralph state ${name}\n\n${depthTrailer}: ${String(depth)}\nRalph-Write: ${randomUUID()}\n`;
+  const message = `ralph state ${name}\n\n${DEPTH_TRAILER}: ${String(depth)}\nRalph-Write: ${randomUUID()}\n`;
   const lines = [
     `tree ${tree}`,
     ...(parent === null ? [] : [`parent ${parent}`]),
@@ -81,7 +81,7 @@ function pathOf(objectsFolder: string, id: ObjectId): string {
   return join(objectsFolder, id.slice(0, 2), id.slice(2));
 }
 
-const depthTrailer = 'Ralph-Depth';
+const DEPTH_TRAILER = 'Ralph-Depth';
 
 /** What a ref holds, and how long its history is; null when the commit does not say so: a person made it. */
 export type TextOfRef = { readonly read: Extract<CellRead, { kind: 'found' }>; readonly depth: number | null } | null;
@@ -89,7 +89,7 @@ export type TextOfRef = { readonly read: Extract<CellRead, { kind: 'found' }>; r
 /** The texts of refs of this repository, in their order; null for one that does not exist. Whatever else a ref points to has no text. */
 export async function readTexts(git: Git, refs: readonly string[]): Promise<readonly TextOfRef[]> {
   const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], {
-    input: refs.map((ref) => `${ref}\n${ref}:${fileName}\n`).join(''),
+    input: refs.map((ref) => `${ref}\n${ref}:${FILE_NAME}\n`).join(''),
   });
   if (exitCode !== 0)
     throw new Error(`git cannot read what ${refs.join(', ')} point to: look at them, and delete what is not a state`);
@@ -97,7 +97,7 @@ export async function readTexts(git: Git, refs: readonly string[]): Promise<read
   return refs.map((_, i) => {
     const [target, file] = [found[2 * i] ?? null, found[2 * i + 1] ?? null];
     if (target === null) return null;
-    const text = file?.type === 'blob' && file.content.length <= maxTextBytes ? file.content.toString() : noText;
+    const text = file?.type === 'blob' && file.content.length <= MAX_TEXT_BYTES ? file.content.toString() : NO_TEXT;
     return {
       read: { kind: 'found', head: target.id, text },
       depth: target.type === 'commit' ? depthOf(target.content.subarray(0, 4096).toString()) : null,
@@ -125,6 +125,6 @@ function parseObjects(answer: Buffer, count: number): readonly (FoundObject | nu
 }
 
 function depthOf(commit: string): number | null {
-  const depth = new RegExp(`^${depthTrailer}: ([1-9]\\d{0,3})$`, 'm').exec(commit)?.[1];
+  const depth = new RegExp(`^${DEPTH_TRAILER}: ([1-9]\\d{0,3})$`, 'm').exec(commit)?.[1];
   return depth === undefined ? null : Number(depth);
 }

@@ -6,9 +6,9 @@ import { UserError } from '../../errors.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
-import { explainRefusal, isUnreachable, lostCommits } from '../refusal.ts';
+import { explainRefusal, isUnreachable, LOST_COMMITS } from '../refusal.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
-import { minuteMs } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -59,7 +59,7 @@ interface Push {
   readonly start: Parameters<Remote['push']>[0]['start'];
 }
 
-function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * minuteMs }: RemoteOptions): Network {
+function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS }: RemoteOptions): Network {
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
 }
 
@@ -102,7 +102,7 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
       `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
     );
   if (there.tip === commit) return { kind: 'pushed' };
-  if ((await treeOf(git, commit)) === null) return rejected(lostCommits);
+  if ((await treeOf(git, commit)) === null) return rejected(LOST_COMMITS);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue') {
     const { exitCode } = await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit]);
@@ -111,7 +111,7 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
       return rejected(
         exitCode === 1
           ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`
-          : lostCommits,
+          : LOST_COMMITS,
       );
     if (there.tip === null)
       log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
@@ -203,7 +203,7 @@ async function send(
   if (pushed.exitCode === 0) return null;
   // Git blames the server when it is our own objects that it cannot read.
   const complete = await git.answer(['rev-list', '--objects', '--quiet', commit]);
-  return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : lostCommits;
+  return complete.exitCode === 0 ? explainRefusal(wordsOf(pushed)) : LOST_COMMITS;
 }
 
 function rejected(why: string): { readonly kind: 'rejected'; readonly why: string } {

@@ -9,10 +9,10 @@ import type { LaneView } from '../../handover/report.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 import { formatInstant } from '../../core/time.ts';
 
-const shownTransitions = 5;
-const shownWaiting = 5;
+const SHOWN_TRANSITIONS = 5;
+const SHOWN_WAITING = 5;
 /** More than any limit: counters that could not be read count as used up. */
-const unreadable = 1e12;
+const UNREADABLE = 1e12;
 
 /** How facts are written down: as Markdown, or as lines of a log. */
 interface Style {
@@ -70,7 +70,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
           `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
         ]),
     ...[...stuckLines(tasks), ...heldLines(tasks)]
-      .slice(0, shownWaiting)
+      .slice(0, SHOWN_WAITING)
       .map((line) => `Waits: ${style.text(line, 300)}`),
     ...(claimedBy === null
       ? []
@@ -102,7 +102,7 @@ function usageFacts({ usage: { hour, day }, limits, now }: LaneView): readonly s
   const until = (window: { readonly endsAt: number } | null) =>
     window === null ? '' : `, until ${formatInstantFrom(window.endsAt, now)}`;
   const of = (used: number, limit: number, write: (amount: number) => string) =>
-    `${used >= unreadable ? 'all' : write(used)} of ${write(limit)}`;
+    `${used >= UNREADABLE ? 'all' : write(used)} of ${write(limit)}`;
   const tokens = maxTokensPerHour === 0 ? '' : `, ${of(hour?.tokens ?? 0, maxTokensPerHour, formatTokens)} tokens`;
   return [
     `This hour, used or reserved: ${of(hour?.calls ?? 0, maxCallsPerHour, String)} calls${tokens}${until(hour)}`,
@@ -159,7 +159,7 @@ function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): 
 
 /** Newest last; the reason of what a person ordered says who it was. */
 function transitionLines({ state }: LaneView, style: Style): readonly string[] {
-  const shown = state?.transitions.slice(-shownTransitions) ?? [];
+  const shown = state?.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
   return shown.map(
     ({ at, subject, from, to, reason }) =>
       `${formatInstant(at)}, ${subject}: ${style.text(from, 60)} → ${style.text(to, 60)} (${style.text(reason, 150)})`,

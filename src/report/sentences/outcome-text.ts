@@ -7,11 +7,11 @@ import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
 import { unblocking } from './unblocking.ts';
 import { heldLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
-import { minuteMs } from '../../core/time.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 
 /** So many waiting tasks the headline names. */
-const shownWaiting = 5;
+const SHOWN_WAITING = 5;
 
 /** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
 export interface OutcomeText {
@@ -201,17 +201,17 @@ function resumption(by: string, report: RunReport): string {
 }
 
 /** The windows do not tell the two apart. */
-const usedOrReserved = 'used, or reserved by runs of other lanes';
+const USED_OR_RESERVED = 'used, or reserved by runs of other lanes';
 
 function usedUp(reason: ParkReason, report: RunReport): string {
   const policy = settingOf(report)?.policy;
   switch (reason) {
     case 'calls_per_hour':
-      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${usedOrReserved}.`;
+      return `${policy ? `All ${count(policy.maxCallsPerHour, 'call')}` : 'All calls'} of this hour are ${USED_OR_RESERVED}.`;
     case 'tokens_per_hour':
-      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are ${usedOrReserved}.`;
+      return `${policy ? `All ${formatTokens(policy.maxTokensPerHour)} tokens` : 'All tokens'} of this hour are ${USED_OR_RESERVED}.`;
     case 'cost_per_day':
-      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${usedOrReserved}.`;
+      return `Today's budget${policy ? ` of ${formatCost(policy.maxCostUsdPerDay)}` : ''} is ${USED_OR_RESERVED}.`;
     case 'usage_limit':
       return "The provider's usage limit is reached.";
   }
@@ -228,7 +228,7 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
     },
     minutes: {
       title: 'Time limit',
-      value: policy ? count(Math.round(policy.maxRunMs / minuteMs), 'minute') : 'its time',
+      value: policy ? count(Math.round(policy.maxRunMs / MINUTE_MS), 'minute') : 'its time',
       input: policyInputs.maxRunMs.name,
     },
     cost: {
@@ -280,7 +280,7 @@ function blockedTasks(tasks: readonly TaskReport[]): string {
   if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
   return [
     `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,
-    ...firstLines(waiting, shownWaiting).map((line) => `- ${line}`),
+    ...firstLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),
   ].join('\n');
 }
 

@@ -9,8 +9,8 @@ import { taskLink, verificationWord } from '../pages/sections.ts';
 import { firstLines, namesOutOf } from '../../core/text/lists.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 
-const shownIterations = 3;
-const maxTailChars = 1500;
+const SHOWN_ITERATIONS = 3;
+const MAX_TAIL_CHARS = 1500;
 
 /** Tasks that failed or became blocked in this run: a person has to decide about them. */
 export function stuckTasks(report: RunReport): readonly TaskReport[] {
@@ -29,7 +29,7 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
       : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
     ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
     `What was tried last:\n\n${entries
-      .slice(-shownIterations)
+      .slice(-SHOWN_ITERATIONS)
       .map((entry) => `- ${iterationLine(entry)}`)
       .join('\n')}`,
     ...failingOutput(entries),
@@ -71,7 +71,7 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   const newest = entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
   if (newest?.kind !== 'failed' || newest.tail.trim() === '') return [];
   return [
-    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, maxTailChars)}\n\n</details>`,
+    `<details>\n<summary>Last output of ${codeElement(newest.command, 80)}</summary>\n\n${fence(newest.tail, MAX_TAIL_CHARS)}\n\n</details>`,
   ];
 }
 

@@ -36,10 +36,10 @@ function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | n
   if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
   const names = open.map((id) => nameOf(id, tasks));
-  return open.length === 0 ? null : `it depends on ${firstNames(names, shownDependencies)}, not done yet`;
+  return open.length === 0 ? null : `it depends on ${firstNames(names, SHOWN_DEPENDENCIES)}, not done yet`;
 }
 
-const shownDependencies = 3;
+const SHOWN_DEPENDENCIES = 3;
 
 /** Names of what open tasks wait for and that is no task of the lane: `#12`, `other/repo#4`. */
 export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {

@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { exportSession, importSession, projectSlug } from '../../../src/agents/claude/session-files.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
-import { maxSessionBytes } from '../../../src/core/lane/state.ts';
+import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
 import { readStateFolder, writeStateFolder } from '../../../src/state/state-folder.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import { claude, createWorld, installOnce } from './claude-fixture.ts';
 
-const id = '0f0e0d0c-1111-4222-8333-444455556666';
-const secret = 'pa"ss wörd/1+2';
-const redact = createRedactor([secret]);
+const ID = '0f0e0d0c-1111-4222-8333-444455556666';
+const SECRET = 'pa"ss wörd/1+2';
+const redact = createRedactor([SECRET]);
 
 test('a transcript is exported line for line, and imported as it was exported', async () => {
   await using place = await createPlace();
@@ -24,8 +24,8 @@ test('a transcript is exported line for line, and imported as it was exported', 
   expect(await readFile(place.exported, 'utf8')).toBe(text);
 
   const fresh = { ...place, configFolder: join(place.store, 'fresh') };
-  expect(await importSession(fresh, { id, folder: place.store })).toBe(true);
-  const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${id}.jsonl`);
+  expect(await importSession(fresh, { id: ID, folder: place.store })).toBe(true);
+  const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${ID}.jsonl`);
   expect(await readFile(imported, 'utf8')).toBe(text);
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
 });
@@ -57,12 +57,12 @@ describe('what is not exported', () => {
     },
     {
       what: 'a prompt that is too long itself',
-      make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(maxSessionBytes)))),
+      make: (path) => writeFile(path, lines(prompt('one'), prompt('x'.repeat(MAX_SESSION_BYTES)))),
       why: 'its last prompt and what came of it are larger than 10 MiB',
     },
     {
       what: 'a prompt whose answers are too long together',
-      make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(mebibyte))))),
+      make: (path) => writeFile(path, lines(prompt('one'), ...times(11, () => answer('x'.repeat(MEBIBYTE))))),
       why: 'its last prompt and what came of it are larger than 10 MiB',
     },
     {
@@ -72,7 +72,7 @@ describe('what is not exported', () => {
           path,
           Buffer.concat([
             Buffer.from('{"type":"user","message":{"content":"'),
-            Buffer.alloc(maxSessionBytes - 100, 0xff),
+            Buffer.alloc(MAX_SESSION_BYTES - 100, 0xff),
             Buffer.from('"}}\n'),
           ]),
         ),
@@ -111,11 +111,11 @@ describe('beyond 10 MiB', () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,
-      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+      lines(prompt('one'), padding(MAX_SESSION_BYTES - lines(prompt('one'), padding(0)).length)),
     );
-    expect((await stat(place.transcript)).size).toBe(maxSessionBytes);
+    expect((await stat(place.transcript)).size).toBe(MAX_SESSION_BYTES);
     expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
-    expect((await stat(place.exported)).size).toBe(maxSessionBytes);
+    expect((await stat(place.exported)).size).toBe(MAX_SESSION_BYTES);
   });
 
   test('the oldest go: what is left begins with the first prompt that fits, and fits itself', async () => {
@@ -125,7 +125,7 @@ describe('beyond 10 MiB', () => {
       lines(
         ...[1, 2, 3, 4].flatMap((turn) => [
           prompt(`prompt ${String(turn)}`),
-          answer('x'.repeat(3 * mebibyte)),
+          answer('x'.repeat(3 * MEBIBYTE)),
           result('of a tool'),
         ]),
       ),
@@ -134,7 +134,7 @@ describe('beyond 10 MiB', () => {
     const kept = await readFile(place.exported, 'utf8');
     expect(kept.split('\n')[0]).toBe(JSON.stringify(prompt('prompt 2')));
     expect(kept.match(/prompt \d/g)).toEqual(['prompt 2', 'prompt 3', 'prompt 4']);
-    expect(kept.length).toBeLessThan(maxSessionBytes);
+    expect(kept.length).toBeLessThan(MAX_SESSION_BYTES);
   });
 
   test.each<{ rule: string; turn: object }>([
@@ -146,7 +146,7 @@ describe('beyond 10 MiB', () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,
-      lines(prompt('old'), padding(maxSessionBytes), turn, prompt('new'), answer('end')),
+      lines(prompt('old'), padding(MAX_SESSION_BYTES), turn, prompt('new'), answer('end')),
     );
     await place.export();
     expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('new'), answer('end')));
@@ -154,7 +154,7 @@ describe('beyond 10 MiB', () => {
 
   test.each([0, 1])('a prompt that fits with %i byte to spare is kept', async (spare) => {
     await using place = await createPlace();
-    const kept = lines(prompt('new'), padding(maxSessionBytes - spare - lines(prompt('new'), padding(0)).length));
+    const kept = lines(prompt('new'), padding(MAX_SESSION_BYTES - spare - lines(prompt('new'), padding(0)).length));
     await writeFile(place.transcript, lines(prompt('old')) + kept);
     await place.export();
     expect(await readFile(place.exported, 'utf8')).toBe(kept);
@@ -164,17 +164,17 @@ describe('beyond 10 MiB', () => {
     await using place = await createPlace();
     const file = await open(place.transcript, 'w');
     for (let turn = 0; turn < 100; turn++)
-      await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(mebibyte / 4)}${secret}`)));
+      await file.write(lines(prompt(`prompt ${String(turn)}`), answer(`${'x y '.repeat(MEBIBYTE / 4)}${SECRET}`)));
     await file.close();
     const program = `
       import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/session-files.ts', import.meta.url).href)};
       import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
       const [configFolder, workFolder, folder, secret] = process.argv.slice(1);
-      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(id)}, folder, redact: createRedactor([secret]) });
+      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, folder, redact: createRedactor([secret]) });
       console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, secret],
+      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, SECRET],
       { cwd: fileURLToPath(new URL('../../..', import.meta.url)) },
     );
     const { kind, megabytes } = JSON.parse(stdout) as { kind: string; megabytes: number };
@@ -186,7 +186,7 @@ describe('beyond 10 MiB', () => {
     await using place = await createPlace();
     await writeFile(
       place.transcript,
-      lines(prompt('one'), padding(maxSessionBytes - lines(prompt('one'), padding(0)).length)),
+      lines(prompt('one'), padding(MAX_SESSION_BYTES - lines(prompt('one'), padding(0)).length)),
     );
     await place.export();
     const [folder, copy] = [
@@ -198,30 +198,30 @@ describe('beyond 10 MiB', () => {
       kind: 'intact',
       copy: { sessionFolder: join(folder, 'session') },
     });
-    expect(await importSession(place, { id, folder: join(folder, 'session') })).toBe(true);
+    expect(await importSession(place, { id: ID, folder: join(folder, 'session') })).toBe(true);
   });
 
   test('a longer one is not imported', async () => {
     await using place = await createPlace();
     await mkdir(place.store);
-    await writeFile(place.exported, lines(prompt('x'.repeat(maxSessionBytes))));
-    expect(await importSession(place, { id, folder: place.store })).toBe(false);
+    await writeFile(place.exported, lines(prompt('x'.repeat(MAX_SESSION_BYTES))));
+    expect(await importSession(place, { id: ID, folder: place.store })).toBe(false);
   });
 });
 
 describe('known secrets', () => {
   test.each<{ form: string; entry: object }>([
-    { form: 'plain', entry: prompt(`token ${secret}.`) },
-    { form: 'in JSON text that a tool printed', entry: result(JSON.stringify({ password: secret })) },
-    { form: 'URL-encoded', entry: result(`https://example.com/?p=${encodeURIComponent(secret)}&q=1`) },
-    { form: 'in base64', entry: result(Buffer.from(`user:${secret}:end`).toString('base64')) },
+    { form: 'plain', entry: prompt(`token ${SECRET}.`) },
+    { form: 'in JSON text that a tool printed', entry: result(JSON.stringify({ password: SECRET })) },
+    { form: 'URL-encoded', entry: result(`https://example.com/?p=${encodeURIComponent(SECRET)}&q=1`) },
+    { form: 'in base64', entry: result(Buffer.from(`user:${SECRET}:end`).toString('base64')) },
     {
       form: 'deep in the input of a tool',
-      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { list: [{ deep: secret }] } }] } },
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { list: [{ deep: SECRET }] } }] } },
     },
     {
       form: 'as the name of a property',
-      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [secret]: 1 } }] } },
+      entry: { type: 'assistant', message: { content: [{ type: 'tool_use', input: { [SECRET]: 1 } }] } },
     },
     { form: 'a key by its form', entry: result('export KEY=sk-ant-api03-0123456789abcdef') },
   ])('are taken out: $form', async ({ entry }) => {
@@ -232,10 +232,10 @@ describe('known secrets', () => {
     expect(JSON.parse(kept)).toMatchObject({ type: expect.stringMatching(/^(user|assistant)$/) });
     expect(kept).toContain('***');
     for (const form of [
-      secret,
-      JSON.stringify(secret).slice(1, -1),
-      encodeURIComponent(secret),
-      Buffer.from(secret).toString('base64').slice(4, -4),
+      SECRET,
+      JSON.stringify(SECRET).slice(1, -1),
+      encodeURIComponent(SECRET),
+      Buffer.from(SECRET).toString('base64').slice(4, -4),
       'sk-ant',
     ])
       expect(kept).not.toContain(form);
@@ -282,7 +282,7 @@ describe('the real CLI', () => {
       projectSlug(world.machine.workFolder),
       `${sessionId}.jsonl`,
     );
-    await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(maxSessionBytes) }));
+    await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(MAX_SESSION_BYTES) }));
     await world.agent.call(callOf({ prompt: 'SECOND PROMPT', resume: sessionId }));
 
     const store = join(world.machine.home, 'store');
@@ -308,7 +308,7 @@ describe('the real CLI', () => {
   });
 });
 
-const mebibyte = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
 function lines(...entries: readonly object[]): string {
   return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
@@ -341,12 +341,12 @@ function times<T>(count: number, make: () => T): readonly T[] {
 async function createPlace() {
   const machine = await createMachine();
   const configFolder = join(machine.home, 'config');
-  const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${id}.jsonl`);
+  const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${ID}.jsonl`);
   await mkdir(dirname(transcript), { recursive: true });
   const place = { ...machine, configFolder, transcript, store: join(machine.home, 'store') };
   return {
     ...place,
-    exported: join(place.store, `${id}.jsonl`),
-    export: () => exportSession(place, { id, folder: place.store, redact }),
+    exported: join(place.store, `${ID}.jsonl`),
+    export: () => exportSession(place, { id: ID, folder: place.store, redact }),
   };
 }

@@ -8,13 +8,13 @@ import type { AgentRun } from '../../../src/ports/agent.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import type { AgentUnderTest, Machine } from './agent-fixture.ts';
 
-const version = '2.1.330';
+const VERSION = '2.1.330';
 
 /** The real CLI; its 175 MB are downloaded once. */
 export const claude = {
   kind: 'install',
-  version,
-  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${version}`),
+  version: VERSION,
+  folder: join(TOOL_CACHE, 'ralph-action', `claude-code-${VERSION}`),
 } as const;
 
 export async function installOnce(): Promise<void> {

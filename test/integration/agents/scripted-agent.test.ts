@@ -10,8 +10,8 @@ import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
 // The stand-in for the CLI, started by the adapter as the real one is.
 const command = { kind: 'path', path: join(import.meta.dirname, '../../../sandbox/scripted-agent.ts') } as const;
-const prompt = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
-const lastPrompt = `- Tasks: 1 done, 1 open (this one included).\n\n${prompt}`;
+const PROMPT = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
+const lastPrompt = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 
 test('it says that it is no model', async () => {
   await using scene = await createScene([]);
@@ -19,13 +19,13 @@ test('it says that it is no model', async () => {
 });
 
 test.each([
-  { kind: 'not the last', second: prompt, exitSignal: false },
+  { kind: 'not the last', second: PROMPT, exitSignal: false },
   { kind: 'the last', second: lastPrompt, exitSignal: true },
 ])(
   'a task that is $kind is begun by the first call and finished by the second, which resumes',
   async ({ second, exitSignal }) => {
     await using scene = await createScene([]);
-    const first = await scene.agent.call(callOf({ prompt }));
+    const first = await scene.agent.call(callOf({ prompt: PROMPT }));
     expect(first).toMatchObject({
       end: { kind: 'exited', code: 0 },
       analysis: { agentError: null, signal: { from: 'block', status: 'IN_PROGRESS', exitSignal: false } },
@@ -42,14 +42,16 @@ test.each([
 
 test('a session travels by export and import, and is unknown without', async () => {
   await using scene = await createScene([]);
-  const id = (await scene.agent.call(callOf({ prompt }))).analysis.sessionId ?? '';
+  const id = (await scene.agent.call(callOf({ prompt: PROMPT }))).analysis.sessionId ?? '';
   const store = join(scene.machine.home, 'store');
   expect(await scene.agent.exportSession(id, store)).toBe(true);
 
   const fresh = createAgentOn(scene.machine, { command });
-  expect((await fresh.agent.call(callOf({ prompt, resume: id }))).analysis.agentError?.kind).toBe('unknown-session');
+  expect((await fresh.agent.call(callOf({ prompt: PROMPT, resume: id }))).analysis.agentError?.kind).toBe(
+    'unknown-session',
+  );
   expect(await fresh.agent.importSession(id, store)).toBe(true);
-  expect((await fresh.agent.call(callOf({ prompt, resume: id }))).analysis).toMatchObject({
+  expect((await fresh.agent.call(callOf({ prompt: PROMPT, resume: id }))).analysis).toMatchObject({
     agentError: null,
     sessionId: id,
   });
@@ -70,25 +72,25 @@ test.each<{ behaviour: Behaviour; run: Record<string, unknown> }>([
   { behaviour: { kind: 'garbage', text: '\u0000{"type":' }, run: { end: { kind: 'exited', code: 0 } } },
 ])('$behaviour.kind', async ({ behaviour, run }) => {
   await using scene = await createScene([behaviour]);
-  expect(await scene.agent.call(callOf({ prompt }))).toMatchObject(run);
+  expect(await scene.agent.call(callOf({ prompt: PROMPT }))).toMatchObject(run);
 });
 
 test('an agent that ignores SIGTERM is gone when its time is up', async () => {
   await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
-  const run = await scene.agent.call(callOf({ prompt, timeoutMs: 1_000, timeoutOf: 'run' }));
+  const run = await scene.agent.call(callOf({ prompt: PROMPT, timeoutMs: 1_000, timeoutOf: 'run' }));
   expect(run.end).toEqual({ kind: 'timeout', of: 'run' });
   expect(processesWith(scene.runTag)).toEqual([]);
 });
 
 test('an orphan of a call is gone when the call is done', async () => {
   await using scene = await createScene([{ kind: 'orphan', pidFile: 'orphan.pid' }]);
-  expect((await scene.agent.call(callOf({ prompt }))).analysis.signal.status).toBe('IN_PROGRESS');
+  expect((await scene.agent.call(callOf({ prompt: PROMPT }))).analysis.signal.status).toBe('IN_PROGRESS');
   expect(isRunning(Number(readFileSync(join(scene.machine.workFolder, 'orphan.pid'), 'utf8')))).toBe(false);
 });
 
 test('a sweep ends a running call', async () => {
   await using scene = await createScene([{ kind: 'hang', ignoreSigterm: true }]);
-  const running = scene.agent.call(callOf({ prompt }));
+  const running = scene.agent.call(callOf({ prompt: PROMPT }));
   await vi.waitFor(() => {
     expect(processesWith(scene.runTag)).not.toEqual([]);
   }, 10_000);
@@ -100,7 +102,7 @@ test('a sweep ends a running call', async () => {
 test('an agent that cannot be started is told with what to do', async () => {
   await using machine = await createMachine();
   const { agent } = createAgentOn(machine, { command: { kind: 'path', path: '/nowhere/claude' } });
-  await expect(agent.call(callOf({ prompt }))).rejects.toThrow('The agent /nowhere/claude cannot be started');
+  await expect(agent.call(callOf({ prompt: PROMPT }))).rejects.toThrow('The agent /nowhere/claude cannot be started');
   await expect(agent.prepare()).rejects.toThrow('Set agent-path');
 });
 

@@ -10,7 +10,7 @@ import { installClaude } from '../../../src/agents/claude/install.ts';
 import { bundle } from '../../bundle.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
-import { now, openForge, token } from '../github/github-fixture.ts';
+import { now, openForge, TOKEN } from '../github/github-fixture.ts';
 
 const program = join(await mkdtemp(join(tmpdir(), 'ralph-import-cli-')), 'ralph.mjs');
 let folder = '';
@@ -144,7 +144,7 @@ describe('ralph import --issues', () => {
     await runGit(folder, ['init', '-q']);
     await runGit(folder, ['remote', 'add', 'origin', 'git@github.com:octo/demo.git']);
     expect(
-      await ralph(['import', '--issues'], { GITHUB_TOKEN: token, GITHUB_API_URL: world.github.url }),
+      await ralph(['import', '--issues'], { GITHUB_TOKEN: TOKEN, GITHUB_API_URL: world.github.url }),
     ).toMatchObject({ code: 0, out: expect.stringContaining('1 added, 0 not.') as string });
     expect(await plan()).toMatch(/High[^]*- \[ \] Fix the login \(#1\)\n\n {2}It fails\./);
   });
@@ -152,7 +152,7 @@ describe('ralph import --issues', () => {
   test('sends the token to no server that only the checkout names', async () => {
     await runGit(folder, ['init', '-q']);
     await runGit(folder, ['remote', 'add', 'origin', 'https://git.example.invalid/octo/demo.git']);
-    expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: token })).toMatchObject({
+    expect(await ralph(['import', '--issues'], { GITHUB_TOKEN: TOKEN })).toMatchObject({
       code: 1,
       error: expect.stringMatching(
         /is on git\.example\.invalid\. To send the token there, set GITHUB_API_URL/,

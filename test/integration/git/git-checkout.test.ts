@@ -1,7 +1,7 @@
 import { chmod, chown, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { branch, iterate, openFresh, runGit, setScene, token } from './git-fixture.ts';
+import { BRANCH, iterate, openFresh, runGit, setScene, TOKEN } from './git-fixture.ts';
 
 describe('problems() names every reason why a checkout cannot be used', () => {
   test('a clean clone has none', async () => {
@@ -77,7 +77,7 @@ describe('openLane()', () => {
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
     expect(opened).toEqual({ head: main, baseTree: await scene.git('rev-parse', 'HEAD^{tree}'), ahead: 0 });
-    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
+    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
 
@@ -85,15 +85,15 @@ describe('openLane()', () => {
     await using scene = await setScene();
     await openFresh(scene);
     const { committed } = await iterate(scene, () => scene.write('src/new.js', '// new\n'));
-    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
+    expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
       kind: 'pushed',
     });
     await scene.git('checkout', '--quiet', 'main');
-    await scene.git('branch', '--quiet', '-D', branch);
+    await scene.git('branch', '--quiet', '-D', BRANCH);
 
     const again = scene.reopen();
     const opened = await again.openLane({
-      branch,
+      branch: BRANCH,
       baseBranch: 'main',
       start: { kind: 'continue', remoteHead: committed.head },
     });
@@ -104,10 +104,10 @@ describe('openLane()', () => {
 
   test('a remote tip that is not the expected one stops the run', async () => {
     await using scene = await setScene();
-    await scene.serverGit('branch', branch, 'main');
+    await scene.serverGit('branch', BRANCH, 'main');
     await expect(
       scene.repository.openLane({
-        branch,
+        branch: BRANCH,
         baseBranch: 'main',
         start: { kind: 'continue', remoteHead: '1'.repeat(40) },
       }),
@@ -117,7 +117,7 @@ describe('openLane()', () => {
   test('an unknown base branch is a configuration error that names it', async () => {
     await using scene = await setScene();
     await expect(
-      scene.repository.openLane({ branch, baseBranch: 'trunk', start: { kind: 'fresh' } }),
+      scene.repository.openLane({ branch: BRANCH, baseBranch: 'trunk', start: { kind: 'fresh' } }),
     ).rejects.toMatchObject({ kind: 'configuration', message: expect.stringContaining('"trunk"') });
   });
 
@@ -133,13 +133,13 @@ describe('openLane()', () => {
 
   test('local commits that nobody else has stay reachable', async () => {
     await using scene = await setScene();
-    await scene.git('checkout', '--quiet', '-b', branch);
+    await scene.git('checkout', '--quiet', '-b', BRANCH);
     await scene.git('commit', '--quiet', '--allow-empty', '-m', 'only here');
     const only = await scene.git('rev-parse', 'HEAD');
     await scene.git('checkout', '--quiet', 'main');
     await openFresh(scene);
     expect(await scene.git('rev-parse', `refs/ralph/backup/${only}`)).toBe(only);
-    expect(await scene.git('log', '--oneline', branch)).not.toContain('only here');
+    expect(await scene.git('log', '--oneline', BRANCH)).not.toContain('only here');
   });
 
   test('what one lane left withheld does not leak into the next lane of the run', async () => {
@@ -157,7 +157,7 @@ describe('openLane()', () => {
   test('the token goes to the remote as a header and is written to no config', async () => {
     await using scene = await setScene();
     await openFresh(scene);
-    const basic = `basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    const basic = `basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
     expect(scene.server.requests.map((request) => request.authorization?.replace('Basic', 'basic'))).toContain(basic);
     expect(await scene.read('.git/config')).not.toContain('extraheader');
   });

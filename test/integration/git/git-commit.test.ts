@@ -1,14 +1,14 @@
 import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { branch, iterate, messageFor, openFresh, setScene, token, type Scene } from './git-fixture.ts';
+import { BRANCH, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
-const secret = 'correct-horse-battery-staple';
+const SECRET = 'correct-horse-battery-staple';
 const npmToken = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
 
 /** Everything that a push would publish of the lane, as text. */
 async function published(scene: Scene): Promise<string> {
-  return await scene.git('log', '--patch', '--binary', '--format=%H %s%n%b', `main..${branch}`);
+  return await scene.git('log', '--patch', '--binary', '--format=%H %s%n%b', `main..${BRANCH}`);
 }
 
 describe('commit() takes what the agent left and keeps what it committed', () => {
@@ -20,18 +20,18 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
       await rm(join(scene.folder, 'README.md'));
     });
     expect(committed).toMatchObject({
-      head: await scene.git('rev-parse', branch),
+      head: await scene.git('rev-parse', BRANCH),
       commit: committed.head,
       withheld: [],
       withheldNow: [],
-      published: { tree: await scene.git('rev-parse', `${branch}^{tree}`) },
+      published: { tree: await scene.git('rev-parse', `${BRANCH}^{tree}`) },
     });
     expect(await scene.git('log', '-1', '--format=%P|%an <%ae>|%cn|%B', committed.head)).toBe(
       `${start}|ralph <ralph@example.com>|ralph|Add a feature\n\nRalph-Iteration: 1`,
     );
     expect(await scene.git('show', '--format=', '--name-status', committed.head)).toBe('D\tREADME.md\nA\tsrc/new.js');
     expect(await scene.git('status', '--porcelain')).toBe('');
-    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(branch);
+    expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
   });
 
   test("the agent's notes are committed, though they are no change of content", async () => {
@@ -60,7 +60,7 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     await scene.write('src/real.js', '// real\n');
     const second = await scene.repository.commit(messageFor(again, await scene.repository.snapshot()));
     expect(second).toMatchObject({ withheld: [], withheldNow: ['.github/workflows/ci.yml'] });
-    expect(second.published.tree).toBe(await scene.git('rev-parse', `${branch}^{tree}`));
+    expect(second.published.tree).toBe(await scene.git('rev-parse', `${BRANCH}^{tree}`));
     await rm(join(scene.folder, '.github'), { recursive: true });
     const third = await scene.repository.commit(messageFor(second.published, await scene.repository.snapshot()));
     expect(third).toMatchObject({ commit: null, withheldNow: [] });
@@ -86,7 +86,7 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     });
     expect(change).toMatchObject({ files: ['a.txt', 'b.txt'], agentCommits: 1 });
     expect(await scene.git('rev-parse', `${committed.head}~1`)).toBe(own);
-    expect(await scene.git('log', '--format=%an %s', `main..${branch}`)).toBe('ralph Add a feature\nagent mine');
+    expect(await scene.git('log', '--format=%an %s', `main..${BRANCH}`)).toBe('ralph Add a feature\nagent mine');
   });
 
   test('a second iteration goes on from the first', async () => {
@@ -167,22 +167,22 @@ describe('commit() withholds what must not be published, publishes the rest, and
       'the value of a secret',
       'src/leak.js',
       /value of a secret/,
-      (scene) => scene.write('src/leak.js', `const p = "${secret}";\n`),
+      (scene) => scene.write('src/leak.js', `const p = "${SECRET}";\n`),
     ],
     [
       'the same in base64',
       'src/leak.txt',
       /value of a secret/,
-      (scene) => scene.write('src/leak.txt', Buffer.from(`user:${secret}\n`).toString('base64')),
+      (scene) => scene.write('src/leak.txt', Buffer.from(`user:${SECRET}\n`).toString('base64')),
     ],
     [
       'the same in a binary file',
       'leak.dat',
       /value of a secret/,
-      (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(secret)])),
+      (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(SECRET)])),
     ],
-    ['the same as a file name', secret, /name holds the value/, (scene) => scene.write(secret, 'x')],
-    ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', token)],
+    ['the same as a file name', SECRET, /name holds the value/, (scene) => scene.write(SECRET, 'x')],
+    ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', TOKEN)],
     [
       'a key by its pattern',
       '.npmrc',
@@ -214,7 +214,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
   ];
 
   test.each(cases)('%s (%s)', async (_, path, why, agent) => {
-    await using scene = await setScene({ secretValues: [secret] });
+    await using scene = await setScene({ secretValues: [SECRET] });
     await openFresh(scene);
     const { change, committed } = await iterate(scene, async () => {
       await scene.write('src/fine.js', '// fine\n');
@@ -227,7 +227,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
     const next = await iterate(scene, () => scene.write('src/next.js', '// next\n'));
     expect(next.change.files).toEqual(['src/next.js']);
     expect(next.committed.withheld).toEqual([]);
-    expect(await scene.git('diff', '--name-only', 'main', branch)).toBe('src/fine.js\nsrc/next.js');
+    expect(await scene.git('diff', '--name-only', 'main', BRANCH)).toBe('src/fine.js\nsrc/next.js');
   });
 
   test.skipIf(process.getuid?.() === 0)('a file that cannot be read', async () => {
@@ -306,24 +306,24 @@ describe('commit() withholds what must not be published, publishes the rest, and
 
 describe('commit() rewrites commits of the agent only where they hold such a thing', () => {
   test('a secret that was added and removed again is in no published commit; the subjects are listed', async () => {
-    await using scene = await setScene({ secretValues: [secret] });
+    await using scene = await setScene({ secretValues: [SECRET] });
     await openFresh(scene);
     const { committed } = await iterate(scene, async () => {
       for (const [content, subject] of [
-        [secret, 'add config'],
+        [SECRET, 'add config'],
         ['none', 'oops'],
-        ['final', `forget ${secret}`],
+        ['final', `forget ${SECRET}`],
       ] as const) {
         await scene.write('config.txt', content);
         await scene.git('add', '.');
         await scene.git('commit', '--quiet', '-m', subject);
       }
     });
-    expect(await published(scene)).not.toContain(secret);
+    expect(await published(scene)).not.toContain(SECRET);
     expect(await scene.git('log', '-1', '--format=%B', committed.head)).toBe(
       'Add a feature\n\nMade of these commits of the agent:\n- add config\n- oops\n- (withheld)\n\nRalph-Iteration: 1',
     );
-    expect(await scene.git('rev-list', '--count', `main..${branch}`)).toBe('1');
+    expect(await scene.git('rev-list', '--count', `main..${BRANCH}`)).toBe('1');
     expect(await scene.git('show', `${committed.head}:config.txt`)).toBe('final');
     expect(committed.withheld).toContainEqual({
       path: 'config.txt',
@@ -332,25 +332,25 @@ describe('commit() rewrites commits of the agent only where they hold such a thi
   });
 
   test('a secret in the text of a commit', async () => {
-    await using scene = await setScene({ secretValues: [secret] });
+    await using scene = await setScene({ secretValues: [SECRET] });
     await openFresh(scene);
     const { committed } = await iterate(scene, () =>
-      scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${secret}`),
+      scene.git('commit', '--quiet', '--allow-empty', '-m', `password: ${SECRET}`),
     );
-    expect(await published(scene)).not.toContain(secret);
+    expect(await published(scene)).not.toContain(SECRET);
     expect(committed.withheld).toEqual([
       { path: expect.stringMatching(/^commit [0-9a-f]{12} \(its text\)$/), why: expect.stringContaining('secret') },
     ]);
   });
 
   test('commits made behind our back, between two iterations, are looked at as well', async () => {
-    await using scene = await setScene({ secretValues: [secret] });
+    await using scene = await setScene({ secretValues: [SECRET] });
     await openFresh(scene);
-    await scene.write('leak.txt', secret);
+    await scene.write('leak.txt', SECRET);
     await scene.git('add', '.');
     await scene.git('commit', '--quiet', '-m', 'late');
     await iterate(scene, () => scene.write('a.txt', 'a'));
-    expect(await published(scene)).not.toContain(secret);
+    expect(await published(scene)).not.toContain(SECRET);
   });
 });
 
@@ -376,7 +376,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
         await scene.write('side.txt', 'side');
         await scene.git('add', '.');
         await scene.git('commit', '--quiet', '-m', 'side');
-        await scene.git('checkout', '--quiet', branch);
+        await scene.git('checkout', '--quiet', BRANCH);
         await scene.git('merge', '--quiet', '--no-ff', '-m', 'merge', 'side');
       },
       'agent.txt\nfirst.txt\nleft.txt\nside.txt',
@@ -385,14 +385,14 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
       'no branch at all',
       async (scene) => {
         await scene.git('checkout', '--quiet', '--detach');
-        await scene.git('branch', '--quiet', '-D', branch);
+        await scene.git('branch', '--quiet', '-D', BRANCH);
       },
       'agent.txt\nfirst.txt\nleft.txt',
     ],
     [
       "a lane branch that points to main's ref",
       async (scene) => {
-        await scene.git('symbolic-ref', `refs/heads/${branch}`, 'refs/heads/main');
+        await scene.git('symbolic-ref', `refs/heads/${BRANCH}`, 'refs/heads/main');
         await scene.git('checkout', '--quiet', '--detach');
       },
       'agent.txt\nleft.txt',
@@ -415,8 +415,8 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     await scene.git('merge-base', '--is-ancestor', first.committed.head, committed.head);
     expect(await scene.git('diff', '--name-only', main, committed.head)).toBe(files);
     expect(await scene.git('rev-list', '--merges', '--count', committed.head)).toBe('0');
-    expect(await scene.git('rev-parse', 'HEAD', branch)).toBe(`${committed.head}\n${committed.head}`);
-    expect(await scene.git('symbolic-ref', 'HEAD')).toBe(`refs/heads/${branch}`);
+    expect(await scene.git('rev-parse', 'HEAD', BRANCH)).toBe(`${committed.head}\n${committed.head}`);
+    expect(await scene.git('symbolic-ref', 'HEAD')).toBe(`refs/heads/${BRANCH}`);
     expect(await scene.git('rev-parse', 'main')).toBe(main);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
@@ -428,7 +428,7 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
       await scene.git('checkout', '--quiet', '-b', 'other', 'main');
       await scene.write('README.md', 'theirs\n');
       await scene.git('commit', '--quiet', '-am', 'theirs');
-      await scene.git('checkout', '--quiet', branch);
+      await scene.git('checkout', '--quiet', BRANCH);
       await scene.write('README.md', 'ours\n');
       await scene.git('commit', '--quiet', '-am', 'ours');
       await scene.git('merge', 'other').catch(() => undefined);
@@ -582,7 +582,7 @@ describe('nothing of the repository is run by us', () => {
     });
     await scene.repository.snapshot();
     expect(committed.head).not.toBe(start);
-    expect(await scene.remote().push({ branch, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
+    expect(await scene.remote().push({ branch: BRANCH, commit: committed.head, start: { kind: 'fresh' } })).toEqual({
       kind: 'pushed',
     });
     await scene.repository.openLane({ branch: 'ralph/issue-9', baseBranch: 'main', start: { kind: 'fresh' } });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { restoreCredentials } from '../../../src/git/checkout/credentials.ts';
 import { setScene, type Scene } from './git-fixture.ts';
 
-const header = 'AUTHORIZATION: basic c2VjcmV0';
+const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
 
 /** What `git config` in the workspace, and the files that it reads, tell the agent. */
 async function visible(scene: Scene, ...files: string[]): Promise<string> {
@@ -16,8 +16,8 @@ async function visible(scene: Scene, ...files: string[]): Promise<string> {
 
 describe('hideCredentials()', () => {
   test.each([
-    ['a header, as actions/checkout leaves it', ['http.https://github.com/.extraheader', header], 'c2VjcmV0'],
-    ['a header for all servers', ['http.extraheader', header], 'c2VjcmV0'],
+    ['a header, as actions/checkout leaves it', ['http.https://github.com/.extraheader', HEADER], 'c2VjcmV0'],
+    ['a header for all servers', ['http.extraheader', HEADER], 'c2VjcmV0'],
     ['a credential helper', ['credential.helper', 'store --file=/x/c2VjcmV0'], 'c2VjcmV0'],
     ['a helper of one server', ['credential.https://github.com.helper', '!echo c2VjcmV0'], 'c2VjcmV0'],
     ['a password in a remote', ['remote.origin.url', 'https://x-access-token:c2VjcmV0@github.com/o/r.git'], 'c2VjcmV0'],
@@ -57,7 +57,7 @@ describe('hideCredentials()', () => {
     async (key) => {
       await using scene = await setScene();
       const file = join(scene.folder, '..', 'git-credentials-1.config');
-      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${header}\n`, { mode: 0o640 });
+      await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${HEADER}\n`, { mode: 0o640 });
       await scene.git('config', key.replace('SCENE', scene.folder), file);
       expect(await visible(scene)).toContain('c2VjcmV0');
       const restore = await scene.repository.hideCredentials();
@@ -96,7 +96,7 @@ describe('hideCredentials()', () => {
     await using scene = await setScene();
     const config = join(scene.folder, '.git', 'modules', 'lib', 'config');
     await mkdir(join(config, '..'), { recursive: true });
-    await writeFile(config, `[http "https://github.com/"]\n\textraheader = ${header}\n`);
+    await writeFile(config, `[http "https://github.com/"]\n\textraheader = ${HEADER}\n`);
     const restore = await scene.repository.hideCredentials();
     expect(await readFile(config, 'utf8')).not.toContain('c2VjcmV0');
     await restore();
@@ -105,7 +105,7 @@ describe('hideCredentials()', () => {
 
   test('after a kill, post puts everything back with nothing but the work folder', async () => {
     await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', header);
+    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
     const original = await scene.read('.git/config');
     await scene.repository.hideCredentials();
     await restoreCredentials(scene.workFolder);
@@ -115,7 +115,7 @@ describe('hideCredentials()', () => {
 
   test('hiding again after a kill does not take the cleaned config for the original', async () => {
     await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', header);
+    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
     const original = await scene.read('.git/config');
     await scene.repository.hideCredentials();
     const restore = await scene.reopen().hideCredentials();
@@ -126,7 +126,7 @@ describe('hideCredentials()', () => {
 
   test('what the agent wrote into the config is gone after the restore', async () => {
     await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', header);
+    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
     const restore = await scene.repository.hideCredentials();
     await scene.git('config', 'core.fsmonitor', '/tmp/evil');
     await restore();

@@ -16,9 +16,9 @@ import type { IterationCommit, Remote, Repository } from '../../../src/ports/rep
 import type { CellStore } from '../../../src/ports/state.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
-export const token = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
-export const readOnlyToken = 'read-only-token';
-export const branch = 'ralph/queue';
+export const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
+export const READ_ONLY_TOKEN = 'read-only-token';
+export const BRANCH = 'ralph/queue';
 
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
 export interface Scene {
@@ -48,7 +48,7 @@ async function layFirstScene(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-first-'));
   const seed = await mkdtemp(join(tmpdir(), 'ralph-git-seed-'));
   await createSampleProject(seed);
-  await using server = await startGitRemote({ folder: join(root, 'server'), token });
+  await using server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN });
   await server.importFrom(seed);
   await rm(seed, { recursive: true, force: true });
   await runGit(root, ['clone', '--quiet', server.repositoryFolder, join(root, 'workspace')]);
@@ -58,7 +58,7 @@ async function layFirstScene(): Promise<string> {
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
   await cp(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
-  const server = await startGitRemote({ folder: join(root, 'server'), token, readOnlyToken });
+  const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
   const folder = join(root, 'workspace');
   const workFolder = join(root, 'runner-temp');
   const config = join(folder, '.git', 'config');
@@ -67,7 +67,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
   const reopen = (changed: Partial<PublishingRules> = {}): Repository =>
     createRepository({
       folder,
-      remote: { url: server.url, token },
+      remote: { url: server.url, token: TOKEN },
       workFolder,
       rules: {
         allowProtectedPaths: [],
@@ -90,7 +90,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     remote: (change = {}) =>
       createRemote({
         url: server.url,
-        token,
+        token: TOKEN,
         branchPrefix: 'ralph/',
         workFolder,
         sourceGitFolder: join(folder, '.git'),
@@ -129,7 +129,7 @@ export function messageFor(before: IterationCommit['before'], after: IterationCo
 }
 
 export async function openFresh(scene: Scene, repository = scene.repository) {
-  return await repository.openLane({ branch, baseBranch: 'main', start: { kind: 'fresh' } });
+  return await repository.openLane({ branch: BRANCH, baseBranch: 'main', start: { kind: 'fresh' } });
 }
 
 export async function runGit(
@@ -160,7 +160,7 @@ export async function openCells(
   const workFolder = await mkdtemp(join(root, 'machine-'));
   return createRefCells({
     url: remote.url,
-    access: { kind: 'token', token },
+    access: { kind: 'token', token: TOKEN },
     workFolder,
     env: { PATH: process.env['PATH'], HOME: root },
     now: () => 1_790_000_000_000,

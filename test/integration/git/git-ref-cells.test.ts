@@ -6,7 +6,7 @@ import { startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import type { RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
 import { explainStateRefusal } from '../../../src/git/refs/ref-refusal.ts';
 import type { CellRead, CellStore, CellWritten } from '../../../src/ports/state.ts';
-import { openCells, readOnlyToken, runGit, startWay, token, type Passage } from './git-fixture.ts';
+import { openCells, READ_ONLY_TOKEN, runGit, startWay, TOKEN, type Passage } from './git-fixture.ts';
 
 /** A git server, and as many machines as a test wants. */
 interface Scene {
@@ -19,7 +19,7 @@ interface Scene {
 
 async function setScene(): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-ref-cells-'));
-  const server = await startGitRemote({ folder: join(root, 'server'), token, readOnlyToken });
+  const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
   return {
     server,
     root,
@@ -310,7 +310,7 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
   test('a token that may only read', async () => {
     await using scene = await setScene();
     await (await scene.machine()).write('queue', null, '1');
-    const cells = await scene.machine({ access: { kind: 'token', token: readOnlyToken } });
+    const cells = await scene.machine({ access: { kind: 'token', token: READ_ONLY_TOKEN } });
     const read = await readOne(cells);
     expect(read).toMatchObject({ kind: 'found', text: '1' });
     expect(await cells.write('queue', 'head' in read ? read.head : null, '2')).toEqual(
@@ -537,7 +537,7 @@ describe('access', () => {
     const sent = scene.server.requests.slice(before);
     expect(sent).toHaveLength(6);
     expect(new Set(sent.map(({ authorization }) => authorization))).toEqual(
-      new Set([`basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`]),
+      new Set([`basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`]),
     );
   });
 
@@ -564,11 +564,11 @@ describe('access', () => {
   test('a server that repeats the token is not repeated', async () => {
     await using scene = await setScene();
     const hook = join(scene.server.repositoryFolder, 'hooks', 'update');
-    const basic = Buffer.from(`x-access-token:${token}`).toString('base64');
-    await writeFile(hook, `#!/bin/sh\necho "you sent ${token}, ${basic}" >&2\nexit 1\n`, { mode: 0o755 });
+    const basic = Buffer.from(`x-access-token:${TOKEN}`).toString('base64');
+    await writeFile(hook, `#!/bin/sh\necho "you sent ${TOKEN}, ${basic}" >&2\nexit 1\n`, { mode: 0o755 });
     const written = await (await scene.machine()).write('queue', null, '1');
     expect(written).toEqual(refused(/you sent \*\*\*/));
-    expect(JSON.stringify(written)).not.toContain(token);
+    expect(JSON.stringify(written)).not.toContain(TOKEN);
     expect(JSON.stringify(written)).not.toContain(basic);
   });
 
@@ -577,7 +577,7 @@ describe('access', () => {
     const home = async (scene: Scene): Promise<string> => {
       await writeFile(
         join(scene.root, '.gitconfig'),
-        `[credential]\n\thelper = "!f() { echo username=me; echo password=${token}; }; f"\n[push]\n\tfollowTags = true\n[core]\n\thooksPath = ${scene.root}\n`,
+        `[credential]\n\thelper = "!f() { echo username=me; echo password=${TOKEN}; }; f"\n[push]\n\tfollowTags = true\n[core]\n\thooksPath = ${scene.root}\n`,
       );
       return scene.root;
     };

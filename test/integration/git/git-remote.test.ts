@@ -2,7 +2,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../sandbox/git-remote.ts';
-import { branch, iterate, openFresh, readOnlyToken, setScene, startWay, token, type Scene } from './git-fixture.ts';
+import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from './git-fixture.ts';
 
 /** One commit on the lane; returns it. */
 async function work(scene: Scene, path = 'a.txt'): Promise<string> {
@@ -18,7 +18,7 @@ function tipOf(scene: Scene, name: string): Promise<string> {
 async function personPushes(scene: Scene): Promise<string> {
   const main = await tipOf(scene, 'main');
   const theirs = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'theirs');
-  await scene.serverGit('update-ref', `refs/heads/${branch}`, theirs);
+  await scene.serverGit('update-ref', `refs/heads/${BRANCH}`, theirs);
   return theirs;
 }
 
@@ -40,7 +40,7 @@ describe('before the push', () => {
 
   test('a token that may only read is told which permission is missing', async () => {
     await using scene = await setScene();
-    expect(await scene.remote({ token: readOnlyToken }).pushObstacle()).toContain('contents: write');
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).pushObstacle()).toContain('contents: write');
   });
 
   test.each(['wrong-token-0123', ''])(
@@ -64,9 +64,9 @@ describe('push()', () => {
   test('fresh: creates the branch, with the token as a header of this command only', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
-    expect(await tipOf(scene, branch)).toBe(commit);
-    const basic = `basic ${Buffer.from(`x-access-token:${token}`).toString('base64')}`;
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, BRANCH)).toBe(commit);
+    const basic = `basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
     expect(new Set(scene.server.requests.map((request) => request.authorization))).toEqual(new Set([basic]));
     expect(await readdir(scene.workFolder)).toEqual([expect.stringMatching(/^repository-/)]);
   });
@@ -74,53 +74,53 @@ describe('push()', () => {
   test('again with the same commit: already pushed', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } });
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
   });
 
   test('fresh, but the branch exists by now: rejected, nothing overwritten', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    await scene.serverGit('branch', branch, 'main');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+    await scene.serverGit('branch', BRANCH, 'main');
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
       kind: 'rejected',
       why: expect.stringContaining('Nothing was overwritten'),
     });
-    expect(await tipOf(scene, branch)).toBe(await tipOf(scene, 'main'));
+    expect(await tipOf(scene, BRANCH)).toBe(await tipOf(scene, 'main'));
   });
 
   test('continue: fast-forwards from the tip that the lane started from', async () => {
     await using scene = await setScene();
     const first = await work(scene);
-    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    await scene.remote().push({ branch: BRANCH, commit: first, start: { kind: 'fresh' } });
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
     expect(
-      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+      await scene.remote().push({ branch: BRANCH, commit: second, start: { kind: 'continue', remoteHead: first } }),
     ).toEqual({ kind: 'pushed' });
-    expect(await tipOf(scene, branch)).toBe(second);
+    expect(await tipOf(scene, BRANCH)).toBe(second);
   });
 
   test('continue: a commit that does not build on the tip that the lane started from is not pushed', async () => {
     await using scene = await setScene();
     const first = await work(scene);
-    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    await scene.remote().push({ branch: BRANCH, commit: first, start: { kind: 'fresh' } });
     const elsewhere = await scene.git('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
     expect(
-      await scene.remote().push({ branch, commit: elsewhere, start: { kind: 'continue', remoteHead: first } }),
+      await scene.remote().push({ branch: BRANCH, commit: elsewhere, start: { kind: 'continue', remoteHead: first } }),
     ).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
-    expect(await tipOf(scene, branch)).toBe(first);
+    expect(await tipOf(scene, BRANCH)).toBe(first);
   });
 
   test('continue: a branch that was removed meanwhile (merged, "delete head branches") is made anew', async () => {
     await using scene = await setScene();
     const first = await work(scene);
-    await scene.remote().push({ branch, commit: first, start: { kind: 'fresh' } });
+    await scene.remote().push({ branch: BRANCH, commit: first, start: { kind: 'fresh' } });
     const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    await scene.serverGit('branch', '-D', branch);
+    await scene.serverGit('branch', '-D', BRANCH);
     expect(
-      await scene.remote().push({ branch, commit: second, start: { kind: 'continue', remoteHead: first } }),
+      await scene.remote().push({ branch: BRANCH, commit: second, start: { kind: 'continue', remoteHead: first } }),
     ).toEqual({ kind: 'pushed' });
-    expect(await tipOf(scene, branch)).toBe(second);
+    expect(await tipOf(scene, BRANCH)).toBe(second);
   });
 
   test.each([
@@ -132,13 +132,19 @@ describe('push()', () => {
     const main = await tipOf(scene, 'main');
     const merged = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', main, '-m', 'merged');
     const moved = await scene.serverGit('commit-tree', `${main}^{tree}`, '-p', merged, '-m', 'moved');
-    if (state !== 'gone') await scene.serverGit('branch', branch, state === 'merged' ? merged : moved);
-    await scene.repository.openLane({ branch, baseBranch: 'main', start: { kind: 'restart', mergedHead: merged } });
+    if (state !== 'gone') await scene.serverGit('branch', BRANCH, state === 'merged' ? merged : moved);
+    await scene.repository.openLane({
+      branch: BRANCH,
+      baseBranch: 'main',
+      start: { kind: 'restart', mergedHead: merged },
+    });
     const { committed } = await iterate(scene, () => scene.write('a.txt', 'a'));
     expect(
-      await scene.remote().push({ branch, commit: committed.head, start: { kind: 'restart', mergedHead: merged } }),
+      await scene
+        .remote()
+        .push({ branch: BRANCH, commit: committed.head, start: { kind: 'restart', mergedHead: merged } }),
     ).toMatchObject({ kind });
-    expect(await tipOf(scene, branch)).toBe(kind === 'pushed' ? committed.head : moved);
+    expect(await tipOf(scene, BRANCH)).toBe(kind === 'pushed' ? committed.head : moved);
   });
 
   test.each([
@@ -164,10 +170,9 @@ describe('push()', () => {
   test('a token that may only read', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
-    expect(await scene.remote({ token: readOnlyToken }).push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
-      kind: 'rejected',
-      why: expect.stringContaining('contents: write'),
-    });
+    expect(
+      await scene.remote({ token: READ_ONLY_TOKEN }).push({ branch: BRANCH, commit, start: { kind: 'fresh' } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('contents: write') });
   });
 
   test('a repository that takes no pushes (archived, or a token without the permission)', async () => {
@@ -182,27 +187,27 @@ describe('push()', () => {
     await using scene = await setScene({ allowProtectedPaths: ['.github/**'] });
     const commit = await work(scene, '.github/workflows/x.yml');
     await scene.server.setRule('no-workflow-files');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
       kind: 'rejected',
       why: expect.stringMatching(
         /GITHUB_TOKEN never may.*"workflows" permission.*refusing to allow a GitHub App to create or update workflow `\.github\/workflows\/x\.yml`/s,
       ),
     });
-    expect(await tipOf(scene, branch)).toBe('none');
+    expect(await tipOf(scene, BRANCH)).toBe('none');
   });
 
   test('the rule about workflow files lets other pushes through', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.server.setRule('no-workflow-files');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
   });
 
   test('a protected branch', async () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.server.setRule('protected-branch');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
       kind: 'rejected',
       why: expect.stringMatching(/protection rule.*GH006/s),
     });
@@ -222,16 +227,16 @@ describe('a branch that somebody else pushed to during the run', () => {
         continue: { kind: 'continue', remoteHead: main },
         restart: { kind: 'restart', mergedHead: main },
       } as const;
-      const kept = `${branch}-run-${commit.slice(0, 7)}`;
+      const kept = `${BRANCH}-run-${commit.slice(0, 7)}`;
       for (let i = 0; i < 2; i++) {
-        expect(await scene.remote().push({ branch, commit, start: start[kind] })).toEqual({
+        expect(await scene.remote().push({ branch: BRANCH, commit, start: start[kind] })).toEqual({
           kind: 'rejected',
           why: expect.stringMatching(
             `at ${theirs} now.*Nothing was overwritten.*commits are on ${kept}: merge or cherry-pick`,
           ),
         });
       }
-      expect(await scene.remote().branches('ralph/')).toEqual({ [branch]: theirs, [kept]: commit });
+      expect(await scene.remote().branches('ralph/')).toEqual({ [BRANCH]: theirs, [kept]: commit });
     },
   );
 
@@ -245,11 +250,13 @@ describe('a branch that somebody else pushed to during the run', () => {
       return 'open';
     });
     expect(
-      await scene.remote({ url: way.url }).push({ branch, commit, start: { kind: 'continue', remoteHead: main } }),
+      await scene
+        .remote({ url: way.url })
+        .push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: main } }),
     ).toEqual({ kind: 'rejected', why: expect.stringContaining('commits are on') });
     expect(await scene.remote().branches('ralph/')).toEqual({
-      [branch]: theirs,
-      [`${branch}-run-${commit.slice(0, 7)}`]: commit,
+      [BRANCH]: theirs,
+      [`${BRANCH}-run-${commit.slice(0, 7)}`]: commit,
     });
   });
 
@@ -264,9 +271,9 @@ describe('a branch that somebody else pushed to during the run', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await personPushes(scene);
-    await prevent(scene, `${branch}-run-${commit.slice(0, 7)}`);
+    await prevent(scene, `${BRANCH}-run-${commit.slice(0, 7)}`);
     const refs = await scene.serverGit('for-each-ref');
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({
       kind: 'rejected',
       why: expect.stringMatching(new RegExp(`are lost: .*${why}`)),
     });
@@ -289,7 +296,7 @@ describe('a server that does not answer', () => {
     });
     const pushed = scene
       .remote({ url: way.url, commandTimeoutMs: 1_000 })
-      .push({ branch, commit, start: { kind: 'fresh' } })
+      .push({ branch: BRANCH, commit, start: { kind: 'fresh' } })
       .catch((error: unknown) => ({ why: String(error) }));
     expect(await pushed).toMatchObject({ why: expect.stringContaining(why) as string });
     expect(unanswered).toBe(1);
@@ -298,7 +305,7 @@ describe('a server that does not answer', () => {
 
 describe('a server that cannot be reached is tried once more', () => {
   const push = (scene: Scene, url: string, commit: string) =>
-    scene.remote({ url }).push({ branch, commit, start: { kind: 'fresh' } });
+    scene.remote({ url }).push({ branch: BRANCH, commit, start: { kind: 'fresh' } });
 
   test.each([
     ['reading', 'git-upload-pack', 503],
@@ -313,7 +320,7 @@ describe('a server that cannot be reached is tried once more', () => {
       Promise.resolve(path.endsWith(service) && faults++ === 0 ? fault : 'open'),
     );
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
-    expect(await tipOf(scene, branch)).toBe(commit);
+    expect(await tipOf(scene, BRANCH)).toBe(commit);
   });
 
   test('the answer to the push is lost: pushed all the same', async () => {
@@ -325,7 +332,7 @@ describe('a server that cannot be reached is tried once more', () => {
     );
     expect(await push(scene, way.url, commit)).toEqual({ kind: 'pushed' });
     expect(lost).toBeGreaterThan(0);
-    expect(await tipOf(scene, branch)).toBe(commit);
+    expect(await tipOf(scene, BRANCH)).toBe(commit);
   });
 
   test('broken twice: an error, after two requests', async () => {
@@ -355,7 +362,7 @@ describe('a server that cannot be reached is tried once more', () => {
     await using scene = await setScene();
     const commit = await work(scene);
     await scene.server.setRule('read-only');
-    await scene.remote().push({ branch, commit, start: { kind: 'fresh' } });
+    await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } });
     expect(scene.server.requests.filter(({ path }) => path.endsWith('git-receive-pack'))).toHaveLength(1);
   });
 });
@@ -381,13 +388,12 @@ describe('commits that the agent took away are not blamed on the server', () => 
     await using scene = await setScene();
     const main = await tipOf(scene, 'main');
     const commit = await work(scene);
-    await scene.serverGit('branch', branch, main);
+    await scene.serverGit('branch', BRANCH, main);
     await damage(scene, commit);
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'continue', remoteHead: main } })).toEqual({
-      kind: 'rejected',
-      why: expect.stringContaining('the agent removed or replaced the git directory'),
-    });
-    expect(await tipOf(scene, branch)).toBe(main);
+    expect(
+      await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: main } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining('the agent removed or replaced the git directory') });
+    expect(await tipOf(scene, BRANCH)).toBe(main);
   });
 });
 
@@ -421,7 +427,7 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
     await using other = await startGitRemote({ token: 'other', repository: 'evil/twin' });
     const commit = await work(scene);
     await set(scene, other.url);
-    expect(await scene.remote().push({ branch, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
     await scene.repository.openLane({ branch: 'ralph/issue-3', baseBranch: 'main', start: { kind: 'fresh' } });
     expect(other.requests).toEqual([]);
   });
@@ -437,8 +443,10 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
       alternates || `${scene.server.repositoryFolder}/objects\n`,
     );
     const later = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
-    expect(await scene.remote().push({ branch, commit: later, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
-    await scene.serverGit('merge-base', '--is-ancestor', commit, branch);
+    expect(await scene.remote().push({ branch: BRANCH, commit: later, start: { kind: 'fresh' } })).toEqual({
+      kind: 'pushed',
+    });
+    await scene.serverGit('merge-base', '--is-ancestor', commit, BRANCH);
     await scene.serverGit('fsck', '--strict');
   });
 });
@@ -447,7 +455,7 @@ describe('deleteMerged()', () => {
   /** The lane's branch is merged at its tip, which is returned; then something happens. */
   async function merged(scene: Scene): Promise<string> {
     const head = await work(scene);
-    await scene.remote().push({ branch, commit: head, start: { kind: 'fresh' } });
+    await scene.remote().push({ branch: BRANCH, commit: head, start: { kind: 'fresh' } });
     await scene.serverGit('update-ref', 'refs/heads/main', head);
     return head;
   }
@@ -456,17 +464,17 @@ describe('deleteMerged()', () => {
     await using scene = await setScene();
     const head = await merged(scene);
     await scene.serverGit('branch', 'ralph/issue-9', head);
-    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'deleted' });
+    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'deleted' });
     expect(await scene.remote().branches('')).toEqual({ main: head, 'ralph/issue-9': head });
-    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'gone' });
+    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'gone' });
   });
 
   test('leaves a branch that holds anything else than what was merged', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
     const theirs = await personPushes(scene);
-    expect(await scene.remote().deleteMerged({ branch, head })).toEqual({ kind: 'moved' });
-    expect(await tipOf(scene, branch)).toBe(theirs);
+    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'moved' });
+    expect(await tipOf(scene, BRANCH)).toBe(theirs);
   });
 
   test.each([['main'], ['feature'], ['ralph/'], ['']])(
@@ -479,19 +487,19 @@ describe('deleteMerged()', () => {
         kind: 'rejected',
         why: expect.stringContaining('nothing else is ever deleted'),
       });
-      expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [branch]: head });
+      expect(await scene.remote().branches('')).toEqual({ main: head, feature: head, [BRANCH]: head });
     },
   );
 
   test('never deletes the default branch, though it has our prefix', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
-    await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${branch}`);
-    expect(await scene.remote().deleteMerged({ branch, head })).toMatchObject({
+    await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${BRANCH}`);
+    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toMatchObject({
       kind: 'rejected',
       why: expect.stringContaining('default branch'),
     });
-    expect(await tipOf(scene, branch)).toBe(head);
+    expect(await tipOf(scene, BRANCH)).toBe(head);
   });
 
   test('a name that can be no branch is none', async () => {
@@ -504,10 +512,10 @@ describe('deleteMerged()', () => {
   test('a token that may only read is told which permission is missing', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
-    expect(await scene.remote({ token: readOnlyToken }).deleteMerged({ branch, head })).toMatchObject({
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).deleteMerged({ branch: BRANCH, head })).toMatchObject({
       kind: 'rejected',
       why: expect.stringContaining('contents: write'),
     });
-    expect(await tipOf(scene, branch)).toBe(head);
+    expect(await tipOf(scene, BRANCH)).toBe(head);
   });
 });

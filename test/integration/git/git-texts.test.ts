@@ -1,39 +1,39 @@
 import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { branch, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
+import { BRANCH, iterate, openFresh, setScene, type Scene } from './git-fixture.ts';
 
-const plan = '.ralph/fix_plan.md';
+const PLAN = '.ralph/fix_plan.md';
 
 describe('readTexts()', () => {
   test('reads what the job checked out, from its commit and not from the work tree, also after a lane was opened', async () => {
     await using scene = await setScene();
-    await commitFiles(scene, { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' });
+    await commitFiles(scene, { [PLAN]: '- [ ] one\n', '.ralph/prd.json': '{}' });
     await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main');
-    await scene.write(plan, '- [x] one\n');
-    expect(await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({
-      base: { [plan]: '- [ ] one\n', '.ralph/prd.json': '{}' },
+    await scene.write(PLAN, '- [x] one\n');
+    expect(await scene.repository.readTexts([PLAN, '.ralph/prd.json', '@fix_plan.md'], null)).toEqual({
+      base: { [PLAN]: '- [ ] one\n', '.ralph/prd.json': '{}' },
       lane: null,
       fork: null,
       unread: {},
     });
     await scene.git('checkout', '--quiet', '--', '.');
     await openFresh(scene);
-    await iterate(scene, () => scene.write(plan, '- [x] one\n'));
-    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
+    await iterate(scene, () => scene.write(PLAN, '- [x] one\n'));
+    expect((await scene.repository.readTexts([PLAN], null)).base).toEqual({ [PLAN]: '- [ ] one\n' });
   });
 
   test('reads the branch of a lane as the remote has it, and leaves the checkout alone', async () => {
     await using scene = await setScene();
     const before = await scene.git('rev-parse', 'HEAD');
-    const head = await pushLane(scene, { [plan]: '- [x] two\n' });
-    const { base, lane } = await scene.repository.readTexts([plan], { branch, head });
-    expect({ base, lane }).toEqual({ base: {}, lane: { [plan]: '- [x] two\n' } });
+    const head = await pushLane(scene, { [PLAN]: '- [x] two\n' });
+    const { base, lane } = await scene.repository.readTexts([PLAN], { branch: BRANCH, head });
+    expect({ base, lane }).toEqual({ base: {}, lane: { [PLAN]: '- [x] two\n' } });
     expect(await scene.git('rev-parse', 'HEAD')).toBe(before);
     expect(await scene.git('status', '--porcelain')).toBe('');
-    expect(await scene.git('branch', '--list', branch)).toBe('');
+    expect(await scene.git('branch', '--list', BRANCH)).toBe('');
     const opened = await scene.repository.openLane({
-      branch,
+      branch: BRANCH,
       baseBranch: 'main',
       start: { kind: 'continue', remoteHead: head },
     });
@@ -42,14 +42,14 @@ describe('readTexts()', () => {
 
   test('reads what stood where the lane left the base', async () => {
     await using scene = await setScene();
-    const head = await pushLane(scene, { [plan]: '- [x] two\n' }, { [plan]: '- [ ] two\n' });
+    const head = await pushLane(scene, { [PLAN]: '- [x] two\n' }, { [PLAN]: '- [ ] two\n' });
     await scene.serverGit('fetch', '--quiet', `${scene.folder}-other`, 'main:main');
     await scene.git('pull', '--quiet', scene.server.repositoryFolder, 'main');
-    await commitFiles(scene, { [plan]: '- [ ] three\n' });
-    expect(await scene.repository.readTexts([plan], { branch, head })).toEqual({
-      base: { [plan]: '- [ ] three\n' },
-      lane: { [plan]: '- [x] two\n' },
-      fork: { [plan]: '- [ ] two\n' },
+    await commitFiles(scene, { [PLAN]: '- [ ] three\n' });
+    expect(await scene.repository.readTexts([PLAN], { branch: BRANCH, head })).toEqual({
+      base: { [PLAN]: '- [ ] three\n' },
+      lane: { [PLAN]: '- [x] two\n' },
+      fork: { [PLAN]: '- [ ] two\n' },
       unread: {},
     });
   });
@@ -58,28 +58,30 @@ describe('readTexts()', () => {
     await using scene = await setScene();
     await scene.git('update-ref', '-d', 'HEAD');
     const nothing = { base: {}, lane: null, fork: null, unread: {} };
-    expect(await scene.repository.readTexts([plan, '.beads/*.jsonl'], null)).toEqual(nothing);
+    expect(await scene.repository.readTexts([PLAN, '.beads/*.jsonl'], null)).toEqual(nothing);
     await rm(join(scene.folder, '.git'), { recursive: true });
-    expect(await scene.repository.readTexts([plan], null)).toEqual(nothing);
-    await scene.write(plan, '- [ ] one\n');
-    expect(await scene.repository.readTexts([plan], null)).toEqual(nothing);
+    expect(await scene.repository.readTexts([PLAN], null)).toEqual(nothing);
+    await scene.write(PLAN, '- [ ] one\n');
+    expect(await scene.repository.readTexts([PLAN], null)).toEqual(nothing);
   });
 
   test('a branch that was replaced meanwhile stops the run', async () => {
     await using scene = await setScene();
-    await pushLane(scene, { [plan]: '- [ ] two\n' });
-    await expect(scene.repository.readTexts([plan], { branch, head: '1'.repeat(40) })).rejects.toThrow(
+    await pushLane(scene, { [PLAN]: '- [ ] two\n' });
+    await expect(scene.repository.readTexts([PLAN], { branch: BRANCH, head: '1'.repeat(40) })).rejects.toThrow(
       /moved from 1{40}.*concurrency/,
     );
   });
 
   test('asks the remote nothing where no lane is wanted, nor where its tip is here', async () => {
     await using scene = await setScene();
-    await commitFiles(scene, { [plan]: '- [ ] one\n' });
+    await commitFiles(scene, { [PLAN]: '- [ ] one\n' });
     const head = await scene.git('rev-parse', 'HEAD');
     await scene.server[Symbol.asyncDispose]();
-    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
-    expect((await scene.repository.readTexts([plan], { branch, head })).lane).toEqual({ [plan]: '- [ ] one\n' });
+    expect((await scene.repository.readTexts([PLAN], null)).base).toEqual({ [PLAN]: '- [ ] one\n' });
+    expect((await scene.repository.readTexts([PLAN], { branch: BRANCH, head })).lane).toEqual({
+      [PLAN]: '- [ ] one\n',
+    });
   });
 
   test('a pattern takes the files of its folder, and none below', async () => {
@@ -102,7 +104,7 @@ describe('readTexts()', () => {
       async ({ folder, write }) => {
         await write('secret.md', '- [ ] x\n');
         await write('.ralph/a.md', 'a');
-        await symlink('../secret.md', join(folder, plan));
+        await symlink('../secret.md', join(folder, PLAN));
       },
     ],
     [
@@ -112,30 +114,30 @@ describe('readTexts()', () => {
         await symlink('elsewhere', join(folder, '.ralph'));
       },
     ],
-    ['a folder', ({ write }) => write(`${plan}/a.md`, 'a')],
+    ['a folder', ({ write }) => write(`${PLAN}/a.md`, 'a')],
     [
       'a file with a NUL',
-      ({ write }) => write(plan, '- [ ] x\0\n'),
-      { [plan]: 'holds NUL bytes, so it is no UTF-8 text' },
+      ({ write }) => write(PLAN, '- [ ] x\0\n'),
+      { [PLAN]: 'holds NUL bytes, so it is no UTF-8 text' },
     ],
     [
       'a file of more than 1 MiB',
-      ({ write }) => write(plan, 'x'.repeat(1024 * 1024 + 1)),
-      { [plan]: 'is longer than 1 MiB' },
+      ({ write }) => write(PLAN, 'x'.repeat(1024 * 1024 + 1)),
+      { [PLAN]: 'is longer than 1 MiB' },
     ],
   ])('%s is left out', async (_, lay, unread = {}) => {
     await using scene = await setScene();
     await lay(scene);
     await scene.git('add', '--all');
     await scene.git('commit', '--quiet', '-m', 'files');
-    expect(await scene.repository.readTexts([plan], null)).toEqual({ base: {}, lane: null, fork: null, unread });
+    expect(await scene.repository.readTexts([PLAN], null)).toEqual({ base: {}, lane: null, fork: null, unread });
   });
 
   test('a file of 1 MiB is read, an empty one as well, whatever its line ends', async () => {
     await using scene = await setScene();
-    await commitFiles(scene, { [plan]: 'x'.repeat(1024 * 1024), '.ralph/prd.json': '', '@fix_plan.md': '- [ ] a\r\n' });
-    const { base } = await scene.repository.readTexts([plan, '.ralph/prd.json', '@fix_plan.md'], null);
-    expect(base[plan]).toHaveLength(1024 * 1024);
+    await commitFiles(scene, { [PLAN]: 'x'.repeat(1024 * 1024), '.ralph/prd.json': '', '@fix_plan.md': '- [ ] a\r\n' });
+    const { base } = await scene.repository.readTexts([PLAN, '.ralph/prd.json', '@fix_plan.md'], null);
+    expect(base[PLAN]).toHaveLength(1024 * 1024);
     expect(base['.ralph/prd.json']).toBe('');
     expect(base['@fix_plan.md']).toBe('- [ ] a\r\n');
   });
@@ -145,8 +147,8 @@ describe('readTexts()', () => {
     const mark = join(scene.folder, '..', 'ran');
     await scene.git('config', 'filter.evil.smudge', `touch ${mark}`);
     await scene.git('config', 'filter.evil.clean', 'cat');
-    await commitFiles(scene, { '.gitattributes': '*.md filter=evil\n', [plan]: '- [ ] one\n' });
-    expect((await scene.repository.readTexts([plan], null)).base).toEqual({ [plan]: '- [ ] one\n' });
+    await commitFiles(scene, { '.gitattributes': '*.md filter=evil\n', [PLAN]: '- [ ] one\n' });
+    expect((await scene.repository.readTexts([PLAN], null)).base).toEqual({ [PLAN]: '- [ ] one\n' });
     await expect(writeFile(mark, '', { flag: 'wx' })).resolves.toBeUndefined();
   });
 });
@@ -169,10 +171,10 @@ async function pushLane(
   for (const [path, text] of Object.entries(ofMain)) await scene.write(join('..', 'workspace-other', path), text);
   await git('add', '--all');
   if (Object.keys(ofMain).length > 0) await git('commit', '--quiet', '-m', 'tasks');
-  await git('checkout', '--quiet', '-b', branch);
+  await git('checkout', '--quiet', '-b', BRANCH);
   for (const [path, text] of Object.entries(files)) await scene.write(join('..', 'workspace-other', path), text);
   await git('add', '--all');
   await git('commit', '--quiet', '-m', 'work');
-  await git('push', '--quiet', scene.server.repositoryFolder, branch);
+  await git('push', '--quiet', scene.server.repositoryFolder, BRANCH);
   return git('rev-parse', 'HEAD');
 }

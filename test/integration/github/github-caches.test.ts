@@ -3,12 +3,12 @@ import type { StoredCache } from '../../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge } from './github-fixture.ts';
 import { cacheFixture, copyOf } from '../state/state-cache-fixture.ts';
 
-const prefix = 'ralph-state-v1/queue/';
+const PREFIX = 'ralph-state-v1/queue/';
 
 describe('of the caches with a prefix', () => {
   test('the newest stay, and each other one is deleted by its id', async () => {
     await using at = await openWith([{ key: '1' }, { key: '2' }, { key: '3' }, { key: '4' }]);
-    expect(await at.forge.deleteSupersededCaches(prefix, 2)).toBe(2);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 2)).toBe(2);
     expect(keysLeft(at)).toEqual(['3', '4']);
     expect(at.sent()).toEqual([
       'GET /actions/caches?key=ralph-state-v1%2Fqueue%2F&sort=created_at&direction=desc&per_page=100',
@@ -45,22 +45,22 @@ describe('of the caches with a prefix', () => {
     },
   ])('$rule', async ({ caches, left }) => {
     await using at = await openWith(caches);
-    await at.forge.deleteSupersededCaches(prefix, 2);
+    await at.forge.deleteSupersededCaches(PREFIX, 2);
     expect(keysLeft(at)).toEqual(left);
   });
 
   test('at most 20 are deleted at once, the oldest first; the next call goes on', async () => {
     await using at = await openWith(numbered(130));
-    expect(await at.forge.deleteSupersededCaches(prefix, 2)).toBe(20);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 2)).toBe(20);
     // The list shows the newest 100 of the 130: 31 is the oldest that is seen.
     expect(keysLeft(at)).toEqual([...numbers(1, 30), ...numbers(51, 130)]);
-    expect(await at.nextRun().deleteSupersededCaches(prefix, 2)).toBe(20);
+    expect(await at.nextRun().deleteSupersededCaches(PREFIX, 2)).toBe(20);
     expect(at.github.requests).toHaveLength(42);
   });
 
   test('keep 0 keeps one: the newest is never deleted', async () => {
     await using at = await openWith([{ key: '1' }, { key: '2' }]);
-    expect(await at.forge.deleteSupersededCaches(prefix, 0)).toBe(1);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 0)).toBe(1);
     expect(keysLeft(at)).toEqual(['2']);
   });
 });
@@ -70,7 +70,7 @@ describe('what is not ours stays', () => {
     await using at = await openWith([]);
     for (const key of ['ralph-state-v1/queue-2/1', 'ralph-state-v1/queue-2/2', 'node-modules', 'node-modules-2'])
       at.github.state.caches.push(stored({ key }));
-    expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
     expect(at.github.state.caches).toHaveLength(4);
   });
 
@@ -82,7 +82,7 @@ describe('what is not ours stays', () => {
       times: 1,
       effect: { kind: 'answer', status: 200, body: { total_count: 2, actions_caches: listed } },
     });
-    expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
     expect(at.sent()).toHaveLength(1);
   });
 
@@ -112,10 +112,10 @@ describe('never an error', () => {
     'a token $token: none, a line for debugging, and no second try in this run',
     async ({ options, requests, words }) => {
       await using at = await openWith([{ key: '1' }, { key: '2' }], options);
-      expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+      expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
       expect(at.debugLines).toEqual([expect.stringContaining(words)]);
       expect(at.logged).toEqual([]);
-      expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+      expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
       expect(at.github.requests).toHaveLength(requests);
       expect(keysLeft(at)).toEqual(['1', '2']);
     },
@@ -139,10 +139,10 @@ describe('never an error', () => {
   ] as const)('$what ends it without a retry; it may be tried again', async ({ method, effect, left }) => {
     await using at = await openWith([{ key: '1' }, { key: '2' }, { key: '3' }]);
     at.github.faults.inject({ match: { method, path: /caches/ }, times: 1, effect });
-    expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
     expect(at.debugLines).toHaveLength(1);
     expect(keysLeft(at)).toHaveLength(left);
-    await at.forge.deleteSupersededCaches(prefix, 1);
+    await at.forge.deleteSupersededCaches(PREFIX, 1);
     expect(keysLeft(at)).toEqual(['3']);
   });
 
@@ -150,7 +150,7 @@ describe('never an error', () => {
     await using at = await openWith([{ key: '1' }, { key: '2' }], { requestMs: 300 });
     at.github.faults.inject({ match: { method, path: /caches/ }, times: 9, effect: { kind: 'hang' } });
     const startedAt = performance.now();
-    expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(0);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(0);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
@@ -161,7 +161,7 @@ describe('never an error', () => {
       times: 1,
       effect: { kind: 'answer', status: 404, body: { message: 'Not Found' } },
     });
-    expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(1);
+    expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(1);
     expect(keysLeft(at)).toEqual(['1', '3']);
   });
 });
@@ -174,7 +174,7 @@ test('what the state store saved with the real cache library: older entries go, 
       { kind: 'saved' },
     );
   await cache.store().save(copyOf('issue-7', 1, '{}', null));
-  expect(await at.forge.deleteSupersededCaches(prefix, 1)).toBe(2);
+  expect(await at.forge.deleteSupersededCaches(PREFIX, 1)).toBe(2);
   expect(cache.service.entries.map(({ key }) => key.split('/').slice(1, 3).join('/'))).toEqual([
     'queue/3',
     'issue-7/1',
@@ -190,7 +190,7 @@ async function openWith(
   const at = await openForge(options);
   at.github.state.caches.push(
     ...caches.map((cache, index) =>
-      stored({ id: index + 1, createdAt: now + index * 1000, ...cache, key: `${prefix}${cache.key ?? ''}` }),
+      stored({ id: index + 1, createdAt: now + index * 1000, ...cache, key: `${PREFIX}${cache.key ?? ''}` }),
     ),
   );
   return at;
@@ -201,7 +201,7 @@ function stored(cache: Partial<StoredCache>): StoredCache {
 }
 
 function keysLeft(at: ForgeFixture): readonly string[] {
-  return at.github.state.caches.map(({ key }) => key.replace(prefix, ''));
+  return at.github.state.caches.map(({ key }) => key.replace(PREFIX, ''));
 }
 
 function numbered(count: number): readonly Partial<StoredCache>[] {

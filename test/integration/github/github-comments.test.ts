@@ -4,7 +4,7 @@ import { transferIssue } from '../../../sandbox/github/people.ts';
 import { addComment, addIssue } from '../../../sandbox/github/state.ts';
 import { now, openForge, refusedWith } from './github-fixture.ts';
 
-const marker = '<!-- ralph-action:status:queue -->';
+const MARKER = '<!-- ralph-action:status:queue -->';
 const bot: Person = { login: 'github-actions[bot]', type: 'Bot' };
 
 async function openThread() {
@@ -16,22 +16,22 @@ async function openThread() {
 describe('the one comment of a marker', () => {
   test('is created at first', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, `${marker}\n\nWorking.`);
-    expect(at.bodies()).toEqual([`${marker}\n\nWorking.`]);
+    await at.forge.upsertComment(1, MARKER, `${MARKER}\n\nWorking.`);
+    expect(at.bodies()).toEqual([`${MARKER}\n\nWorking.`]);
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
 
   test('gets the marker as its first line when the text has none', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, 'Working.');
-    expect(at.bodies()).toEqual([`${marker}\nWorking.`]);
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    expect(at.bodies()).toEqual([`${MARKER}\nWorking.`]);
   });
 
   test('is updated later in the run without looking for it again', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, 'Working.');
-    await at.forge.upsertComment(1, marker, 'Done.');
-    expect(at.bodies()).toEqual([`${marker}\nDone.`]);
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Done.');
+    expect(at.bodies()).toEqual([`${MARKER}\nDone.`]);
     expect(at.sent()).toEqual([
       'GET /issues/1/comments?per_page=100',
       'POST /issues/1/comments',
@@ -41,16 +41,16 @@ describe('the one comment of a marker', () => {
 
   test('costs no request when the run wrote the same text already', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     const before = at.forge.requests().sent;
-    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     expect(at.forge.requests().sent).toBe(before);
   });
 
   test('of an earlier run is found, and not written when the text is there already', async () => {
     await using at = await openThread();
-    addComment(at.github.state, { issue: 1, body: `${marker}\r\nWorking.\r\n`, author: bot }, now);
-    await at.forge.upsertComment(1, marker, 'Working.');
+    addComment(at.github.state, { issue: 1, body: `${MARKER}\r\nWorking.\r\n`, author: bot }, now);
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100']);
   });
 
@@ -62,8 +62,8 @@ describe('the one comment of a marker', () => {
         { issue: 1, body: `Talk ${String(count)}`, author: { login: 'stranger', type: 'User' } },
         now,
       );
-    const { id } = addComment(at.github.state, { issue: 1, body: `${marker}\nOld.`, author: bot }, now);
-    await at.forge.upsertComment(1, marker, 'New.');
+    const { id } = addComment(at.github.state, { issue: 1, body: `${MARKER}\nOld.`, author: bot }, now);
+    await at.forge.upsertComment(1, MARKER, 'New.');
     expect(at.sent().at(-1)).toBe(`PATCH /issues/comments/${String(id)}`);
     expect(at.forge.requests().sent).toBe(3);
   });
@@ -71,8 +71,8 @@ describe('the one comment of a marker', () => {
   test('is its own for each marker and each issue', async () => {
     await using at = await openThread();
     addIssue(at.github.state, { title: 'Another', body: '', labels: [], author: 'stranger' }, now);
-    await at.forge.upsertComment(1, marker, 'Working.');
-    await at.forge.upsertComment(2, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    await at.forge.upsertComment(2, MARKER, 'Working.');
     await at.forge.upsertComment(1, '<!-- ralph-action:refusal:queue -->', 'Not done.');
     expect(at.github.state.comments.map(({ issue, body }) => [issue, body.split('\n')[1]])).toEqual([
       [1, 'Working.'],
@@ -82,16 +82,16 @@ describe('the one comment of a marker', () => {
   });
 
   test.each<[string, string, Person]>([
-    ['quotes the marker in its text', `As it said:\n${marker}\nWorking.`, bot],
-    ['carries the marker in a quote', `> ${marker}\n> Working.`, bot],
-    ['has more on the first line', `${marker} and more`, bot],
+    ['quotes the marker in its text', `As it said:\n${MARKER}\nWorking.`, bot],
+    ['carries the marker in a quote', `> ${MARKER}\n> Working.`, bot],
+    ['has more on the first line', `${MARKER} and more`, bot],
     ['has another marker', '<!-- ralph-action:status:issue-1 -->\nWorking.', bot],
-    ['is a copy by a stranger', `${marker}\nOwned.`, { login: 'stranger', type: 'User' }],
+    ['is a copy by a stranger', `${MARKER}\nOwned.`, { login: 'stranger', type: 'User' }],
   ])('is not one that %s', async (_case, body, author) => {
     await using at = await openThread();
     addComment(at.github.state, { issue: 1, body, author }, now);
-    await at.forge.upsertComment(1, marker, 'Working.');
-    expect(at.bodies()).toEqual([body, `${marker}\nWorking.`]);
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    expect(at.bodies()).toEqual([body, `${MARKER}\nWorking.`]);
   });
 
   test('of a personal token is found by its owner being a collaborator', async () => {
@@ -99,11 +99,11 @@ describe('the one comment of a marker', () => {
     at.github.state.collaborators.set('ralph-machine', { permission: 'write', roleName: 'write' });
     addComment(
       at.github.state,
-      { issue: 1, body: `${marker}\nOld.`, author: { login: 'ralph-machine', type: 'User' } },
+      { issue: 1, body: `${MARKER}\nOld.`, author: { login: 'ralph-machine', type: 'User' } },
       now,
     );
-    await at.forge.upsertComment(1, marker, 'New.');
-    expect(at.bodies()).toEqual([`${marker}\nNew.`]);
+    await at.forge.upsertComment(1, MARKER, 'New.');
+    expect(at.bodies()).toEqual([`${MARKER}\nNew.`]);
   });
 
   test('follows no transferred issue into another repository', async () => {
@@ -125,15 +125,15 @@ describe('the one comment of a marker', () => {
 
   test('is written anew when somebody deleted it meanwhile', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     at.github.state.comments.length = 0;
-    await at.forge.upsertComment(1, marker, 'Done.');
-    expect(at.bodies()).toEqual([`${marker}\nDone.`]);
+    await at.forge.upsertComment(1, MARKER, 'Done.');
+    expect(at.bodies()).toEqual([`${MARKER}\nDone.`]);
   });
 
   test('is cut to what GitHub takes, between characters', async () => {
     await using at = await openThread();
-    await at.forge.upsertComment(1, marker, '😀'.repeat(40_000));
+    await at.forge.upsertComment(1, MARKER, '😀'.repeat(40_000));
     const [body = ''] = at.bodies();
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body.length).toBeGreaterThan(65_530);
@@ -144,9 +144,9 @@ describe('the one comment of a marker', () => {
   test('is not written twice when the answer to the first write is lost', async () => {
     await using at = await openThread();
     at.github.faults.inject({ match: { method: 'POST', path: /comments$/ }, times: 1, effect: { kind: 'lost' } });
-    await at.forge.upsertComment(1, marker, 'Working.').catch(() => undefined);
-    await at.forge.upsertComment(1, marker, 'Working.');
-    expect(at.bodies()).toEqual([`${marker}\nWorking.`]);
+    await at.forge.upsertComment(1, MARKER, 'Working.').catch(() => undefined);
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    expect(at.bodies()).toEqual([`${MARKER}\nWorking.`]);
   });
 });
 
@@ -155,14 +155,14 @@ describe('an older comment of another marker', () => {
   const amended = async (writtenAt: number, amend: readonly string[] = ['Settled.']) => {
     const at = await openThread();
     const { id } = addComment(at.github.state, { issue: 1, body: `${other}\nNot done.`, author: bot }, writtenAt);
-    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     for (const body of amend) await at.forge.amendComment(1, other, { body, writtenBefore: now });
     return Object.assign(at, { id });
   };
 
   test('is rewritten without looking for it, and once', async () => {
     await using at = await amended(now - 60_000, ['Settled.', 'Settled.']);
-    expect(at.bodies()).toEqual([`${other}\nSettled.`, `${marker}\nWorking.`]);
+    expect(at.bodies()).toEqual([`${other}\nSettled.`, `${MARKER}\nWorking.`]);
     expect(at.sent()).toEqual([
       'GET /issues/1/comments?per_page=100',
       'POST /issues/1/comments',
@@ -172,7 +172,7 @@ describe('an older comment of another marker', () => {
 
   test('stays when it is newer than that', async () => {
     await using at = await amended(now + 60_000);
-    expect(at.bodies()).toEqual([`${other}\nNot done.`, `${marker}\nWorking.`]);
+    expect(at.bodies()).toEqual([`${other}\nNot done.`, `${MARKER}\nWorking.`]);
   });
 
   test('is not made where there is none of our own', async () => {
@@ -182,9 +182,9 @@ describe('an older comment of another marker', () => {
       { issue: 1, body: `${other}\nMine.`, author: { login: 'stranger', type: 'User' } },
       now,
     );
-    await at.forge.upsertComment(1, marker, 'Working.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
     await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000 });
-    expect(at.bodies()).toEqual([`${other}\nMine.`, `${marker}\nWorking.`]);
+    expect(at.bodies()).toEqual([`${other}\nMine.`, `${MARKER}\nWorking.`]);
   });
 });
 

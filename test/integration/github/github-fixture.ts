@@ -8,7 +8,7 @@ import { createForge } from '../../../src/github/forge.ts';
 import { UserError } from '../../../src/errors.ts';
 
 export const now = Date.parse('2026-11-21T12:00:00Z');
-export const token = 'ghs_theTokenOfThisJob';
+export const TOKEN = 'ghs_theTokenOfThisJob';
 
 const githubToken: TokenIdentity = {
   login: 'github-actions[bot]',
@@ -48,7 +48,7 @@ export async function openForge(
   const github = await startGitHub({
     repository: { owner: 'octo', name: 'demo', defaultBranch: 'main' },
     branches: () => branches,
-    tokens: { [token]: { ...identity, permissions: options.permissions ?? identity.permissions } },
+    tokens: { [TOKEN]: { ...identity, permissions: options.permissions ?? identity.permissions } },
     now: () => now,
     ...(options.caches === undefined ? {} : { caches: options.caches }),
     ...(options.basePath === undefined ? {} : { basePath: options.basePath }),
@@ -59,7 +59,7 @@ export async function openForge(
   const log: Log = { info: write, warning: write, error: write, group: (_title, body) => body() };
   const nextRun = () =>
     createForge({
-      token: options.sentToken ?? token,
+      token: options.sentToken ?? TOKEN,
       apiUrl: github.url,
       userAgent: 'ralph-action',
       repository: { owner: 'octo', repo: 'demo' },

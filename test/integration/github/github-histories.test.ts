@@ -15,7 +15,7 @@ import type { IssueHistory } from '../../../src/ports/forge.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
 const issue = { title: 'Add a greeting', body: 'Say hello.', labels: [], author: 'stranger' };
-const minute = 60_000;
+const MINUTE = 60_000;
 const user = (login: string) =>
   expect.objectContaining({ login, kind: 'user', id: expect.any(Number) as number }) as unknown;
 
@@ -24,14 +24,14 @@ describe('who labelled an issue', () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     at.github.state.accounts.set('octo', { id: 583231, type: 'User' });
-    labelIssue(at.github.state, 1, { label: 'ralph', by: 'octo', now: now + minute });
-    unlabelIssue(at.github.state, 1, { label: 'ralph', by: 'stranger', now: now + 2 * minute });
-    labelIssue(at.github.state, 1, { label: 'ralph', by: 'octo', now: now + 3 * minute });
+    labelIssue(at.github.state, 1, { label: 'ralph', by: 'octo', now: now + MINUTE });
+    unlabelIssue(at.github.state, 1, { label: 'ralph', by: 'stranger', now: now + 2 * MINUTE });
+    labelIssue(at.github.state, 1, { label: 'ralph', by: 'octo', now: now + 3 * MINUTE });
     const octo = { login: 'octo', id: 583231, kind: 'user' };
     expect((await historyOf(at)).labelings).toEqual([
-      { kind: 'labeled', label: 'ralph', by: octo, at: now + minute },
-      { kind: 'unlabeled', label: 'ralph', by: user('stranger'), at: now + 2 * minute },
-      { kind: 'labeled', label: 'ralph', by: octo, at: now + 3 * minute },
+      { kind: 'labeled', label: 'ralph', by: octo, at: now + MINUTE },
+      { kind: 'unlabeled', label: 'ralph', by: user('stranger'), at: now + 2 * MINUTE },
+      { kind: 'labeled', label: 'ralph', by: octo, at: now + 3 * MINUTE },
     ]);
   });
 
@@ -100,11 +100,11 @@ describe('who reopened and changed an issue', () => {
   test('reopenings are told, closings are not', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
-    closeIssue(at.github.state, 1, { by: 'octo', now: now + minute });
-    reopenIssue(at.github.state, 1, { by: 'stranger', now: now + 2 * minute });
+    closeIssue(at.github.state, 1, { by: 'octo', now: now + MINUTE });
+    reopenIssue(at.github.state, 1, { by: 'stranger', now: now + 2 * MINUTE });
     expect(await historyOf(at)).toEqual({
       labelings: [],
-      reopenings: [{ by: user('stranger'), at: now + 2 * minute }],
+      reopenings: [{ by: user('stranger'), at: now + 2 * MINUTE }],
       edits: [],
       truncated: false,
     });
@@ -113,14 +113,14 @@ describe('who reopened and changed an issue', () => {
   test('changes of title and body are one list, and the first writing is none of them', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
-    editIssue(at.github.state, 1, { body: 'Say hi.', by: 'octo', now: now + minute });
-    editIssue(at.github.state, 1, { title: 'Greet', by: 'stranger', now: now + 2 * minute });
-    editIssue(at.github.state, 1, { body: 'Say good day.', by: 'stranger', now: now + 3 * minute });
+    editIssue(at.github.state, 1, { body: 'Say hi.', by: 'octo', now: now + MINUTE });
+    editIssue(at.github.state, 1, { title: 'Greet', by: 'stranger', now: now + 2 * MINUTE });
+    editIssue(at.github.state, 1, { body: 'Say good day.', by: 'stranger', now: now + 3 * MINUTE });
     expect(await historyOf(at)).toMatchObject({
       edits: [
-        { by: user('octo'), at: now + minute },
-        { by: user('stranger'), at: now + 2 * minute },
-        { by: user('stranger'), at: now + 3 * minute },
+        { by: user('octo'), at: now + MINUTE },
+        { by: user('stranger'), at: now + 2 * MINUTE },
+        { by: user('stranger'), at: now + 3 * MINUTE },
       ],
       truncated: false,
     });
@@ -135,8 +135,8 @@ describe('who reopened and changed an issue', () => {
   test('a change by an account that is gone is a change by nobody known', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
-    editIssue(at.github.state, 1, { body: 'Other.', by: 'ghost-deleted', now: now + minute });
-    expect((await historyOf(at)).edits).toEqual([{ by: null, at: now + minute }]);
+    editIssue(at.github.state, 1, { body: 'Other.', by: 'ghost-deleted', now: now + MINUTE });
+    expect((await historyOf(at)).edits).toEqual([{ by: null, at: now + MINUTE }]);
   });
 });
 
@@ -150,12 +150,12 @@ describe('a history is marked as cut', () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     for (let count = 1; count <= edits; count += 1)
-      editIssue(at.github.state, 1, { body: `Text ${String(count)}`, by: 'octo', now: now + count * minute });
+      editIssue(at.github.state, 1, { body: `Text ${String(count)}`, by: 'octo', now: now + count * MINUTE });
     for (let count = 1; count <= events; count += 1)
-      editIssue(at.github.state, 1, { title: `Title ${String(count)}`, by: 'octo', now: now + count * minute });
+      editIssue(at.github.state, 1, { title: `Title ${String(count)}`, by: 'octo', now: now + count * MINUTE });
     const history = await historyOf(at);
     expect(history.truncated).toBe(truncated);
-    expect(history.edits.at(-1)?.at).toBe(now + (edits + events) * minute);
+    expect(history.edits.at(-1)?.at).toBe(now + (edits + events) * MINUTE);
     expect(history.edits).toHaveLength(Math.min(edits, 50) + Math.min(events, 100));
   });
 
@@ -175,7 +175,7 @@ describe('a history is marked as cut', () => {
     {
       what: 'the last change is not in the list of changes: it is added',
       answer: { ...quiet, ...edited },
-      edits: [{ by: stranger, at: now + minute }],
+      edits: [{ by: stranger, at: now + MINUTE }],
     },
     {
       what: 'the list has older changes only: the last one is added',
@@ -185,14 +185,14 @@ describe('a history is marked as cut', () => {
         userContentEdits: { ...quiet.userContentEdits, nodes: [entry('2026-11-21T11:00:00Z')] },
       },
       edits: [
-        { by: stranger, at: now - 60 * minute },
-        { by: stranger, at: now + minute },
+        { by: stranger, at: now - 60 * MINUTE },
+        { by: stranger, at: now + MINUTE },
       ],
     },
     {
       what: 'GitHub gives no list of changes at all',
       answer: { ...quiet, ...edited, userContentEdits: null },
-      edits: [{ by: stranger, at: now + minute }],
+      edits: [{ by: stranger, at: now + MINUTE }],
     },
     {
       what: 'a change is kept back: anybody may have made it, as late as the last',
@@ -202,8 +202,8 @@ describe('a history is marked as cut', () => {
         userContentEdits: { ...quiet.userContentEdits, nodes: [null, entry('2026-11-21T12:01:00Z')] },
       },
       edits: [
-        { by: stranger, at: now + minute },
-        { by: null, at: now + minute },
+        { by: stranger, at: now + MINUTE },
+        { by: null, at: now + MINUTE },
       ],
     },
     {
@@ -311,25 +311,25 @@ describe('comments', () => {
     const second = addComment(
       at.github.state,
       { issue: 1, body: 'Second', author: { login: 'renovate[bot]', type: 'Bot' } },
-      now + minute,
+      now + MINUTE,
     );
     addComment(
       at.github.state,
       { issue: 1, body: 'Third', author: { login: 'ghost-deleted', type: 'User' } },
-      now + 2 * minute,
+      now + 2 * MINUTE,
     );
     minimizeComment(at.github.state, first.id);
-    editComment(at.github.state, second.id, { body: 'Second, changed', by: 'stranger', now: now + 3 * minute });
+    editComment(at.github.state, second.id, { body: 'Second, changed', by: 'stranger', now: now + 3 * MINUTE });
     expect((await at.forge.commentsOf([1])).get(1)).toEqual([
       { by: user('octo'), body: 'First\u0000 \u202E-->', at: now, edited: null, minimized: true },
       {
         by: expect.objectContaining({ login: 'renovate[bot]', kind: 'bot' }) as unknown,
         body: 'Second, changed',
-        at: now + minute,
-        edited: { by: user('stranger'), at: now + 3 * minute },
+        at: now + MINUTE,
+        edited: { by: user('stranger'), at: now + 3 * MINUTE },
         minimized: false,
       },
-      { by: null, body: 'Third', at: now + 2 * minute, edited: null, minimized: false },
+      { by: null, body: 'Third', at: now + 2 * MINUTE, edited: null, minimized: false },
     ]);
   });
 

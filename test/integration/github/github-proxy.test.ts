@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createForge } from '../../../src/github/forge.ts';
-import { now, openForge, token } from './github-fixture.ts';
+import { now, openForge, TOKEN } from './github-fixture.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -36,7 +36,7 @@ test("the runner's proxy is used, with its password, except for what no_proxy na
   await using proxy = await startProxy(at.github.url);
   const forge = () =>
     createForge({
-      token,
+      token: TOKEN,
       apiUrl: 'http://api.github.test',
       repository: { owner: 'octo', repo: 'demo' },
       userAgent: 'ralph-action',

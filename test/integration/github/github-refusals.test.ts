@@ -5,7 +5,7 @@ import type { TokenIdentity } from '../../../sandbox/github/route.ts';
 import { addIssue } from '../../../sandbox/github/state.ts';
 import type { Forge } from '../../../src/ports/forge.ts';
 import { createForge } from '../../../src/github/forge.ts';
-import { now, openForge, refusedWith, token } from './github-fixture.ts';
+import { now, openForge, refusedWith, TOKEN } from './github-fixture.ts';
 
 const request = { title: 'Work', body: '', head: 'ralph/queue', base: 'main', draft: false };
 
@@ -113,7 +113,7 @@ describe('a token that is no good', () => {
 
   test.each([
     ['is empty', ''],
-    ['ends in a line break', `${token}\n`],
+    ['ends in a line break', `${TOKEN}\n`],
     ['has a blank inside', 'ghs_one ghs_two'],
   ])('it %s: said before anything is sent, without the token', async (_case, sentToken) => {
     await using at = await openForge({ sentToken });
@@ -382,10 +382,10 @@ describe('what GitHub says', () => {
       at.github.faults.inject({
         match: { path: /demo$/ },
         times: 9,
-        effect: { kind: 'answer', status, body: { message: `token ${token} refused`, errors: [{ code: token }] } },
+        effect: { kind: 'answer', status, body: { message: `token ${TOKEN} refused`, errors: [{ code: TOKEN }] } },
       });
       const error = await refusedWith(at.forge.defaultBranch());
-      expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(token);
+      expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(TOKEN);
       expect(error.message).toContain('token *** refused');
     },
   );
@@ -416,7 +416,7 @@ test('an API address that is none ends with an explanation', async () => {
     group: <T>(_title: string, body: () => Promise<T>) => body(),
   };
   const forge = createForge({
-    token,
+    token: TOKEN,
     apiUrl: 'nonsense',
     userAgent: 'ralph-action',
     repository: { owner: 'octo', repo: 'demo' },

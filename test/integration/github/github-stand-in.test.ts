@@ -1,91 +1,91 @@
 import { describe, expect, test } from 'vitest';
 import { createValidator } from '../../../sandbox/openapi/validator.ts';
 import { addIssue, closePull } from '../../../sandbox/github/state.ts';
-import { type ForgeFixture, now, openForge, token } from './github-fixture.ts';
+import { type ForgeFixture, now, openForge, TOKEN } from './github-fixture.ts';
 
-const root = '/repos/octo/demo';
+const ROOT = '/repos/octo/demo';
 
 describe("GitHub's description refuses a request with", () => {
   test.each<{ what: string; method: string; path: string; query?: string; body?: unknown; problem: string }>([
     {
       what: 'a route that is none',
       method: 'GET',
-      path: `${root}/isues`,
+      path: `${ROOT}/isues`,
       problem: 'is no operation of the description',
     },
     {
       what: 'a method that the route has not',
       method: 'PUT',
-      path: `${root}/issues`,
+      path: `${ROOT}/issues`,
       problem: 'is no operation of the description',
     },
     {
       what: 'an unknown query parameter',
       method: 'GET',
-      path: `${root}/issues`,
+      path: `${ROOT}/issues`,
       query: 'label=ralph',
       problem: 'must NOT have additional properties',
     },
     {
       what: 'an unknown value of an enumeration',
       method: 'GET',
-      path: `${root}/issues`,
+      path: `${ROOT}/issues`,
       query: 'sort=bogus',
       problem: '/sort must be equal to one of the allowed values',
     },
     {
       what: 'a number that is none',
       method: 'GET',
-      path: `${root}/issues`,
+      path: `${ROOT}/issues`,
       query: 'per_page=many',
       problem: '/per_page must be integer',
     },
     {
       what: 'a word for a number in its path',
       method: 'GET',
-      path: `${root}/issues/one`,
+      path: `${ROOT}/issues/one`,
       problem: '/issue_number must be integer',
     },
     {
       what: 'a missing query parameter',
       method: 'DELETE',
-      path: `${root}/actions/caches`,
+      path: `${ROOT}/actions/caches`,
       problem: "must have required property 'key'",
     },
-    { what: 'no body', method: 'POST', path: `${root}/pulls`, problem: 'has no body' },
-    { what: 'a body that it must not have', method: 'GET', path: root, body: {}, problem: 'has a body, and must not' },
+    { what: 'no body', method: 'POST', path: `${ROOT}/pulls`, problem: 'has no body' },
+    { what: 'a body that it must not have', method: 'GET', path: ROOT, body: {}, problem: 'has a body, and must not' },
     {
       what: 'a missing property',
       method: 'POST',
-      path: `${root}/pulls`,
+      path: `${ROOT}/pulls`,
       body: { title: 'Work', head: 'x' },
       problem: "must have required property 'base'",
     },
     {
       what: 'an unknown property',
       method: 'POST',
-      path: `${root}/issues/1/comments`,
+      path: `${ROOT}/issues/1/comments`,
       body: { body: 'x', text: 'y' },
       problem: 'must NOT have additional properties',
     },
     {
       what: 'a property of a wrong type',
       method: 'POST',
-      path: `${root}/pulls`,
+      path: `${ROOT}/pulls`,
       body: { title: 'Work', head: 'x', base: 'y', draft: 'yes' },
       problem: '/draft must be boolean',
     },
     {
       what: 'an unknown reaction',
       method: 'POST',
-      path: `${root}/issues/1/reactions`,
+      path: `${ROOT}/issues/1/reactions`,
       body: { content: 'thumbs' },
       problem: '/content must be equal to one of the allowed values',
     },
     {
       what: 'an unknown property in one of several forms',
       method: 'POST',
-      path: `${root}/issues/1/labels`,
+      path: `${ROOT}/issues/1/labels`,
       body: { labels: ['a'], label: 'b' },
       problem: 'must NOT have additional properties',
     },
@@ -99,23 +99,23 @@ describe("GitHub's description refuses an answer with", () => {
   test.each<{ what: string; path: string; status: number; body?: unknown; problem: string }>([
     {
       what: 'a status that is not documented',
-      path: root,
+      path: ROOT,
       status: 418,
       body: {},
       problem: 'is not a documented status',
     },
     {
       what: 'a missing property',
-      path: root,
+      path: ROOT,
       status: 200,
       body: {},
       problem: "must have required property 'default_branch'",
     },
-    { what: 'an object for a list', path: `${root}/issues`, status: 200, body: {}, problem: 'must be array' },
-    { what: 'no body', path: root, status: 200, problem: 'must be object' },
+    { what: 'an object for a list', path: `${ROOT}/issues`, status: 200, body: {}, problem: 'must be array' },
+    { what: 'no body', path: ROOT, status: 200, problem: 'must be object' },
     {
       what: 'a message that is no text',
-      path: root,
+      path: ROOT,
       status: 403,
       body: { message: 1 },
       problem: '/message must be string',
@@ -134,7 +134,7 @@ describe('the stand-in', () => {
     const first = await at.send('GET', '/issues?per_page=2&page=2');
     expect(first.numbers).toEqual([3, 2]);
     expect(first.link).toBe(
-      `<${at.github.url}${root}/issues?per_page=2&page=3>; rel="next", <${at.github.url}${root}/issues?per_page=2&page=3>; rel="last"`,
+      `<${at.github.url}${ROOT}/issues?per_page=2&page=3>; rel="next", <${at.github.url}${ROOT}/issues?per_page=2&page=3>; rel="last"`,
     );
     expect((await at.send('GET', '/issues?per_page=2&page=3')).link).toBeNull();
   });
@@ -306,7 +306,7 @@ describe('the stand-in', () => {
     expect((await at.send('GET', '')).status).toBe(403);
     at.github.state.rate.resetAt = now;
     expect((await at.send('GET', '')).remaining).toBe('999');
-    const overview = await fetch(`${at.github.url}/rate_limit`, { headers: { authorization: `Bearer ${token}` } });
+    const overview = await fetch(`${at.github.url}/rate_limit`, { headers: { authorization: `Bearer ${TOKEN}` } });
     expect(await overview.json()).toMatchObject({ rate: { limit: 1000, remaining: 999 } });
   });
 
@@ -330,7 +330,7 @@ describe('the stand-in', () => {
     const at = await openForge();
     await fetch(`${at.github.url}${path}`, {
       method,
-      headers: { authorization: `token ${token}` },
+      headers: { authorization: `token ${TOKEN}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     expect(at.github.violations.map((violation) => violation.problem)).toContainEqual(expect.stringContaining(problem));
@@ -357,9 +357,9 @@ async function openTask(): Promise<
   const at = await openForge();
   addIssue(at.github.state, { title: 'Task', body: '', labels: ['ralph'], author: 'stranger' }, now);
   const send: Send = async (method, path, body) => {
-    const response = await fetch(`${at.github.url}${root}${path}`, {
+    const response = await fetch(`${at.github.url}${ROOT}${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${TOKEN}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const answer: unknown = await response.json();
@@ -375,7 +375,7 @@ async function openTask(): Promise<
   const ask = async (selection: string): Promise<unknown> => {
     const body = JSON.stringify({ query: `{ repository(owner: "octo", name: "demo") { ${selection} } }` });
     return (
-      await fetch(`${at.github.url}/graphql`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body })
+      await fetch(`${at.github.url}/graphql`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body })
     ).json();
   };
   return Object.assign(at, { send, ask });

@@ -72,19 +72,19 @@ describe('a program that does not', () => {
       'its folder is not there',
       'true',
       { cwd: '/nowhere' },
-      { kind: 'not-started', why: expect.stringMatching(/ENOENT/) },
+      { kind: 'not-started', why: expect.stringMatching(/ENOENT/), cause: expect.any(Error) },
     ],
     [
       'there is no such program',
       'true',
       { file: '/bin/no-such-program' },
-      { kind: 'not-started', why: 'spawn /bin/no-such-program ENOENT' },
+      { kind: 'not-started', why: 'spawn /bin/no-such-program ENOENT', cause: expect.any(Error) },
     ],
     [
       'its arguments are too long for the system',
       'x'.repeat(8 * 1024 * 1024),
       {},
-      { kind: 'not-started', why: 'spawn E2BIG' },
+      { kind: 'not-started', why: 'spawn E2BIG', cause: expect.any(Error) },
     ],
   ])('%s', async (_, line, change, end) => {
     expect((await sh(line, change)).end).toEqual(end);

@@ -37,6 +37,7 @@ test('a program that cannot be started is told with the reason', async () => {
   expect((await bash('', { file: '/nowhere/agent' })).end).toEqual({
     kind: 'not-started',
     why: 'spawn /nowhere/agent ENOENT',
+    cause: expect.objectContaining({ code: 'ENOENT' }),
   });
 });
 

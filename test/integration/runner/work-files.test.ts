@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { WorkFiles } from '../../../src/ports/repository.ts';
 import { createWorkFiles } from '../../../src/runner/workspace-files.ts';
 
-const prd = '.ralph/prd.json';
+const PRD = '.ralph/prd.json';
 
 interface Place {
   readonly root: string;
@@ -32,10 +32,10 @@ async function setPlace(): Promise<Place> {
 describe('read()', () => {
   test('answers with what is there, and says nothing of what is not', async () => {
     await using place = await setPlace();
-    await place.lay(prd, '{}\r\n');
+    await place.lay(PRD, '{}\r\n');
     await place.lay('@fix_plan.md', '');
-    expect(await place.files.read([prd, '@fix_plan.md', '.ralph/fix_plan.md'])).toEqual({
-      [prd]: '{}\r\n',
+    expect(await place.files.read([PRD, '@fix_plan.md', '.ralph/fix_plan.md'])).toEqual({
+      [PRD]: '{}\r\n',
       '@fix_plan.md': '',
     });
   });
@@ -53,14 +53,14 @@ describe('read()', () => {
       'a link to a file',
       async ({ root, lay }) => {
         await lay('.ralph/other.json', '{}');
-        await symlink('other.json', join(root, prd));
+        await symlink('other.json', join(root, PRD));
       },
     ],
     [
       'a link out',
       async ({ root, lay }) => {
         await lay('.ralph/a', '');
-        await symlink('/proc/self/environ', join(root, prd));
+        await symlink('/proc/self/environ', join(root, PRD));
       },
     ],
     [
@@ -70,48 +70,48 @@ describe('read()', () => {
         await symlink('other', join(root, '.ralph'));
       },
     ],
-    ['a folder', ({ lay }) => lay(`${prd}/a`, '')],
-    ['a file with a NUL', ({ lay }) => lay(prd, '{}\0')],
-    ['a file of more than 1 MiB', ({ lay }) => lay(prd, 'x'.repeat(1024 * 1024 + 1))],
+    ['a folder', ({ lay }) => lay(`${PRD}/a`, '')],
+    ['a file with a NUL', ({ lay }) => lay(PRD, '{}\0')],
+    ['a file of more than 1 MiB', ({ lay }) => lay(PRD, 'x'.repeat(1024 * 1024 + 1))],
   ])('%s is left out', async (_, lay) => {
     await using place = await setPlace();
     await lay(place);
-    expect(await place.files.read([prd])).toEqual({});
+    expect(await place.files.read([PRD])).toEqual({});
   });
 
   test('a file of 1 MiB is read whole', async () => {
     await using place = await setPlace();
-    await place.lay(prd, 'x'.repeat(1024 * 1024));
-    expect((await place.files.read([prd]))[prd]).toHaveLength(1024 * 1024);
+    await place.lay(PRD, 'x'.repeat(1024 * 1024));
+    expect((await place.files.read([PRD]))[PRD]).toHaveLength(1024 * 1024);
   });
 });
 
 describe('replace()', () => {
   test('writes a new file, and changes one that is as expected; its mode stays, and nothing is left beside it', async () => {
     await using place = await setPlace();
-    await place.lay(prd, 'old');
-    await chmod(join(place.root, prd), 0o600);
-    await place.files.replace({ path: prd, old: 'old', text: 'new' });
+    await place.lay(PRD, 'old');
+    await chmod(join(place.root, PRD), 0o600);
+    await place.files.replace({ path: PRD, old: 'old', text: 'new' });
     await place.files.replace({ path: '.ralph/prd_archive.json', old: null, text: 'archived' });
-    expect(await place.files.read([prd, '.ralph/prd_archive.json'])).toEqual({
-      [prd]: 'new',
+    expect(await place.files.read([PRD, '.ralph/prd_archive.json'])).toEqual({
+      [PRD]: 'new',
       '.ralph/prd_archive.json': 'archived',
     });
-    expect((await stat(join(place.root, prd))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(place.root, PRD))).mode & 0o777).toBe(0o600);
     expect((await readdir(join(place.root, '.ralph'))).sort()).toEqual(['prd.json', 'prd_archive.json']);
   });
 
   test.each<[string, string | null, (place: Place) => Promise<unknown>]>([
-    ['was changed meanwhile', 'old', ({ lay }) => lay(prd, 'other')],
+    ['was changed meanwhile', 'old', ({ lay }) => lay(PRD, 'other')],
     ['is gone', 'old', ({ lay }) => lay('.ralph/a', '')],
-    ['is there by now', null, ({ lay }) => lay(prd, 'other')],
-    ['is too long to be read', null, ({ lay }) => lay(prd, 'x'.repeat(1024 * 1024 + 1))],
+    ['is there by now', null, ({ lay }) => lay(PRD, 'other')],
+    ['is too long to be read', null, ({ lay }) => lay(PRD, 'x'.repeat(1024 * 1024 + 1))],
     [
       'is a link to nothing',
       null,
       async ({ root, lay }) => {
         await lay('.ralph/a', '');
-        await symlink('../../outside', join(root, prd));
+        await symlink('../../outside', join(root, PRD));
       },
     ],
     [
@@ -119,7 +119,7 @@ describe('replace()', () => {
       'old',
       async ({ root, lay }) => {
         await lay('.ralph/a', 'old');
-        await symlink('a', join(root, prd));
+        await symlink('a', join(root, PRD));
       },
     ],
     [
@@ -134,7 +134,7 @@ describe('replace()', () => {
     await using place = await setPlace();
     await lay(place);
     const before = await contents(place.root);
-    await expect(place.files.replace({ path: prd, old, text: 'new' })).rejects.toThrow();
+    await expect(place.files.replace({ path: PRD, old, text: 'new' })).rejects.toThrow();
     expect(await contents(place.root)).toEqual(before);
   });
 });

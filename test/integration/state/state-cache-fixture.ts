@@ -16,10 +16,10 @@ export const workerCommand = [process.execPath, join(bundleFolder, 'worker.mjs')
 await bundle("import './src/entries/cache-worker.ts';", workerCommand[1]);
 
 /** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
-export const patientMs = 20_000;
+export const PATIENT_MS = 20_000;
 
 /** For failures that the library itself retries for half a minute or for ever: enough for its first attempt. */
-export const shortMs = 3_000;
+export const SHORT_MS = 3_000;
 
 export interface CacheFixture extends AsyncDisposable {
   readonly service: CacheService;
@@ -50,8 +50,8 @@ export async function cacheFixture(options: Parameters<typeof startCacheService>
         environment: runEnvironment(service),
         runId: '4711',
         runAttempt: 1,
-        restoreTimeoutMs: patientMs,
-        saveTimeoutMs: patientMs,
+        restoreTimeoutMs: PATIENT_MS,
+        saveTimeoutMs: PATIENT_MS,
         now: () => startedAt,
         log: { warning: (text) => warnings.push(text), debug: (text) => debugLines.push(text) },
         ...change,

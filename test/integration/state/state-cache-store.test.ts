@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../../sandbox/cache-service.ts';
 import type { CopyStore } from '../../../src/ports/state.ts';
-import { cacheFixture, copyOf, patientMs, runEnvironment, shortMs, workerCommand } from './state-cache-fixture.ts';
+import { cacheFixture, copyOf, PATIENT_MS, runEnvironment, SHORT_MS, workerCommand } from './state-cache-fixture.ts';
 
 interface FaultCase {
   readonly step: CacheStep;
@@ -238,10 +238,10 @@ describe.concurrent('absent is only what the service calls absent', () => {
     {
       step: 'lookup',
       fault: 500,
-      limitMs: shortMs,
+      limitMs: SHORT_MS,
       why: /no result within 3 s; last: the cache service answered 500 to the lookup/,
     },
-    { step: 'lookup', fault: 'corrupt', limitMs: shortMs, why: /answer to the lookup is not JSON/ },
+    { step: 'lookup', fault: 'corrupt', limitMs: SHORT_MS, why: /answer to the lookup is not JSON/ },
     { step: 'lookup', fault: 'hang', limitMs: 300, why: /no result within 0.3 s/ },
     { step: 'download', fault: 404, why: /answered 404 to the download/ },
     { step: 'download', fault: 500, why: /answered 500 to the download/ },
@@ -250,7 +250,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     {
       step: 'download',
       fault: 'hang',
-      limitMs: shortMs,
+      limitMs: SHORT_MS,
       why: /no result within 3 s; last: the cache service answered 200 to the lookup/,
     },
   ])('$step $fault → unavailable', async ({ step, fault, limitMs, why }) => {
@@ -258,7 +258,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     await cache.store().save(copyOf('queue', 1, JSON.stringify({ text: 'x'.repeat(500) }), null));
     cache.service.faults[step] = fault;
     const stagingFolder = join(cache.folder, 'staging');
-    const store = cache.store({ stagingFolder, restoreTimeoutMs: limitMs ?? patientMs });
+    const store = cache.store({ stagingFolder, restoreTimeoutMs: limitMs ?? PATIENT_MS });
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
     expect((await readdir(stagingFolder)).filter((name) => name !== 'hung-restore')).toEqual([]);
   });
@@ -280,27 +280,27 @@ describe.concurrent('absent is only what the service calls absent', () => {
   test.each<FaultCase>([
     { step: 'reserve', fault: 403, why: /answered 403 to the reservation/ },
     { step: 'reserve', fault: 429, why: /answered 429 to the reservation/ },
-    { step: 'reserve', fault: 500, limitMs: shortMs, why: /answered 500 to the reservation/ },
+    { step: 'reserve', fault: 500, limitMs: SHORT_MS, why: /answered 500 to the reservation/ },
     { step: 'reserve', fault: 'hang', limitMs: 300, why: /no result within 0.3 s/ },
     { step: 'upload', fault: 403, why: /answered 403 to the upload/ },
     {
       step: 'upload',
       fault: 'hang',
-      limitMs: shortMs,
+      limitMs: SHORT_MS,
       why: /no result within 3 s; last: the cache service answered 200 to the reservation/,
     },
     { step: 'finalize', fault: 400, why: /answered 400 to the finalization/ },
     {
       step: 'finalize',
       fault: 'hang',
-      limitMs: shortMs,
+      limitMs: SHORT_MS,
       why: /no result within 3 s; last: the cache service answered 201 to the upload/,
     },
     { step: 'lookup', fault: 403, why: /uploaded but cannot be read back \(.*403 to the lookup/ },
   ])('$step $fault → not saved', async ({ step, fault, limitMs, why }) => {
     await using cache = await cacheFixture();
     cache.service.faults[step] = fault;
-    const store = cache.store({ saveTimeoutMs: limitMs ?? patientMs });
+    const store = cache.store({ saveTimeoutMs: limitMs ?? PATIENT_MS });
     expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
       kind: 'not-kept',
       why: expect.stringMatching(why),
@@ -318,7 +318,7 @@ describe('the worker never outlives its use', () => {
     const child = `require('net').connect(${String((listener.address() as AddressInfo).port)}, '127.0.0.1')`;
     const worker = `process.on('SIGTERM', () => {}); require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(child)}], { stdio: 'inherit' })`;
     const restored = cache
-      .store({ workerCommand: [process.execPath, '-e', worker], restoreTimeoutMs: shortMs })
+      .store({ workerCommand: [process.execPath, '-e', worker], restoreTimeoutMs: SHORT_MS })
       .restore('queue');
     const [socket] = await connected;
     const closed = once(socket.on('error', () => undefined).resume(), 'close');
@@ -333,7 +333,7 @@ describe('the worker never outlives its use', () => {
   test('a cache that hung once is not waited for again, the other call is still tried', async () => {
     await using cache = await cacheFixture();
     cache.service.faults.lookup = 'hang';
-    const store = cache.store({ restoreTimeoutMs: shortMs });
+    const store = cache.store({ restoreTimeoutMs: SHORT_MS });
     await store.restore('queue');
     expect(cache.service.requests.length).toBe(1);
     delete cache.service.faults.lookup;
@@ -353,7 +353,7 @@ describe('the worker never outlives its use', () => {
       Object.assign(cache.service.faults, { lookup: 'hang', reserve: 'hang' });
       const ask = (store: CopyStore) =>
         kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}', null));
-      await ask(cache.store({ stagingFolder, restoreTimeoutMs: shortMs, saveTimeoutMs: shortMs }));
+      await ask(cache.store({ stagingFolder, restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS }));
       const asked = cache.service.requests.length;
       delete cache.service.faults.lookup;
       delete cache.service.faults.reserve;
@@ -381,7 +381,7 @@ describe('the worker never outlives its use', () => {
     const exited = once(worker, 'exit');
     await vi.waitFor(() => {
       expect(cache.service.requests.length).toBe(1);
-    }, patientMs);
+    }, PATIENT_MS);
     worker.stdin?.end();
     expect(await exited).toEqual([null, 'SIGKILL']);
   });

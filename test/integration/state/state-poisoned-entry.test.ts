@@ -13,12 +13,15 @@ interface Member {
   readonly hard?: boolean;
 }
 
-const document = '{"version":1}';
-const state: Member = { name: 'ralph-state/state.json', content: document };
+const DOCUMENT = '{"version":1}';
+const state: Member = { name: 'ralph-state/state.json', content: DOCUMENT };
 
 describe.concurrent('an entry that someone else wrote', () => {
   test('is taken when it is exactly what a save writes', async () => {
-    expect(await restoreOf([state, manifest({ 'state.json': document })])).toMatchObject({ kind: 'found', document });
+    expect(await restoreOf([state, manifest({ 'state.json': DOCUMENT })])).toMatchObject({
+      kind: 'found',
+      document: DOCUMENT,
+    });
   });
 
   test.each<[string, readonly Member[], RegExp]>([
@@ -35,12 +38,12 @@ describe.concurrent('an entry that someone else wrote', () => {
     ],
     [
       'with a file that the manifest lacks',
-      [state, manifest({ 'state.json': document }), { name: 'ralph-state/session/x', content: '' }],
+      [state, manifest({ 'state.json': DOCUMENT }), { name: 'ralph-state/session/x', content: '' }],
       /session\/x differs/,
     ],
     [
       'without a file that the manifest has',
-      [state, manifest({ 'state.json': document, 'session/x': '' })],
+      [state, manifest({ 'state.json': DOCUMENT, 'session/x': '' })],
       /file of its manifest is missing/,
     ],
     ['without a document', [manifest({})], /document is missing/],
@@ -48,17 +51,17 @@ describe.concurrent('an entry that someone else wrote', () => {
     ['with an oversize session', [...oversize('session/big', 11 * 1024 * 1024), state], /larger than/],
     [
       'of another lane',
-      [state, manifest({ 'state.json': document }, { lane: 'issue-9' })],
+      [state, manifest({ 'state.json': DOCUMENT }, { lane: 'issue-9' })],
       /it is lane "issue-9", number 1/,
     ],
     [
       'with another sequence number than its key',
-      [state, manifest({ 'state.json': document }, { sequence: 99 })],
+      [state, manifest({ 'state.json': DOCUMENT }, { sequence: 99 })],
       /number 99/,
     ],
     [
       'with a symbolic link',
-      [manifest({ 'state.json': document }), { name: 'ralph-state/state.json', link: '/etc/hostname' }],
+      [manifest({ 'state.json': DOCUMENT }), { name: 'ralph-state/state.json', link: '/etc/hostname' }],
       /link or a special file/,
     ],
     [
@@ -66,13 +69,13 @@ describe.concurrent('an entry that someone else wrote', () => {
       [
         state,
         { name: 'ralph-state/session/h', hard: true, link: 'ralph-state/state.json' },
-        manifest({ 'state.json': document }),
+        manifest({ 'state.json': DOCUMENT }),
       ],
       /cannot be unpacked/,
     ],
     [
       'with a file beside its folder',
-      [state, manifest({ 'state.json': document }), { name: 'other', content: '' }],
+      [state, manifest({ 'state.json': DOCUMENT }), { name: 'other', content: '' }],
       /outside its folder/,
     ],
     [
@@ -112,7 +115,7 @@ describe.concurrent('an entry that someone else wrote', () => {
     const outside = join(cache.folder, 'outside');
     await mkdir(outside);
     await cache.store().save(copyOf('queue', 1, '{}', null));
-    poison(cache.service.entries[0], [...members(outside), state, manifest({ 'state.json': document })]);
+    poison(cache.service.entries[0], [...members(outside), state, manifest({ 'state.json': DOCUMENT })]);
     // Members reach `outside` from <folder>/machine-N/restore-…/work.
     expect(await cache.store().restore('queue')).toMatchObject({ kind: 'unavailable' });
     expect(await readdir(outside)).toEqual([]);

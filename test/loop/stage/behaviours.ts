@@ -1,7 +1,7 @@
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../../src/core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
-import { analysis, minute } from '../../unit/core/core-fixtures.ts';
+import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import type { Checkout, FakeClock } from './in-memory.ts';
 
 /** What an agent does in one call. */
@@ -124,8 +124,8 @@ export function createAgent(
   };
 
   function perform(act: Act, call: AgentCall): AgentRun {
-    const durationMs = Math.min((act.minutes ?? 1) * minute, call.timeoutMs);
-    const timedOut = (act.minutes ?? 1) * minute > call.timeoutMs;
+    const durationMs = Math.min((act.minutes ?? 1) * MINUTE, call.timeoutMs);
+    const timedOut = (act.minutes ?? 1) * MINUTE > call.timeoutMs;
     clock.advance(durationMs);
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);

@@ -1,7 +1,7 @@
 import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
-import { stateVersion } from '../../../src/core/lane/state.ts';
+import { STATE_VERSION } from '../../../src/core/lane/state.ts';
 import { UserError } from '../../../src/errors.ts';
-import { hour, minute } from '../../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { addCommit } from './in-memory.ts';
 import type { FaultRow } from './play-fault.ts';
 import { addIssue, commented, cutOff, loseState, putDocument, runOnce, savedState } from './river.ts';
@@ -60,7 +60,7 @@ const cacheRows: readonly FaultRow[] = [
       kept.cache.saved.set('queue', {
         lane: 'queue',
         sequence: 9,
-        document: JSON.stringify({ version: stateVersion, lane: 'issue-9' }),
+        document: JSON.stringify({ version: STATE_VERSION, lane: 'issue-9' }),
         sessionFolder: null,
       });
     },
@@ -185,7 +185,7 @@ const refRows: readonly FaultRow[] = [
     inject: (project) => {
       putDocument(project, {
         sequence: 2,
-        document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }),
+        document: JSON.stringify({ ...savedState(project), version: STATE_VERSION + 1 }),
       });
     },
   },
@@ -232,7 +232,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.put('budget', '{"version":1');
     },
     later: ({ clock }) => {
-      clock.advance(hour);
+      clock.advance(HOUR);
     },
   },
 ];
@@ -257,7 +257,7 @@ const answers: readonly (readonly [string, () => Error, string])[] = [
 ];
 const asking = ['openIssuesWithLabel', 'pullRequestOf', 'checkMayUpdatePullRequest', 'react'] as const;
 const writing = ['updatePullRequest', 'markReady'] as const;
-const said = /GitHub (answered|allows|cannot)|The token may not/;
+const SAID = /GitHub (answered|allows|cannot)|The token may not/;
 
 const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason]): readonly FaultRow[] => [
   ...asking.map((method): FaultRow => ({
@@ -267,7 +267,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
       forge.faults.set(method, error());
     },
     ...stopped(`failed (${reason}), 0 calls`),
-    told: said,
+    told: SAID,
   })),
   ...writing.map((method): FaultRow => ({
     title: `GitHub: ${method}`,
@@ -275,7 +275,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     inject: ({ forge }) => {
       forge.faults.set(method, error());
     },
-    told: said,
+    told: SAID,
     thisRun: `failed (${reason}), 1 call`,
     nextRun: 'complete (plan_complete), 0 calls',
   })),
@@ -286,7 +286,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
       forge.faults.set(method, error());
     },
     ...complete,
-    told: said,
+    told: SAID,
   })),
 ]);
 
@@ -410,7 +410,7 @@ function move({ origin }: Project, branch: string): void {
   );
 }
 
-const day = 24 * hour;
+const DAY = 24 * HOUR;
 const oneAnHour = (project: Project): void => {
   project.inputs = { 'max-calls-per-hour': '1' };
 };
@@ -418,16 +418,16 @@ const oneAnHour = (project: Project): void => {
 const clockRows: readonly FaultRow[] = [
   ...(
     [
-      ['an hour behind', -hour],
-      ['a day behind', -day],
-      ['an hour ahead', hour],
-      ['a day ahead', day],
+      ['an hour behind', -HOUR],
+      ['a day behind', -DAY],
+      ['an hour ahead', HOUR],
+      ['a day ahead', DAY],
     ] as const
   ).map(([happened, skewMs]): FaultRow => ({ title: 'clock', happened, skewMs, ...complete, told: /pushed/ })),
   {
     title: 'clock',
     happened: 'an hour behind, with the hour used up',
-    skewMs: -hour,
+    skewMs: -HOUR,
     inject: oneAnHour,
     thisRun: 'parked (calls_per_hour), 0 calls',
     nextRun: 'parked (calls_per_hour), 0 calls',
@@ -436,7 +436,7 @@ const clockRows: readonly FaultRow[] = [
   {
     title: 'clock',
     happened: 'a day ahead, with a quota of its own: right again, there is no second one',
-    skewMs: day,
+    skewMs: DAY,
     told: /pushed/,
     inject: (project) => {
       oneAnHour(project);
@@ -453,20 +453,20 @@ const clockRows: readonly FaultRow[] = [
     nextRun: 'complete (plan_complete), 1 call',
     told: /Another run works on lane queue.*free again at/,
     later: ({ clock }) => {
-      clock.advance(hour);
+      clock.advance(HOUR);
     },
   },
   {
     title: 'another run',
     happened: 'was killed with its machine, whose clock was a day ahead',
-    inject: (project) => killed(project, day),
+    inject: (project) => killed(project, DAY),
     ...complete,
     told: /pushed/,
   },
   {
     title: 'another run',
     happened: 'was killed with its machine, whose clock was a day behind',
-    inject: (project) => killed(project, -day),
+    inject: (project) => killed(project, -DAY),
     ...complete,
     told: /pushed/,
   },
@@ -474,7 +474,7 @@ const clockRows: readonly FaultRow[] = [
 
 async function killed(project: Project, skewMs: number): Promise<void> {
   await runOnce(project, { skewMs, tap: killAt((name) => name === 'agent.prepare', 'before') });
-  project.clock.advance(minute);
+  project.clock.advance(MINUTE);
 }
 
 const full = new UserError('infrastructure', "The run's record could not be written: no space left on device.");

@@ -3,7 +3,7 @@ import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { expiryOf, type Lease } from '../../../src/core/sharing/lease.ts';
 import { parseState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { Work } from '../../../src/handover/work.ts';
-import { hour, minute } from '../../unit/core/core-fixtures.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, stuck } from './behaviours.ts';
 import { history } from './in-memory.ts';
 import {
@@ -43,7 +43,7 @@ const queue = {
   next: { event: schedule, end: 'idle (all_done)' },
   remembers: () => null,
 } as const;
-const barred = "this event's cache is read-only";
+const BARRED = "this event's cache is read-only";
 
 export const scenarios: readonly Scenario[] = [
   {
@@ -90,7 +90,7 @@ export const scenarios: readonly Scenario[] = [
     prepare: async () => {
       const project = createProject({ agent: [stuck] });
       await runOnce(project);
-      project.clock.advance(31 * minute);
+      project.clock.advance(31 * MINUTE);
       return project;
     },
     remembers: ({ circuit }) => (circuit.kind === 'open' ? null : 'the circuit is closed'),
@@ -109,7 +109,7 @@ export const scenarios: readonly Scenario[] = [
     guarded: true,
     prepare: () => {
       const project = createProject({ agent: [steadyWorker, finisher] });
-      project.kept.cache.outages.set('save', barred);
+      project.kept.cache.outages.set('save', BARRED);
       return Promise.resolve(project);
     },
     next: { event: commented('/ralph run', { issue: 1 }), end: 'complete (plan_complete)' },
@@ -122,7 +122,7 @@ export const scenarios: readonly Scenario[] = [
     prepare: async () => {
       const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
       await runOnce(project);
-      project.kept.cache.outages.set('save', barred);
+      project.kept.cache.outages.set('save', BARRED);
       return withAgent(project, [finisher]);
     },
   },
@@ -242,7 +242,7 @@ export async function problemsOfGoingOn(scenario: Scenario, project: Project): P
         ...problemsOfEnd(scenario, project),
       ];
     if (end === 'paused (by_person)') await runOnce(project, { event: commented('/ralph resume', { issue: 1 }) });
-    project.clock.advance(31 * minute);
+    project.clock.advance(31 * MINUTE);
   }
   return [`it never comes to an end: ${ends.join(', ')}`];
 }
@@ -290,7 +290,7 @@ function chargedInHour({ kept, clock, inputs }: Project): number | null {
 
 /** Calls of the last hour. */
 function callsInHour({ script, clock }: Project): number {
-  return script.calls.filter(({ at }) => clock.now() - at < hour).length;
+  return script.calls.filter(({ at }) => clock.now() - at < HOUR).length;
 }
 
 function lanesOf(project: Project): readonly LaneState[] {

@@ -4,7 +4,7 @@ import type { FakeForge } from './in-memory.ts';
 import type { Event } from './river.ts';
 
 /** Long before any run, in ms. */
-export const before = noon - 3_600_000;
+export const BEFORE = noon - 3_600_000;
 
 export function person(login: string): Account {
   return { login, id: login.length, kind: 'user' };

@@ -1,5 +1,5 @@
 import { laneOf } from '../../../src/report/facts.ts';
-import { minute } from '../../unit/core/core-fixtures.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
 import { finisher } from './behaviours.ts';
 import type { Machine } from './machine.ts';
 import { createProject, finishOnce, runOnce, schedule, type Event, type Run, savedIn, warningsIn } from './river.ts';
@@ -41,7 +41,7 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
   const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
   await runOnce(project);
   project.inputs = {};
-  project.clock.advance(minute);
+  project.clock.advance(MINUTE);
   await row.inject?.(project);
   const main = await runOnce(project, {
     event: row.event ?? schedule,

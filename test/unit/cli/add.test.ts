@@ -7,9 +7,9 @@ import { addJsonSchema } from '../../../src/cli/tasks/add-schema.ts';
 import { parsePlan } from '../../../src/core/tasks/files/plan.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
-const plan = '.ralph/fix_plan.md';
-const prd = '.ralph/prd.json';
-const prdText = '{"tasks":[{"id":"T1","title":"a"}]}';
+const PLAN = '.ralph/fix_plan.md';
+const PRD = '.ralph/prd.json';
+const PRD_TEXT = '{"tasks":[{"id":"T1","title":"a"}]}';
 let folder = '';
 let checkout = '';
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 const write = (path: string, text: string | Uint8Array): Promise<void> => writeFile(join(checkout, path), text);
 const read = (path: string): Promise<string> => readFile(join(checkout, path), 'utf8');
 const add = (...args: readonly string[]): Promise<CliRun> => ralph(['add', '--dir', checkout, ...args]);
-const idOf = (title: string): string => parsePlan(plan, `- [ ] ${title}`).tasks[0]?.task.id ?? '';
+const idOf = (title: string): string => parsePlan(PLAN, `- [ ] ${title}`).tasks[0]?.task.id ?? '';
 
 describe('ralph add prints the id of what it added', () => {
   test('to the plan that is there', async () => {
@@ -35,26 +35,26 @@ describe('ralph add prints the id of what it added', () => {
   });
 
   test('to the prd.json that is there', async () => {
-    await write(prd, prdText);
+    await write(PRD, PRD_TEXT);
     expect(await add('Do it', '--body', 'More', '--optional')).toEqual({ code: 0, out: 'prd-T2\n', error: '' });
-    expect(await read(prd)).toBe(
+    expect(await read(PRD)).toBe(
       '{"tasks":[{"id":"T1","title":"a"},{"id":"T2","title":"Do it","description":"More","priority":"medium","status":"todo","optional":true}]}',
     );
   });
 
   test('to the plan when both are there, unless the prd is asked for', async () => {
-    await Promise.all([write(plan, '- [ ] a\n'), write(prd, prdText)]);
+    await Promise.all([write(PLAN, '- [ ] a\n'), write(PRD, PRD_TEXT)]);
     await add('One');
     await add('Two', '--to', 'prd');
-    expect([await read(plan), await read(prd)]).toEqual(['- [ ] a\n- [ ] One\n', expect.stringContaining('"Two"')]);
+    expect([await read(PLAN), await read(PRD)]).toEqual(['- [ ] a\n- [ ] One\n', expect.stringContaining('"Two"')]);
   });
 
   test.each([
-    ['a plan', [], plan, '# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n'],
+    ['a plan', [], PLAN, '# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n'],
     [
       'a prd',
       ['--to', 'prd'],
-      prd,
+      PRD,
       '{\n  "tasks": [\n    {\n      "id": "T001",\n      "title": "Do it",\n      "priority": "medium",\n      "status": "todo"\n    }\n  ]\n}\n',
     ],
   ])('to %s that is created, with its folder', async (_, args, path, text) => {
@@ -67,29 +67,29 @@ describe('ralph add prints the id of what it added', () => {
     expect(await ralph(['add', 'Do it', '--dir', checkout, '--body', '-'], '\nFirst line\n\nlast\n\n')).toMatchObject({
       code: 0,
     });
-    expect(await read(plan)).toBe('# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n\n  First line\n\n  last\n');
+    expect(await read(PLAN)).toBe('# Fix plan\n\n## Medium Priority\n\n- [ ] Do it\n\n  First line\n\n  last\n');
   });
 
   test('ids of archived entries are not given again', async () => {
-    await Promise.all([write(prd, prdText), write('.ralph/prd_archive.json', '{"tasks":[{"id":"T8","title":"z"}]}')]);
+    await Promise.all([write(PRD, PRD_TEXT), write('.ralph/prd_archive.json', '{"tasks":[{"id":"T8","title":"z"}]}')]);
     expect((await add('Do it')).out).toBe('prd-T9\n');
   });
 });
 
 describe('the file', () => {
   test('keeps its mode, and nothing is left beside it', async () => {
-    await write(plan, '- [ ] a\n');
-    await chmod(join(checkout, plan), 0o640);
+    await write(PLAN, '- [ ] a\n');
+    await chmod(join(checkout, PLAN), 0o640);
     await add('Do it');
-    expect((await stat(join(checkout, plan))).mode & 0o777).toBe(0o640);
+    expect((await stat(join(checkout, PLAN))).mode & 0o777).toBe(0o640);
     expect(await readdir(join(checkout, '.ralph'))).toEqual(['fix_plan.md']);
   });
 
   test('that is a link inside the checkout stays one', async () => {
     await write('PLAN.md', '- [ ] a\n');
-    await symlink('../PLAN.md', join(checkout, plan));
+    await symlink('../PLAN.md', join(checkout, PLAN));
     expect(await add('Do it')).toMatchObject({ code: 0 });
-    expect([await readlink(join(checkout, plan)), await read('PLAN.md')]).toEqual([
+    expect([await readlink(join(checkout, PLAN)), await read('PLAN.md')]).toEqual([
       '../PLAN.md',
       '- [ ] a\n- [ ] Do it\n',
     ]);
@@ -100,11 +100,11 @@ describe('the file', () => {
       'leads out of the checkout',
       async () => {
         await writeFile(join(folder, 'outside.md'), '- [ ] a\n');
-        await symlink('../../outside.md', join(checkout, plan));
+        await symlink('../../outside.md', join(checkout, PLAN));
       },
       'leads out of the checkout',
     ],
-    ['leads nowhere', () => symlink('nowhere.md', join(checkout, plan)), 'there is no such file'],
+    ['leads nowhere', () => symlink('nowhere.md', join(checkout, PLAN)), 'there is no such file'],
     [
       'stands in a folder that leads out',
       async () => {
@@ -114,14 +114,14 @@ describe('the file', () => {
       },
       'leads out of the checkout',
     ],
-    ['is a folder', () => mkdir(join(checkout, plan)), 'is no file'],
+    ['is a folder', () => mkdir(join(checkout, PLAN)), 'is no file'],
     [
       'holds NUL bytes',
-      () => write(plan, '# Plan\n- [ ] a\0\n'),
+      () => write(PLAN, '# Plan\n- [ ] a\0\n'),
       'ralph add: .ralph/fix_plan.md:2: holds NUL bytes, so no run reads it: take them out, or save it as UTF-8. Nothing was written.\n',
     ],
-    ['is no text', () => write(plan, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
-    ['is longer than 1 MiB', () => write(plan, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
+    ['is no text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
+    ['is longer than 1 MiB', () => write(PLAN, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {
     await prepare();
     const before = await readdir(folder, { recursive: true });
@@ -131,25 +131,25 @@ describe('the file', () => {
   });
 
   test('that is malformed is not touched, and line and column are told', async () => {
-    await write(prd, '{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
+    await write(PRD, '{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
     expect(await add('Do it')).toEqual({
       code: 1,
       out: '',
       error:
         'ralph add: .ralph/prd.json:3:17: no valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks is read. Nothing was written.\n',
     });
-    expect(await read(prd)).toBe('{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
+    expect(await read(PRD)).toBe('{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
   });
 });
 
 test('a title that is there already is not added again', async () => {
-  await write(plan, '- [ ] a\n- [x] **Do** it\n');
+  await write(PLAN, '- [ ] a\n- [x] **Do** it\n');
   expect(await add('Do it')).toEqual({
     code: 1,
     out: '',
     error: `ralph add: .ralph/fix_plan.md:2: "Do it" is there already (${idOf('Do it')}, done); nothing was written. To have another, give it another title.\n`,
   });
-  expect(await read(plan)).toBe('- [ ] a\n- [x] **Do** it\n');
+  expect(await read(PLAN)).toBe('- [ ] a\n- [x] **Do** it\n');
 });
 
 describe('arguments that make no sense end with 2, say what to do, and write nothing', () => {
@@ -206,28 +206,28 @@ describe('--json', () => {
   });
 
   test.each([
-    ['added', '- [ ] a\n', 0, { kind: 'added', id: idOf('Do it'), file: plan, line: 2 }],
-    ['there already', '- [x] Do it\n', 1, { kind: 'there', id: idOf('Do it'), file: plan, line: 1, state: 'done' }],
+    ['added', '- [ ] a\n', 0, { kind: 'added', id: idOf('Do it'), file: PLAN, line: 2 }],
+    ['there already', '- [x] Do it\n', 1, { kind: 'there', id: idOf('Do it'), file: PLAN, line: 1, state: 'done' }],
     [
       'refused',
       '<!--\n',
       1,
       {
         kind: 'refused',
-        file: plan,
+        file: PLAN,
         line: null,
         column: null,
         message: expect.stringContaining('no place was found') as string,
       },
     ],
   ])('%s', async (_, text, code, expected) => {
-    await write(plan, text);
+    await write(PLAN, text);
     const run = await add('Do it', '--json');
     expect({ code: run.code, json: JSON.parse(run.out) as unknown }).toEqual({ code, json: expected });
     expect(validate(JSON.parse(run.out))).toBe(true);
   });
 
   test('nothing else is of that shape', () => {
-    expect(validate({ kind: 'added', id: 'x', file: plan })).toBe(false);
+    expect(validate({ kind: 'added', id: 'x', file: PLAN })).toBe(false);
   });
 });

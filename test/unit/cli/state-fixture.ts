@@ -10,32 +10,32 @@ import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { createCellPlace, createCells, withFaults, type FaultyCells } from '../../loop/stage/in-memory-cells.ts';
 import { noon } from '../core/core-fixtures.ts';
 
-export const minute = 60_000;
+export const MINUTE = 60_000;
 
 export const lease: Lease = {
   runTag: 'm',
   runId: '98',
   runAttempt: 1,
   runUrl: 'https://github.com/acme/shop/actions/runs/98',
-  acquiredAt: noon - 10 * minute,
-  durationMs: 60 * minute,
+  acquiredAt: noon - 10 * MINUTE,
+  durationMs: 60 * MINUTE,
 };
 
 /** Names of people and reasons in it try to steer the terminal. */
 export const richState: LaneState = {
-  ...initialState('queue', noon - 60 * minute),
+  ...initialState('queue', noon - 60 * MINUTE),
   sequence: 41,
-  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * minute },
-  session: { id: 's-1', startedAt: noon - 90 * minute, lastUsedAt: noon - 30 * minute, taskId: 'issue-13' },
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * MINUTE },
+  session: { id: 's-1', startedAt: noon - 90 * MINUTE, lastUsedAt: noon - 30 * MINUTE, taskId: 'issue-13' },
   tasks: {
     'issue-12': { state: 'done', attempts: 1, startedTree: null, doneCommit: null },
     'issue-13': { state: 'in-progress', attempts: 2, startedTree: null, doneCommit: null },
   },
   currentTask: 'issue-13',
-  park: { reason: 'usage_limit', resumeAt: noon + 42 * minute, taskId: null, branchHead: null },
-  pause: { by: 'octo\u001b[2Jcat\u202e', at: noon - 5 * minute },
+  park: { reason: 'usage_limit', resumeAt: noon + 42 * MINUTE, taskId: null, branchHead: null },
+  pause: { by: 'octo\u001b[2Jcat\u202e', at: noon - 5 * MINUTE },
   transitions: Array.from({ length: 12 }, (_, index) => ({
-    at: noon - (20 - index) * minute,
+    at: noon - (20 - index) * MINUTE,
     subject: 'pause' as const,
     from: 'working',
     to: 'paused',
@@ -44,7 +44,7 @@ export const richState: LaneState = {
   lastRun: {
     outcome: 'parked',
     reason: 'usage_limit',
-    at: noon - 60 * minute,
+    at: noon - 60 * MINUTE,
     published: { head: 'a'.repeat(40), pullRequest: { number: 7, url: 'https://github.com/acme/shop/pull/7' } },
   },
 };
@@ -52,15 +52,15 @@ export const richState: LaneState = {
 export const richBudget: Budget = {
   ...emptyBudget,
   windows: {
-    hour: { openedAt: noon - 30 * minute, calls: 12, tokens: 34_500 },
-    day: { openedAt: noon - 30 * minute, costUsd: 3.2 },
+    hour: { openedAt: noon - 30 * MINUTE, calls: 12, tokens: 34_500 },
+    day: { openedAt: noon - 30 * MINUTE, costUsd: 3.2 },
   },
   reservations: [
     {
       runTag: 'm',
       lane: 'queue',
       runUrl: lease.runUrl,
-      expiresAt: noon + 50 * minute,
+      expiresAt: noon + 50 * MINUTE,
       tasks: [],
       calls: 10,
       tokens: 0,
@@ -70,7 +70,7 @@ export const richBudget: Budget = {
       runTag: 'old',
       lane: 'issue-1',
       runUrl: '',
-      expiresAt: noon - 48 * 60 * minute,
+      expiresAt: noon - 48 * 60 * MINUTE,
       tasks: [],
       calls: 10,
       tokens: 0,

@@ -4,7 +4,7 @@ import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-rec
 import { initialState, serializeState } from '../../../src/core/lane/state.ts';
 import { noon } from '../core/core-fixtures.ts';
 import { ralph } from './fixture.ts';
-import { at, createPlace, lease, minute, placeWith, richBudget, richState } from './state-fixture.ts';
+import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from './state-fixture.ts';
 
 const status = (place: Awaited<ReturnType<typeof placeWith>>) => ralph(['status'], '', at(place));
 
@@ -50,7 +50,7 @@ describe('ralph status', () => {
     const { out } = await status(
       await placeWith(richState, {
         orders: [
-          { number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - minute },
+          { number: noon, kind: 'resume', task: null, run: null, by: 'octocat', from: 'comment', at: noon - MINUTE },
         ],
       }),
     );
@@ -73,8 +73,8 @@ describe('ralph status', () => {
   });
 
   test.each([
-    ['a lease that is over', { ...lease, acquiredAt: noon - 61 * minute }],
-    ['a lease of a clock that is days ahead', { ...lease, acquiredAt: noon + 48 * 60 * minute }],
+    ['a lease that is over', { ...lease, acquiredAt: noon - 61 * MINUTE }],
+    ['a lease of a clock that is days ahead', { ...lease, acquiredAt: noon + 48 * 60 * MINUTE }],
   ])('nobody works with %s', async (_, over) => {
     expect((await status(await placeWith(richState, { lease: over }))).out).toMatch(/^ {2}works now: +nobody$/m);
   });

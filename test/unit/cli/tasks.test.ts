@@ -29,7 +29,7 @@ async function report(files: Readonly<Record<string, string>>, ...args: readonly
   return JSON.parse(out) as TasksReport;
 }
 
-const plan = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional\n\n- [ ] Colours\n';
+const PLAN = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional\n\n- [ ] Colours\n';
 const offline = {
   file: 'issues',
   line: null,
@@ -39,7 +39,7 @@ const bead = (id: string, fields: object = {}): string => `${JSON.stringify({ id
 
 describe('ralph tasks --json', () => {
   test('prints one object with exactly the keys of the contract, in the order of work', async () => {
-    const printed = await report({ '.ralph/fix_plan.md': plan });
+    const printed = await report({ '.ralph/fix_plan.md': PLAN });
     expect(printed).toEqual({
       tasks: [
         {
@@ -262,7 +262,7 @@ describe('ralph tasks --json', () => {
       '../../../schemas/ralph-tasks.schema.json',
     );
     const validate = new Ajv2020({ strict: false }).compile(tasksJsonSchema());
-    const printed = await report({ '.ralph/fix_plan.md': plan, '.ralph/prd.json': '{' });
+    const printed = await report({ '.ralph/fix_plan.md': PLAN, '.ralph/prd.json': '{' });
     validate(printed);
     expect(validate.errors).toBeNull();
     expect(validate({ ...printed, more: 1 })).toBe(false);
@@ -271,7 +271,7 @@ describe('ralph tasks --json', () => {
 
 describe('ralph tasks for people', () => {
   test('a line for each task: state, priority, where it is, title, and what it waits for', async () => {
-    const { code, out } = await tasks({ '.ralph/fix_plan.md': plan }, '--task-sources', 'plan');
+    const { code, out } = await tasks({ '.ralph/fix_plan.md': PLAN }, '--task-sources', 'plan');
     expect(code).toBe(0);
     expect(out).toBe(
       [

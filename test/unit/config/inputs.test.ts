@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
 import { parseInputs } from '../../../src/config/inputs.ts';
 import { UserError } from '../../../src/errors.ts';
-import { minute, policy } from '../core/core-fixtures.ts';
+import { MINUTE, policy } from '../core/core-fixtures.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';
 
 describe('what each input accepts', () => {
@@ -31,8 +31,8 @@ describe('what each input accepts', () => {
     ],
     ['prompt-file', 'docs/PROMPT.md', (config) => config.promptFile, 'docs/PROMPT.md'],
     ['session', 'fresh', (config) => config.policy.session, 'fresh'],
-    ['session-expiry-hours', '1', (config) => config.policy.sessionExpiryMs, 60 * minute],
-    ['session-expiry-hours', '720', (config) => config.policy.sessionExpiryMs, 720 * 60 * minute],
+    ['session-expiry-hours', '1', (config) => config.policy.sessionExpiryMs, 60 * MINUTE],
+    ['session-expiry-hours', '720', (config) => config.policy.sessionExpiryMs, 720 * 60 * MINUTE],
     ['max-iterations', '1', (config) => config.policy.maxIterations, 1],
     ['max-iterations', '  25  ', (config) => config.policy.maxIterations, 25],
     ['max-iterations', '1000', (config) => config.policy.maxIterations, 1000],

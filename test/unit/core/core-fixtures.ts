@@ -7,17 +7,17 @@ import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 
-export const minute = 60_000;
-export const hour = 60 * minute;
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
 
 export const noon = Date.parse('2026-11-21T12:00:00Z');
 
 /** The documented defaults. */
 export const policy: Policy = {
   maxIterations: 10,
-  maxRunMs: 50 * minute,
+  maxRunMs: 50 * MINUTE,
   maxIterationsPerTask: 8,
-  agentTimeoutMs: 15 * minute,
+  agentTimeoutMs: 15 * MINUTE,
   maxCallsPerHour: 100,
   maxTokensPerHour: 0,
   maxCostUsd: 0,
@@ -28,13 +28,13 @@ export const policy: Policy = {
     sameError: 5,
     permissionDenials: 2,
     outputDeclinePercent: 70,
-    cooldownMs: 30 * minute,
+    cooldownMs: 30 * MINUTE,
     autoReset: false,
   },
   completionSignals: 2,
   testOnlyIterations: 3,
   session: 'resume',
-  sessionExpiryMs: 24 * hour,
+  sessionExpiryMs: 24 * HOUR,
   verifies: false,
   allowedTools: ['Read', 'Edit', 'Write', 'Bash(npm:*)', 'Bash(git *)'],
 };
@@ -164,7 +164,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     if (step.kind === 'stop') break;
     const startedAt = now;
     state = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
-    now += (scripted.minutes ?? 1) * minute;
+    now += (scripted.minutes ?? 1) * MINUTE;
     const facts = {
       task: step.task,
       tasks,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { dayMs, formatInstant, hourMs, minuteMs } from '../../../src/core/time.ts';
+import { DAY_MS, formatInstant, HOUR_MS, MINUTE_MS } from '../../../src/core/time.ts';
 
 test('units of time are in milliseconds', () => {
-  expect([minuteMs, hourMs, dayMs]).toEqual([60_000, 3_600_000, 86_400_000]);
+  expect([MINUTE_MS, HOUR_MS, DAY_MS]).toEqual([60_000, 3_600_000, 86_400_000]);
 });
 
 test('an instant is shown to the minute, in UTC', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { initialState, stateVersion } from '../../../src/core/lane/state.ts';
+import { initialState, STATE_VERSION } from '../../../src/core/lane/state.ts';
 import { UserError } from '../../../src/errors.ts';
 import { finisher, steadyWorker, stuck } from '../../loop/stage/behaviours.ts';
 import { addCommit } from '../../loop/stage/in-memory.ts';
@@ -61,7 +61,7 @@ describe('the state', () => {
     const project = await begun();
     putDocument(project, {
       sequence: 1,
-      document: JSON.stringify({ ...savedState(project), version: stateVersion + 1 }),
+      document: JSON.stringify({ ...savedState(project), version: STATE_VERSION + 1 }),
     });
     const before = [...project.forge.writes];
     expect(await runOnce(project)).toMatchObject({

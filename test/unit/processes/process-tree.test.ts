@@ -35,11 +35,11 @@ test('without a group only tags count', () => {
   expect(membersOf({ runTag: 't', group: null }, [entry(10), entry(0, { group: 0 })], new Set())).toEqual([]);
 });
 
-const rest = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';
+const REST = '0 -1 4194560 100 0 0 0 1 2 0 0 20 0 1 0 777 1000 200';
 test.each([
-  { line: `50 (bash) S 40 50 50 ${rest}`, expected: { pid: 50, parent: 40, group: 50, startedAt: '777' } },
-  { line: `50 (a) b (c) S 40 45 50 ${rest}`, expected: { pid: 50, parent: 40, group: 45, startedAt: '777' } },
-  { line: `50 (bash) Z 40 50 50 ${rest}`, expected: null },
+  { line: `50 (bash) S 40 50 50 ${REST}`, expected: { pid: 50, parent: 40, group: 50, startedAt: '777' } },
+  { line: `50 (a) b (c) S 40 45 50 ${REST}`, expected: { pid: 50, parent: 40, group: 45, startedAt: '777' } },
+  { line: `50 (bash) Z 40 50 50 ${REST}`, expected: null },
   { line: '', expected: null },
 ])('the stat line "$line" is $expected', ({ line, expected }) => {
   expect(parseStat(line)).toEqual(expected);

@@ -2,7 +2,7 @@ import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts'
 import { describe, expect, test } from 'vitest';
 import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { readOnlyEvent } from '../../../src/state/cache-environment.ts';
+import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
 import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 function held(number: number, obstacle: TaskObstacle): TaskReport {
@@ -56,7 +56,7 @@ test('says in one line where the state came from and where it went', () => {
 test('does not repeat at length that the event may not write the cache while the ref has the state', () => {
   const shown = (where: string) =>
     renderSummary(report(limit, { saved: { kind: 'saved', sequence: 41, where } })).replaceAll('\u200B', '');
-  expect(shown(`cache ✗: ${readOnlyEvent}, ref ✓`)).toContain('saved #41 (cache ✗ (read-only event) ref ✓) |');
+  expect(shown(`cache ✗: ${READ_ONLY_EVENT}, ref ✓`)).toContain('saved #41 (cache ✗ (read-only event) ref ✓) |');
   expect(shown('cache ✗: the cache service answered 503, ref ✓')).toContain(
     'saved #41 (cache ✗: the cache service answered 503, ref ✓) |',
   );

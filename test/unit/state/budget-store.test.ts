@@ -14,14 +14,14 @@ import type { CellStore } from '../../../src/ports/state.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { withFaults } from '../../loop/stage/in-memory-cells.ts';
 import { places, put, textOf } from './cell-fixtures.ts';
-import { hour, noon, policy as defaults } from '../core/core-fixtures.ts';
+import { HOUR, noon, policy as defaults } from '../core/core-fixtures.ts';
 
 const policy = { ...defaults, maxIterations: 5, maxCallsPerHour: 12 };
 const reservation = (runTag: string, calls: number): Reservation => ({
   runTag,
   lane: 'queue',
   runUrl: '',
-  expiresAt: noon + hour,
+  expiresAt: noon + HOUR,
   tasks: [],
   calls,
   tokens: 0,
@@ -34,7 +34,7 @@ const begin =
     reserve(
       budget,
       reservationFor(
-        { runTag, lane: 'queue', runUrl: '', expiresAt: noon + hour, tasks: [] },
+        { runTag, lane: 'queue', runUrl: '', expiresAt: noon + HOUR, tasks: [] },
         windowsFor(budget, runTag, noon),
         policy,
       ),
@@ -155,7 +155,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
 
   test('one of a machine years ahead is replaced by one that counts from now on, once: later looks do not prolong it', async () => {
     await using run = await oneRun();
-    const ahead = noon + 1e4 * hour;
+    const ahead = noon + 1e4 * HOUR;
     await put(
       run.elsewhere,
       'budget',
@@ -165,7 +165,7 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
       }),
     );
     expect(await run.store.read()).toMatchObject({ kind: 'budget', problem: expect.stringContaining('in the future') });
-    const later = await createBudgetStore(run.elsewhere, () => noon + hour / 2).read();
+    const later = await createBudgetStore(run.elsewhere, () => noon + HOUR / 2).read();
     expect(later).toMatchObject({
       kind: 'budget',
       budget: { windows: { hour: { openedAt: noon, calls: 12 }, day: { openedAt: noon, costUsd: 5 } } },
@@ -180,9 +180,9 @@ describe.each(places)("the repository's budget in a $place", ({ open }) => {
     if (first.kind !== 'budget') throw new Error(JSON.stringify(first));
     expect(first.problem).toContain('cannot be read');
     expect(windowsFor(first.budget, 'a', noon).hour?.calls).toBeGreaterThan(policy.maxCallsPerHour);
-    const later = createBudgetStore(run.elsewhere, () => noon + hour);
+    const later = createBudgetStore(run.elsewhere, () => noon + HOUR);
     expect(await later.read()).toMatchObject({ kind: 'budget', budget: first.budget, problem: null });
-    expect(windowsFor(first.budget, 'a', noon + hour).hour).toBeNull();
+    expect(windowsFor(first.budget, 'a', noon + HOUR).hour).toBeNull();
   });
 
   test('one that cannot be read grants nothing to the run that finds it', async () => {

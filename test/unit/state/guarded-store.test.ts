@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   emptyRecord,
-  maxOrders,
+  MAX_ORDERS,
   parseRecord,
   serializeRecord,
   type LaneRecord,
@@ -11,7 +11,7 @@ import type { CellStore } from '../../../src/ports/state.ts';
 import { createGuardedStore, type GuardedStore } from '../../../src/state/guarded-store.ts';
 import { withFaults, type FaultyCells } from '../../loop/stage/in-memory-cells.ts';
 import { copyOf, places, put, textOf } from './cell-fixtures.ts';
-import { hour, minute, noon } from '../core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 
 const pause: OrderGiven = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon };
@@ -127,8 +127,8 @@ describe.each(places)('lanes in a $place', ({ open }) => {
     });
 
     test.each([
-      ['until its lease is over', hour - 1, 'leased'],
-      ['and no longer', hour, 'claimed'],
+      ['until its lease is over', HOUR - 1, 'leased'],
+      ['and no longer', HOUR, 'claimed'],
     ])('a killed owner blocks the lane %s', async (_, at, expected) => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
@@ -142,14 +142,14 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
-      expect(await lane.later('a', 2 * hour).store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(await lane.later('a', 2 * HOUR).store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
     });
 
     test('a run that outlived its lease keeps nothing once another has the lane', async () => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
-      const second = lane.later('b', hour);
+      const second = lane.later('b', HOUR);
       await second.store.restore('queue');
       await second.store.claim('queue');
       expect(await lane.a.store.save(copyOf(41))).toEqual({
@@ -157,8 +157,8 @@ describe.each(places)('lanes in a $place', ({ open }) => {
         why: expect.stringContaining('/actions/runs/b'),
       });
       expect(await recordIn(lane.cells)).toMatchObject({ sequence: 40, lease: { runTag: 'b' } });
-      await second.store.save(copyOf(41, { savedAt: noon + 2 * hour }));
-      expect(await lane.later('a', hour).store.save(copyOf(41))).toEqual({
+      await second.store.save(copyOf(41, { savedAt: noon + 2 * HOUR }));
+      expect(await lane.later('a', HOUR).store.save(copyOf(41))).toEqual({
         kind: 'outrun',
         why: expect.stringContaining('another run saved #41'),
       });
@@ -171,7 +171,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await using lane = await twoRuns();
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
-      expect(await lane.later('a', minute).store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
+      expect(await lane.later('a', MINUTE).store.save(copyOf(41))).toMatchObject({ kind: 'saved' });
       expect(await recordIn(lane.cells)).toMatchObject({ sequence: 41, lease: null });
     });
 
@@ -180,7 +180,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
       await lane.a.store.restore('queue');
       await lane.a.store.claim('queue');
       await lane.a.store.save(copyOf(41));
-      const post = lane.later('a', minute);
+      const post = lane.later('a', MINUTE);
       expect(await post.store.save(copyOf(41))).toEqual({ kind: 'already' });
       expect(post.cells.asked).toEqual(['read queue']);
     });
@@ -247,10 +247,10 @@ describe.each(places)('lanes in a $place', ({ open }) => {
 
     test('beyond the most that are kept: the newest stay', async () => {
       await using lane = await twoRuns();
-      for (let given = 0; given <= maxOrders; given += 1)
+      for (let given = 0; given <= MAX_ORDERS; given += 1)
         await lane.a.store.order('queue', { ...pause, at: noon + given });
       expect((await recordIn(lane.cells)).orders.map(({ at }) => at - noon)).toEqual(
-        Array.from({ length: maxOrders }, (_, index) => index + 1),
+        Array.from({ length: MAX_ORDERS }, (_, index) => index + 1),
       );
     });
 

@@ -4,7 +4,7 @@ import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
 import { createGuardedStore, type GuardedStore } from '../../../src/state/guarded-store.ts';
 import { paced, withFaults, type CellFault } from '../../loop/stage/in-memory-cells.ts';
 import { copyOf, places, textOf } from './cell-fixtures.ts';
-import { hour, minute, noon } from '../core/core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 import { runs } from '../../runs.ts';
 
@@ -18,7 +18,7 @@ interface Plan {
 const plan: fc.Arbitrary<Plan> = fc.record({
   end: fc.constantFrom('save', 'release', 'killed'),
   // Some work longer than their lease lasts, while others may come and go.
-  worksMs: fc.constantFrom(0, 20 * minute, 90 * minute),
+  worksMs: fc.constantFrom(0, 20 * MINUTE, 90 * MINUTE),
   fault: fc.constantFrom(null, null, 'taken-for-conflict'),
 });
 
@@ -48,9 +48,9 @@ test.each(places)(
           claims += 1;
           for (const [other, until] of holding) if (until <= now) holding.delete(other);
           expect([...holding.keys(), runTag]).toEqual([runTag]);
-          holding.set(runTag, now + hour);
+          holding.set(runTag, now + HOUR);
           now += worksMs;
-          for (let waited = 0; waited < worksMs; waited += 5 * minute) await turn();
+          for (let waited = 0; waited < worksMs; waited += 5 * MINUTE) await turn();
           if (end === 'killed') return;
           // From the request on, the lane may be free for others.
           holding.delete(runTag);

@@ -7,11 +7,11 @@ import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { withFaults } from '../../loop/stage/in-memory-cells.ts';
 import { copyOf, places, put, stateOf, textOf, type SharedCells } from './cell-fixtures.ts';
-import { minute, noon } from '../core/core-fixtures.ts';
+import { MINUTE, noon } from '../core/core-fixtures.ts';
 import { leaseOf } from '../core/sharing/lease-fixtures.ts';
 
 const session: Session = { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' };
-const later: Session = { ...session, lastUsedAt: noon + minute };
+const later: Session = { ...session, lastUsedAt: noon + MINUTE };
 const order = { kind: 'pause', task: null, run: null, by: 'ada', from: 'comment', at: noon, number: noon } as const;
 
 /** The record of a lane at `sequence`. */
@@ -28,7 +28,7 @@ const copy = (
   change: Parameters<typeof stateOf>[1] = {},
   sessionFolder: string | null = null,
 ): RestoredCopy => ({ kind: 'found', sequence, document: serializeState(stateOf(sequence, change)), sessionFolder });
-const newer = '{"version":99,"lane":"queue"}';
+const NEWER = '{"version":99,"lane":"queue"}';
 
 /** A cache that holds one copy, and keeps what is saved unless it has a reason not to. */
 function cacheOf(held: RestoredCopy, obstacle: string | null = null) {
@@ -135,7 +135,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     });
 
     test('a cache that was written by a run that lost the lane is not preferred to an equal record', async () => {
-      const ours = { savedAt: noon + minute };
+      const ours = { savedAt: noon + MINUTE };
       const text = serializeRecord(record(41, { document: copyOf(41, ours).document }));
       expect(await restore(text, copy(41))).toMatchObject({ state: stateOf(41, ours) });
     });
@@ -182,14 +182,14 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     ['the record', '{"version":3}', copy(40), { version: 3, origin: place }],
     [
       'the document in the record',
-      serializeRecord(record(41, { document: newer })),
+      serializeRecord(record(41, { document: NEWER })),
       copy(40),
       { version: 99, origin: place },
     ],
     [
       'the copy in the cache',
       serializeRecord(record(40)),
-      { ...copy(41), document: newer } as RestoredCopy,
+      { ...copy(41), document: NEWER } as RestoredCopy,
       { version: 99, origin: 'cache' },
     ],
   ])('%s is of a newer version: refused as a whole', async (_, text, held, expected) => {
@@ -300,7 +300,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       await other.restore('queue');
       await other.claim('queue');
       const post = startRun(shared, cacheOf(absent));
-      expect(await post.store.save(copyOf(41, { savedAt: noon + minute }))).toEqual({
+      expect(await post.store.save(copyOf(41, { savedAt: noon + MINUTE }))).toEqual({
         kind: 'saved',
         where: `${place} ✓`,
         lane: free,
@@ -367,7 +367,7 @@ describe('the cache alone', () => {
     ],
     ['has none', absent, { kind: 'absent', orders: [], lease: null }],
     ['cannot tell', down, { kind: 'unavailable', why: expect.stringContaining('the service hangs') }],
-    ['has one of a newer version', { ...copy(40), document: newer } as RestoredCopy, { kind: 'newer', version: 99 }],
+    ['has one of a newer version', { ...copy(40), document: NEWER } as RestoredCopy, { kind: 'newer', version: 99 }],
     [
       'has garbage',
       { ...copy(40), document: 'garbage' } as RestoredCopy,

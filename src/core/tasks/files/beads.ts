@@ -10,8 +10,8 @@ import type { TaskProgress } from '../task.ts';
 type State = TaskProgress['state'];
 
 /** Longer files are cut. */
-const maxLines = 20_000;
-const maxTasks = 1_000;
+const MAX_LINES = 20_000;
+const MAX_TASKS = 1_000;
 
 /** What beads keeps beside its issues; never the database itself. */
 const SIDE_FILES = /^\.beads\/(?:deletions|interactions|molecules|sync_base|.*\.(?:base|left|right))\.jsonl$/;
@@ -28,7 +28,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   if (path === undefined) return { tasks: [], problems: [] };
   const { beads, problems } = readBeads(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
-  const kept = work.length <= maxTasks ? work : openFirst(work);
+  const kept = work.length <= MAX_TASKS ? work : openFirst(work);
   const isTask = new Set(kept.map(({ id }) => id));
   const waits = dependencies(beads, work);
   return {
@@ -94,10 +94,10 @@ function readBeads(document: string): {
 } {
   const beads = new Map<string, Bead>();
   const problems: Problem[] = [];
-  const lines = document.split(/\r\n?|\n/, maxLines + 1);
-  if (lines.length > maxLines)
-    problems.push({ line: maxLines + 1, message: `only the first ${maxLines} lines are read`, hidesTasks: true });
-  for (const [index, source] of lines.slice(0, maxLines).entries()) {
+  const lines = document.split(/\r\n?|\n/, MAX_LINES + 1);
+  if (lines.length > MAX_LINES)
+    problems.push({ line: MAX_LINES + 1, message: `only the first ${MAX_LINES} lines are read`, hidesTasks: true });
+  for (const [index, source] of lines.slice(0, MAX_LINES).entries()) {
     if (source.trim() === '') continue;
     const line = index + 1;
     const parsed = parseJson(source);
@@ -162,8 +162,8 @@ function isWork(bead: Bead): boolean {
 function tooMany(work: readonly Bead[]): Problem {
   return {
     line: null,
-    message: `only ${maxTasks} of its ${work.length} issues are tasks, open ones first`,
-    ...(work.filter(isOpen).length > maxTasks ? { hidesTasks: true } : {}),
+    message: `only ${MAX_TASKS} of its ${work.length} issues are tasks, open ones first`,
+    ...(work.filter(isOpen).length > MAX_TASKS ? { hidesTasks: true } : {}),
   };
 }
 
@@ -172,7 +172,7 @@ function isOpen({ status }: Bead): boolean {
 }
 
 function openFirst(work: readonly Bead[]): readonly Bead[] {
-  const chosen = new Set([...work.filter(isOpen), ...work.filter((bead) => !isOpen(bead))].slice(0, maxTasks));
+  const chosen = new Set([...work.filter(isOpen), ...work.filter((bead) => !isOpen(bead))].slice(0, MAX_TASKS));
   return work.filter((bead) => chosen.has(bead));
 }
 
@@ -212,7 +212,7 @@ function isOver(bead: Bead | undefined): boolean {
 }
 
 /** No more parents of parents are looked at: nobody nests that deep, and thousands would take minutes. */
-const maxAbove = 100;
+const MAX_ABOVE = 100;
 
 function dependencies(
   beads: ReadonlyMap<string, Bead>,
@@ -233,7 +233,7 @@ function dependencies(
     if (before !== undefined) return before;
     const found = new Set<Bead>();
     known.set(bead, found);
-    for (const queue = [bead]; queue.length > 0 && found.size < maxAbove;) {
+    for (const queue = [bead]; queue.length > 0 && found.size < MAX_ABOVE;) {
       for (const parent of parentsOf(queue.pop() ?? bead).flatMap((id) => beads.get(id) ?? [])) {
         if (found.has(parent) || parent === bead) continue;
         found.add(parent);
@@ -262,13 +262,13 @@ function dependencies(
 }
 
 /** A task's id without `beads-`. */
-const maxKeyChars = 74;
+const MAX_KEY_CHARS = 74;
 
 function idOf(key: string): TaskId {
   const safe = safeKey(key);
   return taskIdOfEntry(
     'beads',
-    safe.length <= maxKeyChars ? safe : `${safe.slice(0, maxKeyChars - 13)}-${hashId(key)}`,
+    safe.length <= MAX_KEY_CHARS ? safe : `${safe.slice(0, MAX_KEY_CHARS - 13)}-${hashId(key)}`,
   );
 }
 

@@ -12,7 +12,7 @@ export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {
 };
 
 /** Where done entries of `.ralph/prd.json` go. */
-export const prdArchivePath = '.ralph/prd_archive.json';
+export const PRD_ARCHIVE_PATH = '.ralph/prd_archive.json';
 
 /** A task as its file has it; `state` is what the file says. */
 export interface FileTask {

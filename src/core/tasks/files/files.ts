@@ -1,5 +1,5 @@
 import { beadsFile, parseBeads } from './beads.ts';
-import { prdArchivePath, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 
@@ -28,11 +28,11 @@ export function readTaskFilesAndArchive(
   sources: readonly FileSource[],
 ): ReadTasks {
   const { tasks, problems } = readTaskFiles(files, sources);
-  const archive = sources.includes('prd') ? files[prdArchivePath] : undefined;
+  const archive = sources.includes('prd') ? files[PRD_ARCHIVE_PATH] : undefined;
   if (archive === undefined) return { tasks, problems };
   const listed = new Set(tasks.map(({ task }) => task.id));
   return {
-    tasks: [...tasks, ...parsePrd(prdArchivePath, archive).tasks.filter(({ task }) => !listed.has(task.id))],
+    tasks: [...tasks, ...parsePrd(PRD_ARCHIVE_PATH, archive).tasks.filter(({ task }) => !listed.has(task.id))],
     problems,
   };
 }
@@ -53,5 +53,5 @@ function readSource(files: Readonly<Record<string, string>>, source: FileSource)
   if (path === undefined) return nothing;
   return source === 'plan'
     ? parsePlan(path, files[path] ?? '')
-    : parsePrd(path, files[path] ?? '', files[prdArchivePath] ?? null);
+    : parsePrd(path, files[path] ?? '', files[PRD_ARCHIVE_PATH] ?? null);
 }

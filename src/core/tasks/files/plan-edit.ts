@@ -18,8 +18,8 @@ export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTas
 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
-  for (const place of placesFor(plan.trim() === '' ? firstPlan : plan, wanted)) {
-    const text = inserted(plan.trim() === '' ? firstPlan : plan, place, wanted);
+  for (const place of placesFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted)) {
+    const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, place, wanted);
     const after = parsePlan(path, text).tasks;
     const added = after.find(({ task }) => task.title === alone.task.title);
     if (added !== undefined && isRight(added) && isKept(before, after))
@@ -30,7 +30,7 @@ export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTas
   );
 }
 
-const firstPlan = '# Fix plan\n';
+const FIRST_PLAN = '# Fix plan\n';
 
 /** Where an item can be put: below a line, behind blank lines or not, under a heading of its own or not. */
 interface Place {

@@ -7,8 +7,8 @@ import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
 
 /** Lines beyond these are not read: the gate is to answer at once. */
-const maxLines = 5_000;
-const maxTasks = 1_000;
+const MAX_LINES = 5_000;
+const MAX_TASKS = 1_000;
 
 /**
  * The boxes of a plan, in the order of the file. A box that others are nested in waits for them: it is worked last.
@@ -20,7 +20,7 @@ export function parsePlan(
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
   const head = firstLines(text);
   const items = identified(parseChecklist(head));
-  const kept = items.length <= maxTasks ? items : openFirst(items);
+  const kept = items.length <= MAX_TASKS ? items : openFirst(items);
   const leftOut = new Set(
     kept === items ? [] : items.filter((item) => isDone(item) && !kept.includes(item)).map(({ id }) => id),
   );
@@ -57,16 +57,16 @@ interface Item extends ChecklistItem {
 type Problem = Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
 const tooLong: Problem = {
-  line: maxLines + 1,
-  message: `only the first ${maxLines} lines are read: split the plan, or take out what is done`,
+  line: MAX_LINES + 1,
+  message: `only the first ${MAX_LINES} lines are read: split the plan, or take out what is done`,
   hidesTasks: true,
 };
 
 function tooMany(items: readonly Item[]): Problem {
-  const losesOpen = items.filter((item) => !isDone(item)).length > maxTasks;
+  const losesOpen = items.filter((item) => !isDone(item)).length > MAX_TASKS;
   return {
     line: null,
-    message: `only ${maxTasks} of its ${items.length} items are tasks, open ones first: take out what is done`,
+    message: `only ${MAX_TASKS} of its ${items.length} items are tasks, open ones first: take out what is done`,
     ...(losesOpen ? { hidesTasks: true } : {}),
   };
 }
@@ -75,7 +75,7 @@ function firstLines(text: string): string {
   let end = -1;
   for (const { index } of text.matchAll(/\r\n?|\n/g)) {
     end += 1;
-    if (end === maxLines - 1) return text.slice(0, index);
+    if (end === MAX_LINES - 1) return text.slice(0, index);
   }
   return text;
 }
@@ -101,7 +101,7 @@ function identified(boxes: readonly ChecklistItem[]): readonly Item[] {
 
 /** Of too many items those that are open, then as many of the others as there is room for; in the order of the file. */
 function openFirst(items: readonly Item[]): readonly Item[] {
-  const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, maxTasks);
+  const ranked = [...items.filter((item) => !isDone(item)), ...items.filter(isDone)].slice(0, MAX_TASKS);
   const chosen = new Set(ranked);
   return items.filter((item) => chosen.has(item));
 }

@@ -10,12 +10,12 @@ import {
   transplant,
 } from '../../../json/edit.ts';
 import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../json/parse.ts';
-import { prdArchivePath, type TaskProblem } from './file-task.ts';
+import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
 import { nameOf, prdLists, readPrd, type PrdEntry, type PrdList } from './prd-entries.ts';
 import type { TaskId } from '../ids.ts';
 
-export { prdArchivePath };
+export { PRD_ARCHIVE_PATH };
 
 /** Both files, anew. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
 export interface ArchivedPrd {
@@ -58,7 +58,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
   if (archive === null || archive.trim() === '') return null;
   const parsed = parseJson(archive);
   const problem = (place: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
-    file: prdArchivePath,
+    file: PRD_ARCHIVE_PATH,
     line: place?.line ?? null,
     column: place?.column ?? null,
     message: `${what}. Done entries stay in the prd until it is corrected`,

@@ -3,7 +3,7 @@ import { itemsOf, member, parseJson, type JsonNode } from '../../../json/parse.t
 import { cleanTitle } from '../../text/clean.ts';
 import type { AddedTask, NewTask } from './new-task.ts';
 import { parsePrd } from './prd.ts';
-import { prdArchivePath } from './prd-archive.ts';
+import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
 import { prdLists, readPrd, textMember, type PrdList } from './prd-entries.ts';
 
 /** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */
@@ -39,7 +39,7 @@ export function addToPrd(
   if (archived?.kind === 'malformed')
     return {
       kind: 'refused',
-      problem: { file: prdArchivePath, line: null, column: null, message: 'no valid JSON', ...archived.problems[0] },
+      problem: { file: PRD_ARCHIVE_PATH, line: null, column: null, message: 'no valid JSON', ...archived.problems[0] },
     };
 
   const neighbours = itemsOf(target.node).filter(({ type }) => type === 'object');

@@ -38,9 +38,9 @@ export type PrdFile =
   | { readonly kind: 'unreadable'; readonly problems: readonly TaskProblem[] };
 
 /** More entries are not read, as with plans. */
-const maxEntries = 1_000;
+const MAX_ENTRIES = 1_000;
 /** A task's id without `prd-`. */
-const maxKeyChars = 76;
+const MAX_KEY_CHARS = 76;
 
 /** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
 export function readPrd(path: string, text: string): PrdFile {
@@ -135,7 +135,7 @@ export function nameOf(node: JsonNode): string {
 
 /** The part of a task's id that stands for the entry's own one: unchanged where it can be. */
 export function safeKey(key: string): string {
-  if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= maxKeyChars) return key;
+  if (/^[A-Za-z0-9._-]+$/.test(key) && key.length <= MAX_KEY_CHARS) return key;
   return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
 }
 
@@ -148,7 +148,7 @@ function identified(
 ): { readonly entries: readonly PrdEntry[]; readonly problems: readonly TaskProblem[] } {
   const entries = new Map<TaskId, PrdEntry>();
   const problems: TaskProblem[] = [];
-  for (const { list, node } of items.slice(0, maxEntries)) {
+  for (const { list, node } of items.slice(0, MAX_ENTRIES)) {
     const key = textMember(node, 'id');
     const title = titleOf(node) || cleanTitle(key ?? '').text;
     if (node.type !== 'object' || title === '') {
@@ -173,11 +173,11 @@ function identified(
       });
     entries.set(id, { id, list, node, key, title });
   }
-  const more = items[maxEntries];
+  const more = items[MAX_ENTRIES];
   if (more !== undefined)
     problems.push({
       ...place(more.node),
-      message: `only the first ${maxEntries} of ${items.length} entries are read`,
+      message: `only the first ${MAX_ENTRIES} of ${items.length} entries are read`,
       hidesTasks: true,
     });
   return { entries: [...entries.values()], problems };
@@ -194,7 +194,7 @@ function freeId(own: string, title: string, taken: ReadonlyMap<TaskId, unknown>)
 }
 
 function withSuffix(key: string, suffix: string): string {
-  return `${key.slice(0, maxKeyChars - suffix.length - 1)}-${suffix}`;
+  return `${key.slice(0, MAX_KEY_CHARS - suffix.length - 1)}-${suffix}`;
 }
 
 /** The title, or else the first line of the description; empty when there is neither. */

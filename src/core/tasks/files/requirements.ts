@@ -17,10 +17,10 @@ export type FoundTasks =
   | { readonly kind: 'unreadable'; readonly why: string };
 
 /** More than anybody reviews; the rest is left out and said. */
-export const maxFoundTasks = 100;
+export const MAX_FOUND_TASKS = 100;
 /** Longer lists are no list of tasks. */
-export const maxListBytes = 512 * 1024;
-const maxBodyChars = 4_000;
+export const MAX_LIST_BYTES = 512 * 1024;
+const MAX_BODY_CHARS = 4_000;
 
 const list = z.object({ tasks: z.array(z.unknown()) });
 const entry = z.object({
@@ -45,24 +45,24 @@ Write the tasks to the file ${answerFile}, and nothing else, as JSON in this for
 
 { "tasks": [ { "title": "one line, at most 120 characters", "body": "what exactly is wanted, and how to see that it is done", "priority": "high", "optional": false } ] }
 
-"priority" is "high", "medium" or "low". At most ${String(maxFoundTasks)} tasks. Do not ask questions; nobody can answer.`;
+"priority" is "high", "medium" or "low". At most ${String(MAX_FOUND_TASKS)} tasks. Do not ask questions; nobody can answer.`;
 }
 
 /** Reads the list that the agent wrote. Any text is answered. */
 export function parseFoundTasks(text: string): FoundTasks {
-  if (text.length > maxListBytes)
-    return { kind: 'unreadable', why: `it is longer than ${String(maxListBytes / 1024)} KiB` };
+  if (text.length > MAX_LIST_BYTES)
+    return { kind: 'unreadable', why: `it is longer than ${String(MAX_LIST_BYTES / 1024)} KiB` };
   const parsed = list.safeParse(tryJson(text));
   if (!parsed.success) return { kind: 'unreadable', why: 'it is not JSON of the form { "tasks": [ … ] }' };
   const entries = parsed.data.tasks.map((raw, index) => readEntry(raw, index + 1));
   const tasks = entries.flatMap((read) => (read.kind === 'task' ? [read.task] : []));
-  const beyond = tasks.length - maxFoundTasks;
+  const beyond = tasks.length - MAX_FOUND_TASKS;
   return {
     kind: 'tasks',
-    tasks: tasks.slice(0, maxFoundTasks),
+    tasks: tasks.slice(0, MAX_FOUND_TASKS),
     problems: [
       ...entries.flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])),
-      ...(beyond > 0 ? [`${String(beyond)} tasks beyond the first ${String(maxFoundTasks)} are left out.`] : []),
+      ...(beyond > 0 ? [`${String(beyond)} tasks beyond the first ${String(MAX_FOUND_TASKS)} are left out.`] : []),
     ],
   };
 }
@@ -81,6 +81,6 @@ function readEntry(
   if (title === '') return { kind: 'problem', problem: `Task ${String(number)} is left out: its title is empty.` };
   return {
     kind: 'task',
-    task: { ...parsed.data, title, body: cut(cleanText(parsed.data.body).text, maxBodyChars).trim() },
+    task: { ...parsed.data, title, body: cut(cleanText(parsed.data.body).text, MAX_BODY_CHARS).trim() },
   };
 }

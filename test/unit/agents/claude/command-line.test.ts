@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/command-line.ts';
 
 const plain = { model: null, allowedTools: ['Read', 'Bash(npm:*)'], extraArgs: [], resume: null, budgetUsd: null };
-const sessionId = '0f0e0d0c-1111-4222-8333-444455556666';
+const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
 
 describe('the command line', () => {
   test('without a model, a budget or a session', () => {
@@ -30,7 +30,7 @@ describe('the command line', () => {
     { given: { budgetUsd: 1.23456 }, adds: ['--max-budget-usd', '1.2346'] },
     { given: { budgetUsd: 0.00001 }, adds: ['--max-budget-usd', '0.0001'] },
     { given: { budgetUsd: 0 }, adds: [] },
-    { given: { resume: sessionId }, adds: ['--resume', sessionId] },
+    { given: { resume: SESSION_ID }, adds: ['--resume', SESSION_ID] },
     { given: { resume: '--dangerously-skip-permissions' }, adds: [] },
     { given: { model: 'sonnet', extraArgs: ['--model', 'opus'] }, adds: ['--model', 'sonnet', '--model', 'opus'] },
   ])('$given adds $adds', ({ given, adds }) => {

@@ -3,7 +3,7 @@ import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/co
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
-import { analysis, evidence, minute, noon, policy, task, type Play, type Start } from '../core-fixtures.ts';
+import { analysis, evidence, MINUTE, noon, policy, task, type Play, type Start } from '../core-fixtures.ts';
 
 export interface Recorded {
   /** The journal, as on disk. */
@@ -36,7 +36,7 @@ export function record(
       return { text: `${lines.join('\n')}\n`, iterations: iteration - 1, state, now, tree };
     const startedAt = now;
     const begun = beginIteration(state, { taskId: step.task.id, tree }, bounds, now);
-    now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * minute));
+    now = Math.max(0, now + (play.clockMs ?? (play.minutes ?? 1) * MINUTE));
     const known = tasks;
     const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
     tasks = [...tasks, ...found];

@@ -10,8 +10,8 @@ import {
   type JournalStart,
 } from '../../../../src/core/journal/journal.ts';
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
-import { stateVersion } from '../../../../src/core/lane/state.ts';
-import { analysis, evidence, minute, noon, play, policy, progress, task } from '../core-fixtures.ts';
+import { STATE_VERSION } from '../../../../src/core/lane/state.ts';
+import { analysis, evidence, MINUTE, noon, play, policy, progress, task } from '../core-fixtures.ts';
 import { OUTCOMES } from '../../report/fixtures.ts';
 
 const before = play([progress(), {}]);
@@ -40,7 +40,7 @@ const settled = settle(
   beginIteration(before.state, { taskId: 'issue-1', tree: 'a' }, policy, noon),
   { task: task(1), tasks: start.tasks, ...facts, startedAt: noon },
   policy,
-  noon + minute,
+  noon + MINUTE,
 );
 const entry: JournalEntry = {
   version: 1,
@@ -51,7 +51,7 @@ const entry: JournalEntry = {
   startedAt: noon,
   taskTree: 'a',
   sessionDroppedAt: null,
-  endedAt: noon + minute,
+  endedAt: noon + MINUTE,
   ...facts,
   found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, obstacle: null }],
   commit: 'abc',
@@ -139,7 +139,7 @@ test.each<[string, string, string]>([
     'a state of a newer version',
     JSON.stringify({
       ...(JSON.parse(serializeStart(start)) as object),
-      state: JSON.stringify({ version: stateVersion + 1, lane: 'queue' }),
+      state: JSON.stringify({ version: STATE_VERSION + 1, lane: 'queue' }),
     }),
     'the state in it cannot be read: a newer version wrote it',
   ],

@@ -4,7 +4,7 @@ import { changePolicy } from '../../../../src/config/policy-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/read-journal.ts';
 import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
 import { endRun } from '../../../../src/core/lane/settle.ts';
-import { hour, minute, policy, task } from '../core-fixtures.ts';
+import { HOUR, MINUTE, policy, task } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
@@ -59,7 +59,7 @@ const play = fc.record({
     added: fc.nat(2),
   }),
   found: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant([task(4)]) }),
-  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -2 * hour, max: 2 * hour })),
+  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE }), fc.integer({ min: -2 * HOUR, max: 2 * HOUR })),
 });
 
 test('a journal replays to the same decisions, whatever agent and clock did, over several runs of a lane', () => {
@@ -69,7 +69,7 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
       fc.boolean(),
       (runs, verifies) => {
         const tasks = [task(1), task(2, { dependsOn: ['issue-1'] }), task(3, { optional: true })];
-        let lane: Parameters<typeof record>[1] = { tasks, policy: { ...policy, verifies, maxRunMs: 100 * hour } };
+        let lane: Parameters<typeof record>[1] = { tasks, policy: { ...policy, verifies, maxRunMs: 100 * HOUR } };
         for (const script of runs) {
           const recorded = record(script, lane);
           const parsed = parseJournal(recorded.text);
@@ -83,7 +83,7 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
               iterations: recorded.iterations,
               outcome: journal.end.outcome,
             });
-          const now = recorded.now + 31 * minute;
+          const now = recorded.now + 31 * MINUTE;
           lane = {
             ...lane,
             now,

@@ -7,7 +7,7 @@ import {
   closedCircuit,
   type Circuit,
 } from '../../../../src/core/lane/circuit.ts';
-import { minute, noon, policy } from '../core-fixtures.ts';
+import { MINUTE, noon, policy } from '../core-fixtures.ts';
 
 const bounds = policy.circuit;
 const idle: CircuitFacts = {
@@ -123,11 +123,11 @@ test('progress in a diagnosis clears every counter', () => {
 
 describe('an open circuit', () => {
   const ages: readonly (readonly [string, Circuit, string])[] = [
-    ['29 minutes ago', opened(29 * minute), 'open no_progress'],
-    ['30 minutes ago', opened(30 * minute), 'half-open probe'],
-    ['31 minutes ago', opened(31 * minute), 'half-open probe'],
+    ['29 minutes ago', opened(29 * MINUTE), 'open no_progress'],
+    ['30 minutes ago', opened(30 * MINUTE), 'half-open probe'],
+    ['31 minutes ago', opened(31 * MINUTE), 'half-open probe'],
     ['opened in the future', opened(-1), 'open no_progress'],
-    ['opened far in the future', opened(-40 * minute), 'open no_progress'],
+    ['opened far in the future', opened(-40 * MINUTE), 'open no_progress'],
     ['unreadable, so long ago', opened(noon, { reason: 'state_unreadable' }), 'half-open probe'],
   ];
   test.each(ages.map(([name, circuit, expected]) => ({ name, circuit, expected })))(
@@ -138,30 +138,30 @@ describe('an open circuit', () => {
   );
 
   test('an idle probe opens it again and counts the trip', () => {
-    expect(record(opened(31 * minute), idle, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+    expect(record(opened(31 * MINUTE), idle, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
   });
 
   test('a probe that asks a question is idle: exactly one probe', () => {
-    expect(record(opened(31 * minute), question, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
+    expect(record(opened(31 * MINUTE), question, bounds, noon)).toEqual(opened(0, { totalOpens: 2 }));
   });
 
   test('a probe that was denied says so', () => {
-    expect(record(opened(31 * minute), denied, bounds, noon)).toEqual(
+    expect(record(opened(31 * MINUTE), denied, bounds, noon)).toEqual(
       opened(0, { totalOpens: 2, reason: 'permission_denied' }),
     );
   });
 
   test('a probe with progress closes it, and the trips stay counted', () => {
-    expect(record(opened(31 * minute), progress, bounds, noon)).toEqual(closedCircuit(1));
+    expect(record(opened(31 * MINUTE), progress, bounds, noon)).toEqual(closedCircuit(1));
   });
 
   test('a neutral probe decides nothing', () => {
-    const circuit = opened(31 * minute);
+    const circuit = opened(31 * MINUTE);
     expect(record(circuit, neutral, bounds, noon)).toBe(circuit);
   });
 
   test('a probe ran, whatever the clock says when it ends', () => {
-    expect(record(opened(31 * minute), progress, bounds, noon - 5 * 60 * minute)).toEqual(closedCircuit(1));
+    expect(record(opened(31 * MINUTE), progress, bounds, noon - 5 * 60 * MINUTE)).toEqual(closedCircuit(1));
   });
 
   test('cb-auto-reset closes it at once, but not one that could not be read', () => {

@@ -4,9 +4,9 @@ import { endRun, recordPublished, resetCircuit, retryTask } from '../../../../sr
 import { initialState, probeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import {
-  hour,
+  HOUR,
   idle,
-  minute,
+  MINUTE,
   noon,
   play,
   playAgain,
@@ -425,12 +425,12 @@ describe('before the first call', () => {
         {},
         'blocked (needs_human)',
       ],
-      ['the circuit cooling down', open(noon - minute), {}, 'halted (circuit_open)'],
-      ['the circuit opened in the future', open(noon + minute), {}, 'halted (circuit_open)'],
-      ['the circuit cooled down', open(noon - 31 * minute), {}, 'iterate'],
+      ['the circuit cooling down', open(noon - MINUTE), {}, 'halted (circuit_open)'],
+      ['the circuit opened in the future', open(noon + MINUTE), {}, 'halted (circuit_open)'],
+      ['the circuit cooled down', open(noon - 31 * MINUTE), {}, 'iterate'],
       [
         'the circuit open, cb-auto-reset',
-        open(noon - minute),
+        open(noon - MINUTE),
         { policy: { ...policy, circuit: { ...policy.circuit, autoReset: true } } },
         'iterate',
       ],
@@ -449,7 +449,7 @@ describe('before the first call', () => {
       ],
       [
         'calls used up',
-        { ...fresh, windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null } },
+        { ...fresh, windows: { hour: { openedAt: noon - MINUTE, calls: 100, tokens: 0 }, day: null } },
         {},
         'parked (calls_per_hour)',
       ],
@@ -483,16 +483,16 @@ describe('before the first call', () => {
   });
 
   test.each([
-    ['the window', 10 * minute, 'calls_per_hour', 59 * minute],
-    ["the provider's limit", 2 * hour, 'usage_limit', 2 * hour],
-    ["the provider's limit, when both end at once", 59 * minute, 'usage_limit', 59 * minute],
+    ['the window', 10 * MINUTE, 'calls_per_hour', 59 * MINUTE],
+    ["the provider's limit", 2 * HOUR, 'usage_limit', 2 * HOUR],
+    ["the provider's limit, when both end at once", 59 * MINUTE, 'usage_limit', 59 * MINUTE],
   ])(
     'of a used up window and a limit of the provider the one that ends last is told: %s',
     (_, parkedFor, reason, expected) => {
       const both: LaneState = {
         ...fresh,
         park: { reason: 'usage_limit', resumeAt: noon + parkedFor, taskId: null, branchHead: null },
-        windows: { hour: { openedAt: noon - minute, calls: 100, tokens: 0 }, day: null },
+        windows: { hour: { openedAt: noon - MINUTE, calls: 100, tokens: 0 }, day: null },
       };
       expect(play([], { state: both }).step).toMatchObject({
         outcome: { kind: 'parked', reason, resumeAt: noon + expected },
@@ -530,27 +530,27 @@ describe('probes', () => {
   });
 
   test('the next run before the cooldown makes no call and says until when', () => {
-    const next = playAgain(tripped, [progress()], { gapMs: minute });
+    const next = playAgain(tripped, [progress()], { gapMs: MINUTE });
     expect(next.verdicts).toHaveLength(0);
     expect(next.step).toMatchObject({
       outcome: {
         reason: 'circuit_open',
         circuitReason: 'no_progress',
         tripped: 'earlier',
-        probeAt: tripped.now + 30 * minute,
+        probeAt: tripped.now + 30 * MINUTE,
       },
     });
   });
 
   test('after it: exactly one idle probe, then open again', () => {
-    const next = playAgain(tripped, [idle, progress()], { gapMs: 31 * minute });
+    const next = playAgain(tripped, [idle, progress()], { gapMs: 31 * MINUTE });
     expect(next.verdicts).toHaveLength(1);
     expect(next.step).toMatchObject({ outcome: { reason: 'circuit_open', tripped: 'this-run' } });
     expect(next.state.circuit).toMatchObject({ kind: 'open', totalOpens: 2 });
   });
 
   test('after it: a probe with progress, and the run goes on closed', () => {
-    const next = playAgain(tripped, [progress(), idle], { gapMs: 31 * minute });
+    const next = playAgain(tripped, [progress(), idle], { gapMs: 31 * MINUTE });
     expect(next.step).toMatchObject({ kind: 'iterate', circuit: { kind: 'closed' } });
     expect(
       next.state.transitions.filter(({ subject }) => subject === 'circuit').map(({ from, to }) => `${from} → ${to}`),
@@ -558,13 +558,13 @@ describe('probes', () => {
   });
 
   test('a probe that met a usage limit is due again later', () => {
-    const parked = playAgain(tripped, [{ says: limit(null) }], { gapMs: 31 * minute });
+    const parked = playAgain(tripped, [{ says: limit(null) }], { gapMs: 31 * MINUTE });
     expect(said(parked.step)).toBe('parked (usage_limit)');
-    expect(said(playAgain(parked, [], { gapMs: 2 * hour }).step)).toBe('iterate');
+    expect(said(playAgain(parked, [], { gapMs: 2 * HOUR }).step)).toBe('iterate');
   });
 
   test('the prompt of a probe and of a diagnosis says so', () => {
-    expect(playAgain(tripped, [], { gapMs: 31 * minute }).step).toMatchObject({
+    expect(playAgain(tripped, [], { gapMs: 31 * MINUTE }).step).toMatchObject({
       kind: 'iterate',
       circuit: { of: 'probe' },
       hints: ['probe', 'no_change', 'no_block'],
@@ -586,7 +586,7 @@ describe('probes', () => {
             step: { kind: 'iterate', task: task(1), circuit: { kind: 'closed' }, hints: [] },
           },
           [],
-          { gapMs: minute },
+          { gapMs: MINUTE },
         ).step,
       ),
     ).toBe('iterate');
@@ -598,25 +598,25 @@ describe('from run to run', () => {
     const first = play(
       Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
     );
-    expect(said(playAgain(first, [progress({ says: working })], { gapMs: hour }).step)).toBe('iterate');
+    expect(said(playAgain(first, [progress({ says: working })], { gapMs: HOUR }).step)).toBe('iterate');
   });
 
   test('work that comes after a completed lane starts without old signals', () => {
     const first = play([progress({ says: exit })]);
-    const next = playAgain(first, [progress({ says: working })], { gapMs: hour, tasks: [task(1), task(2)] });
+    const next = playAgain(first, [progress({ says: working })], { gapMs: HOUR, tasks: [task(1), task(2)] });
     expect(next.step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' } });
   });
 
   test('a blocked task costs no more calls until a person asks for it again', () => {
     const blocked = { says: { signal: { status: 'BLOCKED' as const } } };
     const first = play([blocked, blocked], { tasks: [task(1), task(2)] });
-    expect(playAgain(first, [], { gapMs: hour, tasks: [task(1), task(2)] }).step).toMatchObject({
+    expect(playAgain(first, [], { gapMs: HOUR, tasks: [task(1), task(2)] }).step).toMatchObject({
       kind: 'iterate',
       task: { id: 'issue-2' },
     });
-    expect(said(playAgain(first, [], { gapMs: hour }).step)).toBe('blocked (needs_human)');
+    expect(said(playAgain(first, [], { gapMs: HOUR }).step)).toBe('blocked (needs_human)');
     const retried = { ...first, state: retryTask(first.state, 'issue-1', 'retry', noon) };
-    expect(playAgain(retried, [], { gapMs: hour }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-1' } });
+    expect(playAgain(retried, [], { gapMs: HOUR }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-1' } });
   });
 
   test('the iterations of a task are counted across runs', () => {
@@ -627,7 +627,7 @@ describe('from run to run', () => {
     const second = playAgain(
       first,
       Array.from({ length: 5 }, () => progress({ says: working })),
-      { gapMs: hour },
+      { gapMs: HOUR },
     );
     expect(second.verdicts).toHaveLength(3);
     expect(second.state.tasks['issue-1']?.state).toBe('failed');
@@ -636,10 +636,10 @@ describe('from run to run', () => {
   test('a parked run keeps task, branch head and time', () => {
     const { state, step, now } = play([{ says: limit('2026-11-21T17:00:00.000Z') }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: Date.parse('2026-11-21T17:00:00Z') } });
-    const ended = endRun(state, { kind: 'parked', reason: 'usage_limit', resumeAt: noon + 5 * hour }, 'abc', now);
+    const ended = endRun(state, { kind: 'parked', reason: 'usage_limit', resumeAt: noon + 5 * HOUR }, 'abc', now);
     expect(ended.park).toEqual({
       reason: 'usage_limit',
-      resumeAt: noon + 5 * hour,
+      resumeAt: noon + 5 * HOUR,
       taskId: 'issue-1',
       branchHead: 'abc',
     });
@@ -651,10 +651,10 @@ describe('from run to run', () => {
   });
 
   test.each([
-    ['unknown: an hour later', null, hour],
-    ['unreadable: an hour later', 'soon', hour],
-    ['past: a minute later', '2026-11-21T09:00:00.000Z', minute],
-    ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * hour],
+    ['unknown: an hour later', null, HOUR],
+    ['unreadable: an hour later', 'soon', HOUR],
+    ['past: a minute later', '2026-11-21T09:00:00.000Z', MINUTE],
+    ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * HOUR],
   ])('a reset time that is %s', (_, told, expected) => {
     const { step, now } = play([{ says: limit(told) }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: now + expected } });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
-import { hour, noon } from '../core-fixtures.ts';
+import { HOUR, noon } from '../core-fixtures.ts';
 
 test('adds up per UTC day, in order, also when the clock goes back', () => {
   const next = Date.parse('2026-11-22T00:05:00Z');
   const used = bookUsage(bookCall(bookCall([], noon), next), { tokens: 5, costUsd: 0.5, durationMs: 90_000 }, next);
-  expect(bookCall(used, noon + hour)).toEqual([
+  expect(bookCall(used, noon + HOUR)).toEqual([
     { day: '2026-11-21', calls: 2, tokens: 0, costUsd: 0, minutes: 0 },
     { day: '2026-11-22', calls: 1, tokens: 5, costUsd: 0.5, minutes: 1.5 },
   ]);

@@ -6,7 +6,7 @@ import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
-import { analysis, evidence, hour, minute, noon, policy, task, type Play } from '../core-fixtures.ts';
+import { analysis, evidence, HOUR, MINUTE, noon, policy, task, type Play } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
 const says = fc.record({
@@ -70,7 +70,7 @@ const anyPlay: fc.Arbitrary<{ readonly play: Play; readonly clockMs: number }> =
     chars: fc.nat(2_000),
     verification: fc.constantFrom('passed' as const, 'failed' as const),
   }),
-  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * minute }), fc.integer({ min: -3 * hour, max: 3 * hour })),
+  clockMs: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE }), fc.integer({ min: -3 * HOUR, max: 3 * HOUR })),
 });
 
 const anyPolicy: fc.Arbitrary<Policy> = fc
@@ -87,7 +87,7 @@ const anyPolicy: fc.Arbitrary<Policy> = fc
   .map(({ autoReset, noProgress, ...rest }) => ({
     ...policy,
     ...rest,
-    maxRunMs: 1_000 * hour,
+    maxRunMs: 1_000 * HOUR,
     circuit: { ...policy.circuit, autoReset, noProgress },
   }));
 
@@ -138,7 +138,7 @@ function history(
       if (calls.length > 1_000) throw new Error('it never stops');
     }
     stored = serializeState(state);
-    now += 31 * minute;
+    now += 31 * MINUTE;
     return calls;
   });
 }
@@ -184,7 +184,7 @@ test('a task gets no more counted attempts than max-iterations-per-task', () => 
 
 test('a circuit opened in the future is open at every earlier instant', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 10 * hour }), fc.integer({ min: 0, max: hour }), (ahead, cooldownMs) => {
+    fc.property(fc.integer({ min: 1, max: 10 * HOUR }), fc.integer({ min: 0, max: HOUR }), (ahead, cooldownMs) => {
       const circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + ahead } as const;
       expect(view(circuit, { ...policy.circuit, cooldownMs }, noon).kind).toBe('open');
     }),
@@ -194,7 +194,7 @@ test('a circuit opened in the future is open at every earlier instant', () => {
 test('a clock that jumps never grants calls: one quota per hour that it ever moved on', () => {
   fc.assert(
     fc.property(
-      fc.array(fc.integer({ min: -5 * hour, max: 2 * hour }), { minLength: 1, maxLength: 60 }),
+      fc.array(fc.integer({ min: -5 * HOUR, max: 2 * HOUR }), { minLength: 1, maxLength: 60 }),
       fc.integer({ min: 1, max: 4 }),
       (jumps, maxCallsPerHour) => {
         let windows = initialState('queue', noon).windows;
@@ -211,7 +211,7 @@ test('a clock that jumps never grants calls: one quota per hour that it ever mov
           }
           latest = Math.max(latest, now);
         }
-        expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / hour) + 1));
+        expect(granted).toBeLessThanOrEqual(maxCallsPerHour * (Math.floor((latest - (first ?? latest)) / HOUR) + 1));
       },
     ),
     { numRuns: runs(300) },

@@ -3,20 +3,20 @@ import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
 import { admitSession, keepSession } from '../../../../src/core/lane/session.ts';
 import { endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
-import { analysis, evidence, hour, minute, noon, play, policy, task } from '../core-fixtures.ts';
+import { analysis, evidence, HOUR, MINUTE, noon, play, policy, task } from '../core-fixtures.ts';
 
-const session = { id: 'abc-1', startedAt: noon - 30 * hour, lastUsedAt: noon, taskId: 'issue-1' };
+const session = { id: 'abc-1', startedAt: noon - 30 * HOUR, lastUsedAt: noon, taskId: 'issue-1' };
 const state: LaneState = { ...initialState('queue', noon), session };
 const reasonOf = (next: LaneState): string | undefined => next.transitions.at(-1)?.reason;
 
 const uses: readonly (readonly [string, typeof policy, string, number, string])[] = [
-  ['idle for 23 h 59 min', policy, 'issue-1', 24 * hour - minute, 'resumed'],
-  ['idle for 24 h', policy, 'issue-1', 24 * hour, 'expired'],
+  ['idle for 23 h 59 min', policy, 'issue-1', 24 * HOUR - MINUTE, 'resumed'],
+  ['idle for 24 h', policy, 'issue-1', 24 * HOUR, 'expired'],
   ['on another task', policy, 'issue-2', 0, 'resumed'],
   ['on another task with session: task', { ...policy, session: 'task' }, 'issue-2', 0, 'task_changed'],
   ['on the same task with session: task', { ...policy, session: 'task' }, 'issue-1', 0, 'resumed'],
   ['with session: fresh', { ...policy, session: 'fresh' }, 'issue-1', 0, 'session_fresh'],
-  ['last used in the future', policy, 'issue-1', -5 * hour, 'resumed'],
+  ['last used in the future', policy, 'issue-1', -5 * HOUR, 'resumed'],
 ];
 test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds, taskId, later, expected })))(
   'a session $name → $expected',
@@ -31,17 +31,17 @@ describe('after a call', () => {
   const failed = (kind: AgentError['kind']): { agentError: AgentError } => ({ agentError: { kind, text: 'x' } });
 
   test('the same session keeps its start', () => {
-    expect(keepSession(state, call({ sessionId: 'abc-1' }), policy, noon + minute).session).toEqual({
+    expect(keepSession(state, call({ sessionId: 'abc-1' }), policy, noon + MINUTE).session).toEqual({
       ...session,
-      lastUsedAt: noon + minute,
+      lastUsedAt: noon + MINUTE,
     });
   });
 
   test('another id is a new session', () => {
-    expect(keepSession(state, call({ sessionId: 'new-2' }), policy, noon + minute).session).toEqual({
+    expect(keepSession(state, call({ sessionId: 'new-2' }), policy, noon + MINUTE).session).toEqual({
       id: 'new-2',
-      startedAt: noon + minute,
-      lastUsedAt: noon + minute,
+      startedAt: noon + MINUTE,
+      lastUsedAt: noon + MINUTE,
       taskId: 'issue-1',
     });
   });
@@ -97,7 +97,7 @@ test.each([
   [{ kind: 'cancelled', reason: 'signal' } as const, true],
   [{ kind: 'cancelled', reason: 'killed' } as const, false],
   [{ kind: 'limit', reason: 'iterations' } as const, false],
-  [{ kind: 'parked', reason: 'usage_limit', resumeAt: noon + hour } as const, false],
+  [{ kind: 'parked', reason: 'usage_limit', resumeAt: noon + HOUR } as const, false],
 ])('%j at the end of a run resets it: %s', (outcome, isReset) => {
   expect(endRun(state, outcome, null, noon).session === null).toBe(isReset);
 });

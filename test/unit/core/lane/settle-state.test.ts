@@ -5,7 +5,7 @@ import { endRun, loseProgress, recordPublished, resetCircuit, retryTask } from '
 import { noSignals } from '../../../../src/core/lane/signals.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { hour, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
+import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
 const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
 const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
@@ -66,7 +66,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
 
   const open: LaneState = {
     ...initialState('queue', noon),
-    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - hour },
+    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR },
   };
   test.each<[string, LaneState, typeof policy, Play, readonly string[]]>([
     [
@@ -121,7 +121,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ],
     [
       'a run that is parked',
-      () => endRun(worked(), { kind: 'parked', reason: 'calls_per_hour', resumeAt: noon + hour }, null, noon),
+      () => endRun(worked(), { kind: 'parked', reason: 'calls_per_hour', resumeAt: noon + HOUR }, null, noon),
       ['park: running → parked (calls_per_hour)'],
     ],
     ['a run that reaches its limit', () => endRun(worked(), { kind: 'limit', reason: 'iterations' }, null, noon), []],
@@ -171,10 +171,10 @@ describe('the end of a run', () => {
   test('is noted, and what was published stays known', () => {
     const published = { head: 'abc', pullRequest: null };
     const first = recordPublished(endRun(streaks(), { kind: 'limit', reason: 'iterations' }, null, noon), published);
-    expect(endRun(first, { kind: 'limit', reason: 'minutes' }, null, noon + hour).lastRun).toEqual({
+    expect(endRun(first, { kind: 'limit', reason: 'minutes' }, null, noon + HOUR).lastRun).toEqual({
       outcome: 'limit',
       reason: 'minutes',
-      at: noon + hour,
+      at: noon + HOUR,
       published,
     });
     const never = streaks();
@@ -229,12 +229,12 @@ describe('what of an iteration counts', () => {
 describe('a run whose commits did not reach the remote', () => {
   const lose = (before: LaneState, script: readonly Play[], bounds = policy): LaneState => {
     const { state: after, verdicts } = play(script, { state: before, policy: bounds });
-    return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + hour);
+    return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + HOUR);
   };
   const fresh = initialState('queue', noon);
   const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ says: working }));
-  const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + hour } as const;
-  const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - hour } as const;
+  const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + HOUR } as const;
+  const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR } as const;
 
   test.each<[string, LaneState['circuit'], readonly Play[], Partial<LaneState['circuit']>]>([
     ['two iterations are two without progress', closedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],

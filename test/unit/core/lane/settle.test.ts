@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { beginIteration, recordDoneCommit, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { needsVerification } from '../../../../src/core/lane/verdict.ts';
-import { analysis, evidence, hour, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
+import { analysis, evidence, HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
 const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
 const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
@@ -460,6 +460,6 @@ test('settle is a function: the same arguments, the same answer, nothing touched
     startedAt: noon,
   };
   const frozen = structuredClone({ state, facts });
-  expect(settle(state, facts, policy, noon + hour)).toEqual(settle(state, facts, policy, noon + hour));
+  expect(settle(state, facts, policy, noon + HOUR)).toEqual(settle(state, facts, policy, noon + HOUR));
   expect({ state, facts }).toEqual(frozen);
 });

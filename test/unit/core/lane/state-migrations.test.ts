@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { migrateState } from '../../../../src/core/lane/state-migrations.ts';
-import { parseState, serializeState, stateVersion } from '../../../../src/core/lane/state.ts';
+import { parseState, serializeState, STATE_VERSION } from '../../../../src/core/lane/state.ts';
 
 /** A document as version 1 of the state wrote it, with something in every field. */
 const version1 = JSON.parse(readFileSync(new URL('../../../samples/state-v1.json', import.meta.url), 'utf8')) as Record<
@@ -27,7 +27,7 @@ describe.each(samples)('a stored document of version %i', (version, sample, adde
   test('is read without loss', () => {
     expect(parseState(JSON.stringify(sample), 'queue')).toEqual({
       kind: 'state',
-      state: { ...sample, ...added, version: stateVersion },
+      state: { ...sample, ...added, version: STATE_VERSION },
       problems: [],
     });
   });
@@ -76,11 +76,11 @@ describe.each(samples)('a stored document of version %i', (version, sample, adde
 
 test('every version before the one of today has a sample here', () => {
   expect(samples.map(([version]) => version)).toEqual(
-    Array.from({ length: stateVersion - 1 }, (_, index) => index + 1),
+    Array.from({ length: STATE_VERSION - 1 }, (_, index) => index + 1),
   );
 });
 
-test.each([stateVersion + 1, 99])(
+test.each([STATE_VERSION + 1, 99])(
   'a document of version %i was written by a newer action, whatever else it says',
   (version) => {
     expect(parseState(JSON.stringify({ ...version1, version }), 'queue')).toEqual({ kind: 'newer', version });

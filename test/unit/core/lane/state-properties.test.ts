@@ -5,13 +5,13 @@ import {
   initialState,
   parseState,
   serializeState,
-  stateVersion,
+  STATE_VERSION,
   type LaneState,
 } from '../../../../src/core/lane/state.ts';
 import { noon, play, progress } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
-const lane = 'queue';
+const LANE = 'queue';
 const instant = fc.integer({ min: 0, max: 8e15 });
 const count = fc.nat();
 const amount = fc.double({ min: 0, max: 1e9, noNaN: true }).map((value) => value + 0);
@@ -24,8 +24,8 @@ const url = count.map((number) => `https://github.com/owner/name/pull/${String(n
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
 
 const anyState: fc.Arbitrary<LaneState> = fc.record({
-  version: fc.constant(stateVersion),
-  lane: fc.constant(lane),
+  version: fc.constant(STATE_VERSION),
+  lane: fc.constant(LANE),
   sequence: count,
   savedAt: instant,
   circuit: fc.oneof(
@@ -121,7 +121,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
 test('parse(serialize(s)) = s', () => {
   fc.assert(
     fc.property(anyState, (any) => {
-      expect(parseState(serializeState(any), lane)).toEqual({ kind: 'state', state: any, problems: [] });
+      expect(parseState(serializeState(any), LANE)).toEqual({ kind: 'state', state: any, problems: [] });
     }),
   );
 });
@@ -136,12 +136,12 @@ test('no string makes parseState throw', () => {
       .tuple(fc.nat(document.length), fc.string({ maxLength: 5 }))
       .map(([at, noise]) => document.slice(0, at) + noise + document.slice(at + noise.length)),
     fc
-      .tuple(fc.constantFrom(...Object.keys(initialState(lane, noon))), fc.jsonValue())
+      .tuple(fc.constantFrom(...Object.keys(initialState(LANE, noon))), fc.jsonValue())
       .map(([key, value]) => JSON.stringify({ ...state, [key]: value })),
   );
   fc.assert(
     fc.property(broken, (text) => {
-      expect(['state', 'unreadable', 'newer']).toContain(parseState(text, lane).kind);
+      expect(['state', 'unreadable', 'newer']).toContain(parseState(text, LANE).kind);
     }),
     { numRuns: runs(500) },
   );

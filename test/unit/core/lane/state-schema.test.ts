@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { hintCodes } from '../../../../src/core/prompt/hints.ts';
-import { parseState, stateVersion, type LaneState, type ParsedState } from '../../../../src/core/lane/state.ts';
-import { minute, noon } from '../core-fixtures.ts';
+import { parseState, STATE_VERSION, type LaneState, type ParsedState } from '../../../../src/core/lane/state.ts';
+import { MINUTE, noon } from '../core-fixtures.ts';
 import {
   amount,
   count,
@@ -20,10 +20,10 @@ import {
 
 /** A state with something in every field. */
 const full: LaneState = {
-  version: stateVersion,
+  version: STATE_VERSION,
   lane: 'queue',
   sequence: 7,
-  savedAt: noon + minute,
+  savedAt: noon + MINUTE,
   circuit: {
     kind: 'closed',
     totalOpens: 2,
@@ -233,8 +233,8 @@ test.each([
   [-1, 'unreadable'],
   [1.5, 'unreadable'],
   ['1', 'unreadable'],
-  [stateVersion, 'state'],
-  [stateVersion + 1, 'newer'],
+  [STATE_VERSION, 'state'],
+  [STATE_VERSION + 1, 'newer'],
 ])('version %j: %s', (version, kind) => {
   expect(parseWith(full, 'version', version).kind).toBe(kind);
 });

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import {
-  maxStateBytes,
+  MAX_STATE_BYTES,
   parseState,
   parseStateAt,
   probeState,
   serializeState,
-  stateVersion,
+  STATE_VERSION,
   type LaneState,
 } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { noted, type Transition } from '../../../../src/core/lane/transitions.ts';
 import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
-import { hour, minute, noon, play, policy, progress, said } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon, play, policy, progress, said } from '../core-fixtures.ts';
 
-const lane = 'queue';
+const LANE = 'queue';
 const state: LaneState = { ...play([progress(), {}]).state, sequence: 7 };
 
 /** The stored document with one part replaced (undefined: taken out). */
@@ -23,7 +23,7 @@ function tampered(change: Record<string, unknown>): string {
 }
 
 test('what is stored is read back', () => {
-  expect(parseState(serializeState(state), lane)).toEqual({ kind: 'state', state, problems: [] });
+  expect(parseState(serializeState(state), LANE)).toEqual({ kind: 'state', state, problems: [] });
 });
 
 describe('a circuit that cannot be read', () => {
@@ -38,7 +38,7 @@ describe('a circuit that cannot be read', () => {
     [{ kind: 'half-open' }],
     [[]],
   ])('%j is reported, and one probe decides', (circuit) => {
-    const parsed = parseState(tampered({ circuit }), lane);
+    const parsed = parseState(tampered({ circuit }), LANE);
     expect(parsed).toMatchObject({
       kind: 'state',
       problems: [expect.stringContaining('circuit')],
@@ -65,7 +65,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
     ['garbage', 'x', savedAt],
     ['gone', undefined, savedAt],
   ])('%s', (_, hour, openedAt) => {
-    const parsed = parseState(tampered({ windows: { hour, day: null } }), lane);
+    const parsed = parseState(tampered({ windows: { hour, day: null } }), LANE);
     expect(parsed).toMatchObject({ kind: 'state', problems: [expect.stringContaining('hour')] });
     const { windows } = (parsed as { state: LaneState }).state;
     expect(callsRemaining(windows, policy, openedAt)).toBe(0);
@@ -74,7 +74,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
   });
 
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
-    const parsed = parseState(tampered({ windows }), lane) as { state: LaneState; problems: readonly string[] };
+    const parsed = parseState(tampered({ windows }), LANE) as { state: LaneState; problems: readonly string[] };
     expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
     expect(said(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(
@@ -84,40 +84,40 @@ describe('a counter that cannot be read counts as used up until its window ends'
 });
 
 describe('usage that the clock of a machine booked in the future, as a run at noon sees it', () => {
-  const years = noon + 10 * 365 * 24 * hour;
+  const years = noon + 10 * 365 * 24 * HOUR;
   const at = (hourAt: number, dayAt: number): LaneState => ({
     ...state,
     windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
   });
   test.each<[string, LaneState, LaneState]>([
     ['ten years ahead', at(years, years), at(noon, noon)],
-    ['26 hours and a millisecond ahead', at(noon + 26 * hour + 1, noon + 26 * hour + 1), at(noon, noon)],
-    ['the hour alone', at(years, noon - hour), at(noon, noon - hour)],
-    ['the day alone', at(noon - minute, years), at(noon - minute, noon)],
+    ['26 hours and a millisecond ahead', at(noon + 26 * HOUR + 1, noon + 26 * HOUR + 1), at(noon, noon)],
+    ['the hour alone', at(years, noon - HOUR), at(noon, noon - HOUR)],
+    ['the day alone', at(noon - MINUTE, years), at(noon - MINUTE, noon)],
   ])('%s: counts from now on, and is reported', (_, stored, expected) => {
-    expect(parseStateAt(serializeState(stored), lane, noon)).toEqual({
+    expect(parseStateAt(serializeState(stored), LANE, noon)).toEqual({
       kind: 'state',
       state: expected,
       problems: [expect.stringContaining('in the future')],
     });
-    expect(said(play([], { state: expected, now: noon + hour }).step)).toBe(
-      said(play([], { state: at(0, 0), now: noon + hour }).step),
+    expect(said(play([], { state: expected, now: noon + HOUR }).step)).toBe(
+      said(play([], { state: at(0, 0), now: noon + HOUR }).step),
     );
   });
 
   test.each<[string, LaneState]>([
-    ['26 hours ahead: the clock that is wrong may be this one', at(noon + 26 * hour, noon + 26 * hour)],
+    ['26 hours ahead: the clock that is wrong may be this one', at(noon + 26 * HOUR, noon + 26 * HOUR)],
     ['not ahead', at(noon, noon)],
     ['none', { ...state, windows: { hour: null, day: null } }],
   ])('%s: stays as it is', (_, stored) => {
-    expect(parseStateAt(serializeState(stored), lane, noon)).toEqual({ kind: 'state', state: stored, problems: [] });
+    expect(parseStateAt(serializeState(stored), LANE, noon)).toEqual({ kind: 'state', state: stored, problems: [] });
   });
 
   test.each<[string, string, string]>([
     ['a document that cannot be read', '', 'unreadable'],
-    ['one of a newer version', tampered({ version: stateVersion + 1 }), 'newer'],
+    ['one of a newer version', tampered({ version: STATE_VERSION + 1 }), 'newer'],
   ])('%s is answered as ever', (_, document, kind) => {
-    expect(parseStateAt(document, lane, noon).kind).toBe(kind);
+    expect(parseStateAt(document, LANE, noon).kind).toBe(kind);
   });
 });
 
@@ -135,13 +135,13 @@ test.each<[string, string]>([
   ['an instant beyond the calendar', tampered({ savedAt: 9e15 })],
   ['another lane', tampered({ lane: 'issue-9' })],
   ['version 0', tampered({ version: 0 })],
-  ['more than 64 KiB', tampered({ padding: 'x'.repeat(maxStateBytes) })],
+  ['more than 64 KiB', tampered({ padding: 'x'.repeat(MAX_STATE_BYTES) })],
 ])('%s is unreadable', (_, document) => {
-  expect(parseState(document, lane)).toMatchObject({ kind: 'unreadable', why: expect.any(String) as string });
+  expect(parseState(document, LANE)).toMatchObject({ kind: 'unreadable', why: expect.any(String) as string });
 });
 
 test.each<[string, string, string]>([
-  ['too long', 'x'.repeat(maxStateBytes + 1), 'it is longer than 65536 bytes'],
+  ['too long', 'x'.repeat(MAX_STATE_BYTES + 1), 'it is longer than 65536 bytes'],
   ['no JSON', '{', 'it is not a JSON object with a version and a lane'],
   ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another lane'],
   [
@@ -150,29 +150,29 @@ test.each<[string, string, string]>([
     'signals.doneInARow is not as the schema wants it',
   ],
 ])('it says why a document is unreadable: %s', (_, document, why) => {
-  expect(parseState(document, lane)).toEqual({ kind: 'unreadable', why });
+  expect(parseState(document, LANE)).toEqual({ kind: 'unreadable', why });
 });
 
 test('a document of exactly 64 KiB is read', () => {
   const document = serializeState(state);
-  expect(parseState(document + ' '.repeat(maxStateBytes - document.length), lane).kind).toBe('state');
+  expect(parseState(document + ' '.repeat(MAX_STATE_BYTES - document.length), LANE).kind).toBe('state');
 });
 
 test('a newer version is left alone', () => {
-  expect(parseState(tampered({ version: stateVersion + 1, tasks: 'in another form' }), lane)).toEqual({
+  expect(parseState(tampered({ version: STATE_VERSION + 1, tasks: 'in another form' }), LANE)).toEqual({
     kind: 'newer',
-    version: stateVersion + 1,
+    version: STATE_VERSION + 1,
   });
 });
 
 test('a state that should be there and is not begins with one probe', () => {
-  expect(play([{}], { state: probeState(lane, noon) }).step).toMatchObject({
+  expect(play([{}], { state: probeState(LANE, noon) }).step).toMatchObject({
     kind: 'stop',
     outcome: { reason: 'circuit_open', tripped: 'this-run' },
   });
-  expect(play([progress()], { state: probeState(lane, noon) }).step.kind).toBe('iterate');
-  expect(parseState(serializeState(probeState(lane, noon)), lane).kind).toBe('state');
-  expect(probeState(lane, noon).transitions).toEqual([
+  expect(play([progress()], { state: probeState(LANE, noon) }).step.kind).toBe('iterate');
+  expect(parseState(serializeState(probeState(LANE, noon)), LANE).kind).toBe('state');
+  expect(probeState(LANE, noon).transitions).toEqual([
     { at: noon, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' },
   ]);
 });
@@ -193,7 +193,7 @@ describe('the document stays within 64 KiB', () => {
     );
     expect(long.transitions).toHaveLength(50);
     expect(long.transitions.at(-1)).toMatchObject({ at: noon + 119, reason: 'ß'.repeat(200) });
-    expect(parseState(serializeState(long), lane).kind).toBe('state');
+    expect(parseState(serializeState(long), LANE).kind).toBe('state');
   });
 
   test.each([100, 400, 2_000])('%i tasks', (count) => {
@@ -208,8 +208,8 @@ describe('the document stays within 64 KiB', () => {
       tasks,
       transitions: Array.from({ length: 80 }, () => ({ ...transition, reason: 'r' })),
     });
-    expect(new TextEncoder().encode(document).length).toBeLessThanOrEqual(maxStateBytes);
-    const parsed = parseState(document, lane);
+    expect(new TextEncoder().encode(document).length).toBeLessThanOrEqual(MAX_STATE_BYTES);
+    const parsed = parseState(document, LANE);
     expect(parsed.kind).toBe('state');
     // The newest are kept: what is done is not done again.
     expect((parsed as { state: LaneState }).state.tasks[`issue-${String(count - 1)}`]?.state).toBe('done');

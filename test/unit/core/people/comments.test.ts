@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readableComments, type RawComment } from '../../../../src/core/people/comments.ts';
-import { minute, noon } from '../core-fixtures.ts';
+import { MINUTE, noon } from '../core-fixtures.ts';
 
 interface Account {
   readonly login: string;
@@ -15,7 +15,7 @@ const bot: Account = { login: 'helper', kind: 'bot' };
 const said = (by: Account | null, body: string, change: Partial<Comment> = {}): Comment => ({
   by,
   body,
-  at: noon - minute,
+  at: noon - MINUTE,
   edited: null,
   minimized: false,
   ...change,
@@ -53,7 +53,7 @@ function read(
 }
 
 describe('the agent gets to read', () => {
-  const later = noon + minute;
+  const later = noon + MINUTE;
   test.each<[string, readonly Comment[], Reading, readonly string[]]>([
     ['what a writer said, oldest first', [said(ann, 'One'), said(ann, 'Two')], {}, ['ann: One', 'ann: Two']],
     ['not what others said', [said(eve, 'In red')], {}, []],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeAttempts, maxAttemptsChars } from '../../../../src/core/prompt/diagnosis.ts';
+import { describeAttempts, MAX_ATTEMPTS_CHARS } from '../../../../src/core/prompt/diagnosis.ts';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
 import { task } from '../core-fixtures.ts';
 import { entry } from '../../report/fixtures.ts';
@@ -129,7 +129,7 @@ test('what does not fit is left out whole, but the newest is always told', () =>
     analysis: { ...none, errors: [long, long, long], denials: [{ tool: 'Bash', command: 'z'.repeat(900) }] },
   };
   const text = describeAttempts([1, 2, 3].map((iteration) => entry(iteration, verbose)));
-  expect(text.length).toBeLessThanOrEqual(maxAttemptsChars);
+  expect(text.length).toBeLessThanOrEqual(MAX_ATTEMPTS_CHARS);
   expect(text).toMatch(/^Iteration 3 /);
   expect(describeAttempts([])).toBe('');
 });
@@ -149,7 +149,7 @@ describe('room is found for as many as fit, the newest first', () => {
       Array.from({ length: 100 }, (_, index) => index + 1)
         .filter((planned) => told(planned).startsWith('Iteration 1 '))
         .at(-1) ?? 0;
-    expect(told(most)).toHaveLength(maxAttemptsChars - 1);
+    expect(told(most)).toHaveLength(MAX_ATTEMPTS_CHARS - 1);
     expect(told(most + 1)).toBe(describeAttempts([attempt(2, 1)]));
   });
 
@@ -165,8 +165,10 @@ describe('room is found for as many as fit, the newest first', () => {
         }),
       ]);
     const before = cut('').length;
-    expect(cut('p'.repeat(120))).toHaveLength(maxAttemptsChars);
-    expect(cut(`${'p'.repeat(maxAttemptsChars - before - 1)}🚀`)).toBe(cut('p'.repeat(maxAttemptsChars - before - 1)));
+    expect(cut('p'.repeat(120))).toHaveLength(MAX_ATTEMPTS_CHARS);
+    expect(cut(`${'p'.repeat(MAX_ATTEMPTS_CHARS - before - 1)}🚀`)).toBe(
+      cut('p'.repeat(MAX_ATTEMPTS_CHARS - before - 1)),
+    );
   });
 });
 
@@ -212,7 +214,7 @@ describe('the prompt', () => {
 
   test('keeps its context within 2,500 characters, and finds room for attempts and the failed verification', () => {
     const prompt = compose({
-      attempts: 'a'.repeat(maxAttemptsChars),
+      attempts: 'a'.repeat(MAX_ATTEMPTS_CHARS),
       hints: [
         'diagnosis',
         'verify_failed',
@@ -238,7 +240,7 @@ describe('the prompt', () => {
     });
     const context = prompt.slice(0, prompt.indexOf('# Instructions')).trim();
     expect(context.length).toBeLessThanOrEqual(2_500);
-    expect(context).toContain('a'.repeat(maxAttemptsChars));
+    expect(context).toContain('a'.repeat(MAX_ATTEMPTS_CHARS));
     expect(context).toMatch(/t{100,}/);
   });
 });

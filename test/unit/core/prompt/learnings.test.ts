@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compactLearnings, keptLearningsChars, maxLearningsChars } from '../../../../src/core/prompt/learnings.ts';
+import { compactLearnings, KEPT_LEARNINGS_CHARS, MAX_LEARNINGS_CHARS } from '../../../../src/core/prompt/learnings.ts';
 
 const bullets = (from: number, to: number, text = 'is worth knowing'): string =>
   Array.from({ length: to - from }, (_, index) => `- Lesson ${String(from + index)} ${text}\n`).join('');
@@ -9,7 +9,7 @@ const linesOf = (text: string): readonly string[] => text.split('\n').filter((li
 test.each([
   ['nothing', ''],
   ['a short notebook', '# Learnings\n\n- one\n'],
-  ['8,000 characters', 'x'.repeat(maxLearningsChars)],
+  ['8,000 characters', 'x'.repeat(MAX_LEARNINGS_CHARS)],
 ])('%s stays as it is', (_, text) => {
   expect(compactLearnings(text, '')).toBeNull();
 });
@@ -20,8 +20,8 @@ describe('a notebook that outgrows 8,000 characters', () => {
   test('keeps its title and the newest entries, within what a prompt shows', () => {
     expect(compacted?.learnings).toMatch(/^# Learnings\n\n- Lesson \d+ is worth knowing\n/);
     expect(compacted?.learnings.endsWith('- Lesson 399 is worth knowing\n')).toBe(true);
-    expect(compacted?.learnings.length).toBeLessThanOrEqual(keptLearningsChars);
-    expect(compacted?.learnings.length).toBeGreaterThan(keptLearningsChars - 40);
+    expect(compacted?.learnings.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
+    expect(compacted?.learnings.length).toBeGreaterThan(KEPT_LEARNINGS_CHARS - 40);
   });
 
   test('and the others are in the archive, in order', () => {
@@ -83,7 +83,7 @@ describe('a notebook that outgrows 8,000 characters', () => {
 
   test('one entry that is too long by itself is archived whole and kept in part', () => {
     const { learnings, archive } = compactLearnings(`# L\n\n- ${'long 🙂 '.repeat(2_000)}`, '') ?? {};
-    expect(learnings?.length).toBeLessThanOrEqual(keptLearningsChars);
+    expect(learnings?.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
     expect(learnings).toMatch(/^# L\n\n- long 🙂[^]*…\n$/u);
     expect(learnings?.isWellFormed()).toBe(true);
     expect(archive).toContain('long 🙂 '.repeat(2_000));
@@ -117,10 +117,10 @@ test('nothing is ever lost: every line is in one of the files, the notebook is s
         const archive = old.join('');
         const compacted = compactLearnings(text, archive);
         if (compacted === null) {
-          expect(text.length).toBeLessThanOrEqual(maxLearningsChars);
+          expect(text.length).toBeLessThanOrEqual(MAX_LEARNINGS_CHARS);
           return;
         }
-        expect(compacted.learnings.length).toBeLessThanOrEqual(keptLearningsChars);
+        expect(compacted.learnings.length).toBeLessThanOrEqual(KEPT_LEARNINGS_CHARS);
         expect(compacted.archive.startsWith(archive)).toBe(true);
         const kept = new Set([...linesOf(compacted.learnings), ...linesOf(compacted.archive)]);
         expect(linesOf(text).filter((line) => !kept.has(line))).toEqual([]);

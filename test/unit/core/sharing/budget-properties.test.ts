@@ -14,7 +14,7 @@ import {
 import { bookCall, bookUsage } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, chargeUsage, type Windows } from '../../../../src/core/lane/windows.ts';
-import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
 const policy = {
@@ -25,7 +25,7 @@ const policy = {
   maxCostUsd: 2,
   maxCostUsdPerDay: 3,
 };
-const leaseMs = 50 * minute;
+const LEASE_MS = 50 * MINUTE;
 
 /** What may happen next; `run` is one of five machines, on which one run follows another. */
 type Step =
@@ -93,7 +93,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
     const runTag = `run-${runs.length}`;
     const windows = windowsFor(budget, runTag, now);
     const reservation = reservationFor(
-      { runTag, lane: `issue-${machine}`, runUrl: '', expiresAt: now + leaseMs, tasks: [] },
+      { runTag, lane: `issue-${machine}`, runUrl: '', expiresAt: now + LEASE_MS, tasks: [] },
       windows,
       policy,
     );
@@ -127,8 +127,8 @@ function usedAndReserved({ budget, now }: Played): {
   return { calls: inHour?.calls ?? 0, tokens: inHour?.tokens ?? 0, costUsd: day?.costUsd ?? 0 };
 }
 
-const forward = fc.integer({ min: 0, max: 25 * minute });
-const alsoBack = fc.oneof(forward, fc.integer({ min: -90 * minute, max: 0 }), fc.constant(13 * hour));
+const forward = fc.integer({ min: 0, max: 25 * MINUTE });
+const alsoBack = fc.oneof(forward, fc.integer({ min: -90 * MINUTE, max: 0 }), fc.constant(13 * HOUR));
 
 test('what is used and what is reserved is never more than a limit and never negative, whatever runs do', () => {
   fc.assert(
@@ -148,7 +148,7 @@ test('what is used and what is reserved is never more than a limit and never neg
 
 test('a clock that is set back, by however much, grants nothing', () => {
   fc.assert(
-    fc.property(stepsOver(alsoBack), fc.integer({ min: 0, max: 48 * hour }), (steps, back) => {
+    fc.property(stepsOver(alsoBack), fc.integer({ min: 0, max: 48 * HOUR }), (steps, back) => {
       playRuns(steps, (played) => {
         const [now, earlier] = [usedAndReserved(played), usedAndReserved({ ...played, now: played.now - back })];
         expect(earlier.calls).toBeGreaterThanOrEqual(now.calls);
@@ -166,10 +166,10 @@ test('all that was granted and may still be used in an hour, or was used in it, 
       playRuns(steps, ({ budget, now, runs }) => {
         const { hour: opened } = budget.windows;
         const unsettled = runs
-          .filter(({ settledAt, reservation }) => settledAt === null && now < reservation.expiresAt + hour)
+          .filter(({ settledAt, reservation }) => settledAt === null && now < reservation.expiresAt + HOUR)
           .map(({ reservation }) => reservation.calls);
         const settled =
-          opened === null || now >= opened.openedAt + hour
+          opened === null || now >= opened.openedAt + HOUR
             ? []
             : runs
                 .filter(({ settledAt }) => settledAt !== null && settledAt >= opened.openedAt)
@@ -188,7 +188,7 @@ test('no sixty minutes, wherever they are laid, have more calls than the two hou
     fc.property(stepsOver(forward), (steps) => {
       const calls = playRuns(steps, () => undefined);
       for (const from of calls)
-        expect(calls.filter((at) => from <= at && at < from + hour).length).toBeLessThanOrEqual(
+        expect(calls.filter((at) => from <= at && at < from + HOUR).length).toBeLessThanOrEqual(
           2 * policy.maxCallsPerHour,
         );
     }),

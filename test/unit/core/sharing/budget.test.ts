@@ -17,7 +17,7 @@ import {
 import type { LedgerDay } from '../../../../src/core/lane/ledger.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { callsRemaining, usedUp, type Windows } from '../../../../src/core/lane/windows.ts';
-import { hour, minute, noon, policy as defaults } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon, policy as defaults } from '../core-fixtures.ts';
 
 const none: Windows = { hour: null, day: null };
 const midnight = Date.parse('2026-11-22T00:00:00Z');
@@ -28,23 +28,23 @@ const reserved = (runTag: string, change: Partial<Reservation> = {}): Reservatio
   runTag,
   lane: 'queue',
   runUrl: 'https://github.test/run',
-  expiresAt: noon + hour,
+  expiresAt: noon + HOUR,
   tasks: [],
   ...unused,
   ...change,
 });
 const budgetOf = (...reservations: readonly Reservation[]): Budget => ({ ...emptyBudget, reservations });
-const usedHour = { openedAt: noon - 30 * minute, calls: 7, tokens: 700 };
-const usedDay = { openedAt: noon - 3 * hour, costUsd: 2 };
+const usedHour = { openedAt: noon - 30 * MINUTE, calls: 7, tokens: 700 };
+const usedDay = { openedAt: noon - 3 * HOUR, costUsd: 2 };
 const used: Budget = { ...emptyBudget, windows: { hour: usedHour, day: usedDay } };
 
 describe('the windows that a run sees', () => {
   test.each<[string, Budget, number, Windows]>([
     ['nothing used, nothing reserved', emptyBudget, noon, none],
     ['what was used', used, noon, used.windows],
-    ['the hour is over', used, noon + 30 * minute, { hour: null, day: usedDay }],
+    ['the hour is over', used, noon + 30 * MINUTE, { hour: null, day: usedDay }],
     ['the day is over', used, midnight, none],
-    ['a clock that went back ends nothing', used, noon - 48 * hour, used.windows],
+    ['a clock that went back ends nothing', used, noon - 48 * HOUR, used.windows],
     [
       'what another run has reserved',
       budgetOf(reserved('b', { calls: 3, tokens: 50, costUsd: 1 })),
@@ -66,10 +66,10 @@ describe('the windows that a run sees', () => {
     [
       'a run that never settled counts for an hour after its end',
       budgetOf(reserved('b', { calls: 3 })),
-      noon + 2 * hour - 1,
-      { hour: { openedAt: noon + 2 * hour - 1, calls: 3, tokens: 0 }, day: null },
+      noon + 2 * HOUR - 1,
+      { hour: { openedAt: noon + 2 * HOUR - 1, calls: 3, tokens: 0 }, day: null },
     ],
-    ['and no longer', budgetOf(reserved('b', { calls: 3 })), noon + 2 * hour, none],
+    ['and no longer', budgetOf(reserved('b', { calls: 3 })), noon + 2 * HOUR, none],
     [
       'its money counts until midnight',
       budgetOf(reserved('b', { costUsd: 1 })),
@@ -79,9 +79,9 @@ describe('the windows that a run sees', () => {
     ['and no longer', budgetOf(reserved('b', { costUsd: 1 })), midnight, none],
     [
       'a run over midnight may spend it on either day',
-      budgetOf(reserved('b', { costUsd: 1, expiresAt: midnight + minute })),
-      midnight + 5 * hour,
-      { hour: null, day: { openedAt: midnight + 5 * hour, costUsd: 1 } },
+      budgetOf(reserved('b', { costUsd: 1, expiresAt: midnight + MINUTE })),
+      midnight + 5 * HOUR,
+      { hour: null, day: { openedAt: midnight + 5 * HOUR, costUsd: 1 } },
     ],
   ])('%s', (_, budget, now, expected) => {
     expect(windowsFor(budget, 'a', now)).toEqual(expected);
@@ -121,7 +121,7 @@ describe('what a run reserves', () => {
   });
 
   test.each<[string, Reservation, number, readonly string[]]>([
-    ['may still count in the hour', reserved('gone', { calls: 1 }), noon + 2 * hour - 1, ['gone', 'a']],
+    ['may still count in the hour', reserved('gone', { calls: 1 }), noon + 2 * HOUR - 1, ['gone', 'a']],
     ['may still count on its day', reserved('gone', { costUsd: 1 }), midnight - 1, ['gone', 'a']],
     [
       'counts no more, but may be settled by a machine whose clock is behind',
@@ -129,7 +129,7 @@ describe('what a run reserves', () => {
       midnight,
       ['gone', 'a'],
     ],
-    ['was never settled in two days', reserved('gone', { calls: 1, costUsd: 1 }), noon + 50 * hour, ['a']],
+    ['was never settled in two days', reserved('gone', { calls: 1, costUsd: 1 }), noon + 50 * HOUR, ['a']],
   ])('beside a reservation that %s', (_, gone, now, expected) => {
     expect(reserve(budgetOf(gone), reserved('a'), now).reservations.map(({ runTag }) => runTag)).toEqual(expected);
   });
@@ -159,9 +159,9 @@ describe('settling', () => {
   });
 
   test('after the end of the hour and of the day opens new ones', () => {
-    expect(settleBudget(before, 'a', spent, midnight + minute).windows).toEqual({
-      hour: { openedAt: midnight + minute, calls: 2, tokens: 30 },
-      day: { openedAt: midnight + minute, costUsd: 0.5 },
+    expect(settleBudget(before, 'a', spent, midnight + MINUTE).windows).toEqual({
+      hour: { openedAt: midnight + MINUTE, calls: 2, tokens: 30 },
+      day: { openedAt: midnight + MINUTE, costUsd: 0.5 },
     });
   });
 
@@ -179,7 +179,7 @@ describe('settling a run, whose own state tells when its first call was', () => 
   /** After so many calls, the first of them five past twelve. */
   const after = (calls: number): LaneState => ({
     ...before,
-    windows: { hour: calls === 0 ? null : { openedAt: noon + 5 * minute, calls, tokens: 0 }, day: null },
+    windows: { hour: calls === 0 ? null : { openedAt: noon + 5 * MINUTE, calls, tokens: 0 }, day: null },
     ledger: [{ day: '2026-11-21', calls, tokens: 0, costUsd: 0, minutes: 0 }],
   });
   const inHour = (openedAt: number, calls: number): Budget => ({
@@ -192,38 +192,38 @@ describe('settling a run, whose own state tells when its first call was', () => 
       'opens the hour at its first call',
       budgetOf(reserved('a', { calls: 10 })),
       3,
-      noon + 20 * minute,
-      { openedAt: noon + 5 * minute, calls: 3, tokens: 0 },
+      noon + 20 * MINUTE,
+      { openedAt: noon + 5 * MINUTE, calls: 3, tokens: 0 },
     ],
     [
       'adds to the hour that was open at its first call',
-      inHour(noon - 30 * minute, 7),
+      inHour(noon - 30 * MINUTE, 7),
       3,
-      noon + 20 * minute,
-      { openedAt: noon - 30 * minute, calls: 10, tokens: 0 },
+      noon + 20 * MINUTE,
+      { openedAt: noon - 30 * MINUTE, calls: 10, tokens: 0 },
     ],
     [
       'adds to the hour that another run has opened since',
-      inHour(noon + 10 * minute, 7),
+      inHour(noon + 10 * MINUTE, 7),
       3,
-      noon + 20 * minute,
-      { openedAt: noon + 10 * minute, calls: 10, tokens: 0 },
+      noon + 20 * MINUTE,
+      { openedAt: noon + 10 * MINUTE, calls: 10, tokens: 0 },
     ],
     [
       'opens a new hour when the old one was over at its first call',
-      inHour(noon - 55 * minute, 7),
+      inHour(noon - 55 * MINUTE, 7),
       3,
-      noon + 20 * minute,
-      { openedAt: noon + 5 * minute, calls: 3, tokens: 0 },
+      noon + 20 * MINUTE,
+      { openedAt: noon + 5 * MINUTE, calls: 3, tokens: 0 },
     ],
     [
       'counts from now on when the hour of its first call is over',
       budgetOf(reserved('a', { calls: 10 })),
       3,
-      noon + 65 * minute,
-      { openedAt: noon + 65 * minute, calls: 3, tokens: 0 },
+      noon + 65 * MINUTE,
+      { openedAt: noon + 65 * MINUTE, calls: 3, tokens: 0 },
     ],
-    ['opens none without a call', budgetOf(reserved('a', { calls: 10 })), 0, noon + 20 * minute, null],
+    ['opens none without a call', budgetOf(reserved('a', { calls: 10 })), 0, noon + 20 * MINUTE, null],
   ])('%s', (_, budget, calls, now, expected) => {
     const settled = settleRun(budget, 'a', { before, after: after(calls) }, now);
     expect(settled).toMatchObject({ windows: { hour: expected }, reservations: [] });
@@ -260,8 +260,8 @@ describe('a stored budget', () => {
       usedUp(windowsFor(parsed.budget, 'a', now), { ...defaults, maxTokensPerHour: 1e9, maxCostUsdPerDay: 1e9 }, now)
         ?.reason;
     expect(callsRemaining(windowsFor(parsed.budget, 'a', noon), defaults, noon)).toBe(0);
-    expect([seen(noon), seen(noon + hour), seen(midnight)]).toEqual(['cost_per_day', 'cost_per_day', undefined]);
-    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + hour), defaults, noon + hour)).toBe(
+    expect([seen(noon), seen(noon + HOUR), seen(midnight)]).toEqual(['cost_per_day', 'cost_per_day', undefined]);
+    expect(callsRemaining(windowsFor(parsed.budget, 'a', noon + HOUR), defaults, noon + HOUR)).toBe(
       defaults.maxCallsPerHour,
     );
     expect(parseBudget(serializeBudget(parsed.budget), noon)).toEqual({
@@ -272,18 +272,18 @@ describe('a stored budget', () => {
   });
 
   describe('of a machine whose clock is ahead', () => {
-    const years = noon + 10 * 365 * 24 * hour;
+    const years = noon + 10 * 365 * 24 * HOUR;
     const at = (hourAt: number, dayAt: number, ...reservations: readonly Reservation[]): Budget => ({
       version: 1,
       windows: { hour: { openedAt: hourAt, calls: 100, tokens: 9 }, day: { openedAt: dayAt, costUsd: 5 } },
       reservations,
     });
-    const live = reserved('live', { expiresAt: noon + 146 * hour, calls: 1 });
+    const live = reserved('live', { expiresAt: noon + 146 * HOUR, calls: 1 });
     test.each<[string, Budget, Budget]>([
       ['by ten years: counts from now on, all that was used', at(years, years), at(noon, noon)],
-      ['by 26 hours and a millisecond', at(noon + 26 * hour + 1, noon + 26 * hour + 1), at(noon, noon)],
-      ['in its hour alone: the day stays', at(years, noon - hour), at(noon, noon - hour)],
-      ['in its day alone: the hour stays', at(noon - minute, years), at(noon - minute, noon)],
+      ['by 26 hours and a millisecond', at(noon + 26 * HOUR + 1, noon + 26 * HOUR + 1), at(noon, noon)],
+      ['in its hour alone: the day stays', at(years, noon - HOUR), at(noon, noon - HOUR)],
+      ['in its day alone: the hour stays', at(noon - MINUTE, years), at(noon - MINUTE, noon)],
       [
         'and whose run was never settled: its reservation ends now, and one of the longest job stays',
         budgetOf(reserved('gone', { expiresAt: years, calls: 7 }), live),
@@ -292,7 +292,7 @@ describe('a stored budget', () => {
     ])('%s', (_, stored, expected) => {
       const parsed = parseBudget(serializeBudget(stored), noon);
       expect(parsed).toEqual({ kind: 'budget', budget: expected, problem: expect.stringContaining('in the future') });
-      expect(parseBudget(serializeBudget(expected), noon + minute)).toEqual({
+      expect(parseBudget(serializeBudget(expected), noon + MINUTE)).toEqual({
         kind: 'budget',
         budget: expected,
         problem: null,
@@ -300,7 +300,7 @@ describe('a stored budget', () => {
     });
 
     test.each<[string, Budget]>([
-      ['by 26 hours', at(noon + 26 * hour, noon + 26 * hour)],
+      ['by 26 hours', at(noon + 26 * HOUR, noon + 26 * HOUR)],
       ['for the length of the longest job and 26 hours', budgetOf(live)],
       ['not at all', at(noon, noon)],
     ])('%s stays as it is: the clock that is wrong may be this one', (_, stored) => {
@@ -396,8 +396,8 @@ describe('no two runs work on one task', () => {
       noon,
       [],
     ],
-    ['until the end of the other run', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour - 1, ['issue-1']],
-    ['and no longer, though its calls still count', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + hour, []],
+    ['until the end of the other run', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + HOUR - 1, ['issue-1']],
+    ['and no longer, though its calls still count', budgetOf(reserved('b', { tasks: ['issue-1'] })), noon + HOUR, []],
   ])('%s', (_, budget, now, expected) => {
     expect(elsewhere(budget, now)).toEqual(expected);
   });

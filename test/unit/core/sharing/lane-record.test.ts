@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   claimRecord,
   emptyRecord,
-  maxOrders,
+  MAX_ORDERS,
   orderRecord,
   parseRecord,
   releaseRecord,
@@ -13,7 +13,7 @@ import {
 } from '../../../../src/core/sharing/lane-record.ts';
 import { applyOrders, type OrderGiven, type OrderKind } from '../../../../src/core/sharing/orders.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
-import { hour, minute, noon } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
@@ -36,8 +36,8 @@ describe('a claim', () => {
   test.each<[string, LaneRecord]>([
     ['of a lane that nobody ever had', emptyRecord('queue')],
     ['of a free lane', free],
-    ['of a lane whose owner is gone', held('gone', { acquiredAt: noon - hour })],
-    ["of the run's own lane: the lease begins anew", held('a', { acquiredAt: noon - minute })],
+    ['of a lane whose owner is gone', held('gone', { acquiredAt: noon - HOUR })],
+    ["of the run's own lane: the lease begins anew", held('a', { acquiredAt: noon - MINUTE })],
     ['of a lane that an earlier attempt of this run left', held('gone', { runId: 'id-of-a', runAttempt: 1 })],
   ])('%s takes the lane, and nothing else changes', (_, record) => {
     const lease = leaseOf('a', { runAttempt: 2 });
@@ -50,14 +50,14 @@ describe('a claim', () => {
 });
 
 describe('a save by run a, which restored #40', () => {
-  const saved = (record: LaneRecord, sequence = 41) => saveRecord(record, copy(sequence), leaseOf('a'), noon + minute);
+  const saved = (record: LaneRecord, sequence = 41) => saveRecord(record, copy(sequence), leaseOf('a'), noon + MINUTE);
   test.each<[string, LaneRecord]>([
     ['that holds the lane gives it back', held('a')],
-    ['that holds it, after its time was over', held('a', { acquiredAt: noon - hour })],
+    ['that holds it, after its time was over', held('a', { acquiredAt: noon - HOUR })],
     ['that could not claim it, which nobody has claimed since', free],
     [
       'whose owner since then is gone without a save: should it live after all, it must not save over this',
-      held('gone', { acquiredAt: noon - hour }),
+      held('gone', { acquiredAt: noon - HOUR }),
     ],
     ['that found nothing', emptyRecord('queue')],
     ['that saved it before and knows more now: post after main', { ...free, sequence: 41, savedBy: 'a' }],
@@ -116,7 +116,7 @@ describe('an order', () => {
   test('of a run that brought it already, in whatever attempt, is not given twice', () => {
     const given: OrderGiven = { ...pause, run: '77', at: noon + 5 };
     const once = orderRecord(orderRecord(free, given), { ...pause, kind: 'resume', run: '78', at: noon + 6 });
-    expect(orderRecord(once, { ...given, at: noon + hour })).toEqual(once);
+    expect(orderRecord(once, { ...given, at: noon + HOUR })).toEqual(once);
   });
 
   test.each<[string, Partial<OrderGiven>]>([
@@ -135,13 +135,13 @@ describe('an order', () => {
   });
 
   test('beyond the most that are kept drops the oldest', () => {
-    const times = Array.from({ length: maxOrders + 3 }, (_, index) => noon + index);
+    const times = Array.from({ length: MAX_ORDERS + 3 }, (_, index) => noon + index);
     const { orders } = times.reduce((record, at) => orderRecord(record, { ...pause, at }), emptyRecord('queue'));
     expect(orders.map(({ at }) => at)).toEqual(times.slice(3));
   });
 
   describe('beyond the most that are kept drops none that decides how the lane stands', () => {
-    const many = (kind: OrderKind, count = maxOrders): readonly OrderKind[] =>
+    const many = (kind: OrderKind, count = MAX_ORDERS): readonly OrderKind[] =>
       Array.from({ length: count }, () => kind);
     const recordOf = (kinds: readonly OrderKind[]): LaneRecord =>
       kinds.reduce(
@@ -153,22 +153,22 @@ describe('an order', () => {
       [
         'a pause stays, however many resets follow',
         ['pause', ...many('reset-circuit')],
-        ['pause', ...many('reset-circuit', maxOrders - 1)],
+        ['pause', ...many('reset-circuit', MAX_ORDERS - 1)],
       ],
       [
         'of a pause and its resume the pause goes',
-        ['pause', 'resume', ...many('reset-session', maxOrders - 1)],
-        ['resume', ...many('reset-session', maxOrders - 1)],
+        ['pause', 'resume', ...many('reset-session', MAX_ORDERS - 1)],
+        ['resume', ...many('reset-session', MAX_ORDERS - 1)],
       ],
       [
         'a resume does not supersede a reset',
-        ['reset-circuit', 'reset-session', ...many('resume', maxOrders - 1)],
-        ['reset-circuit', 'reset-session', ...many('resume', maxOrders - 2)],
+        ['reset-circuit', 'reset-session', ...many('resume', MAX_ORDERS - 1)],
+        ['reset-circuit', 'reset-session', ...many('resume', MAX_ORDERS - 2)],
       ],
       [
         'the oldest goes first',
-        ['reset-circuit', 'pause', 'reset-circuit', ...many('pause', maxOrders - 2)],
-        ['pause', 'reset-circuit', ...many('pause', maxOrders - 2)],
+        ['reset-circuit', 'pause', 'reset-circuit', ...many('pause', MAX_ORDERS - 2)],
+        ['pause', 'reset-circuit', ...many('pause', MAX_ORDERS - 2)],
       ],
     ])('%s', (_, kinds, kept) => {
       expect(kindsOf(recordOf(kinds))).toBe(kept.join(' '));
@@ -186,18 +186,18 @@ describe('an order', () => {
     test.each<[string, readonly OrderGiven[], readonly string[]]>([
       [
         'a retry supersedes an older one of the same task',
-        [...retries(maxOrders), ...retries(1)],
-        [...retries(maxOrders - 1, 1), ...retries(1)].map(({ task }) => task ?? ''),
+        [...retries(MAX_ORDERS), ...retries(1)],
+        [...retries(MAX_ORDERS - 1, 1), ...retries(1)].map(({ task }) => task ?? ''),
       ],
       [
         'of retries of different tasks the oldest goes',
-        retries(maxOrders + 2),
-        retries(maxOrders, 2).map(({ task }) => task ?? ''),
+        retries(MAX_ORDERS + 2),
+        retries(MAX_ORDERS, 2).map(({ task }) => task ?? ''),
       ],
       [
         'and never a pause for them',
-        [pause, ...retries(maxOrders)],
-        ['pause', ...retries(maxOrders - 1, 1).map(({ task }) => task ?? '')],
+        [pause, ...retries(MAX_ORDERS)],
+        ['pause', ...retries(MAX_ORDERS - 1, 1).map(({ task }) => task ?? '')],
       ],
     ])('%s', (_, given, kept) => {
       expect(namesOf(given)).toEqual(kept);
@@ -206,7 +206,7 @@ describe('an order', () => {
     test('a lane stands as if all had been kept', () => {
       const kinds = fc.array(
         fc.constantFrom<OrderKind[]>('pause', 'resume', 'stop', 'reset-circuit', 'reset-session'),
-        { maxLength: 3 * maxOrders },
+        { maxLength: 3 * MAX_ORDERS },
       );
       const before = {
         ...initialState('queue', noon),
@@ -217,7 +217,7 @@ describe('an order', () => {
           const record = recordOf(given);
           const all = given.map((kind, index) => ({ ...pause, kind, at: noon + index, number: noon + index }));
           const [kept, wanted] = [applyOrders(before, record.orders), applyOrders(before, all)];
-          expect(record.orders.length).toBe(Math.min(given.length, maxOrders));
+          expect(record.orders.length).toBe(Math.min(given.length, MAX_ORDERS));
           expect({
             paused: kept.pause !== null,
             session: kept.session,
@@ -252,7 +252,7 @@ describe('a stored record', () => {
     const record = {
       ...full,
       document: '"'.repeat(64 * 1024),
-      orders: Array.from({ length: maxOrders }, (_, index) => ({ ...pause, by: '"'.repeat(100), number: index })),
+      orders: Array.from({ length: MAX_ORDERS }, (_, index) => ({ ...pause, by: '"'.repeat(100), number: index })),
     };
     expect(parseRecord(serializeRecord(record), 'queue')).toEqual({ kind: 'record', record });
   });
@@ -289,7 +289,7 @@ describe('a stored record', () => {
     ['an order that is none', stored({ orders: [{ kind: 'rm -rf' }] }), 'orders.0'],
     [
       'too many orders',
-      stored({ orders: Array.from({ length: maxOrders + 1 }, () => ({ ...pause, number: 1 })) }),
+      stored({ orders: Array.from({ length: MAX_ORDERS + 1 }, () => ({ ...pause, number: 1 })) }),
       'orders',
     ],
     ['a sequence that counts back', stored({ sequence: -1 }), 'sequence'],

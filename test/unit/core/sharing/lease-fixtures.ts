@@ -1,5 +1,5 @@
 import type { Lease } from '../../../../src/core/sharing/lease.ts';
-import { hour, noon } from '../core-fixtures.ts';
+import { HOUR, noon } from '../core-fixtures.ts';
 
 /** The lease of the run `runTag`, taken at noon for an hour. */
 export function leaseOf(runTag: string, change: Partial<Lease> = {}): Lease {
@@ -9,7 +9,7 @@ export function leaseOf(runTag: string, change: Partial<Lease> = {}): Lease {
     runAttempt: 1,
     runUrl: `https://github.test/acme/shop/actions/runs/${runTag}`,
     acquiredAt: noon,
-    durationMs: hour,
+    durationMs: HOUR,
     ...change,
   };
 }

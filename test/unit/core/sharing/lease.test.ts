@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { expiryOf, keepsOut, leaseMs, leaseSchema } from '../../../../src/core/sharing/lease.ts';
 import { withStoredTag } from '../../../../src/core/sharing/stored-tag.ts';
-import { hour, minute, noon } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 import { leaseOf } from './lease-fixtures.ts';
 
 describe('whom a lease keeps out', () => {
@@ -20,7 +20,7 @@ describe('whom a lease keeps out', () => {
     ['the run itself: post after main', { runTag: 'a', runId: '7', runAttempt: 2 }, false],
     ['the run itself, whatever else it says', { runTag: 'a', runId: 'local', runAttempt: 1 }, false],
   ])('%s', (_, other, expected) => {
-    expect(keepsOut(lease, other, noon + minute)).toBe(expected);
+    expect(keepsOut(lease, other, noon + MINUTE)).toBe(expected);
   });
 
   test('two processes on one machine outside of Actions keep each other out', () => {
@@ -32,13 +32,13 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
   const lease = leaseOf('a');
   test.each([
     ['from the start', noon, true],
-    ['until its end', noon + hour - 1, true],
-    ['no longer', noon + hour, false],
-    ['a clock that is ahead by a day frees it early', noon + 24 * hour, false],
-    ['a clock that is a little behind', noon - minute, true],
-    ['a clock that is behind by as much as the lease lasts', noon - hour, true],
-    ['a lease from a future that cannot be is not believed', noon - hour - 1, false],
-    ['nor one that is a year ahead', noon - 365 * 24 * hour, false],
+    ['until its end', noon + HOUR - 1, true],
+    ['no longer', noon + HOUR, false],
+    ['a clock that is ahead by a day frees it early', noon + 24 * HOUR, false],
+    ['a clock that is a little behind', noon - MINUTE, true],
+    ['a clock that is behind by as much as the lease lasts', noon - HOUR, true],
+    ['a lease from a future that cannot be is not believed', noon - HOUR - 1, false],
+    ['nor one that is a year ahead', noon - 365 * 24 * HOUR, false],
   ])('%s', (_, now, expected) => {
     expect(keepsOut(lease, leaseOf('b'), now)).toBe(expected);
   });
@@ -50,7 +50,7 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
   test('whoever waits twice as long as a lease lasts is let in, whatever the owner took for the time', () => {
     const instant = fc.integer({ min: 0, max: 8.64e14 });
     fc.assert(
-      fc.property(instant, instant, fc.integer({ min: 0, max: 120 * hour }), (acquiredAt, now, durationMs) => {
+      fc.property(instant, instant, fc.integer({ min: 0, max: 120 * HOUR }), (acquiredAt, now, durationMs) => {
         expect(
           keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now + 2 * durationMs + 1) &&
             keepsOut(leaseOf('a', { acquiredAt, durationMs }), leaseOf('b'), now),
@@ -62,8 +62,8 @@ describe('how long a lease of an hour keeps others out, by their clock', () => {
 
 describe('how long a lease is taken', () => {
   test.each([
-    ['the run, and ten minutes for publishing', 50 * minute, hour],
-    ["never beyond GitHub's longest job", 30 * 24 * hour, 120 * hour],
+    ['the run, and ten minutes for publishing', 50 * MINUTE, HOUR],
+    ["never beyond GitHub's longest job", 30 * 24 * HOUR, 120 * HOUR],
   ])('%s', (_, maxRunMs, expected) => {
     expect(leaseMs(maxRunMs)).toBe(expected);
   });
@@ -82,7 +82,7 @@ describe('a stored lease', () => {
     ['no run tag', { mark: '' }],
     ['an attempt before the first', { runAttempt: 0 }],
     ['half a millisecond', { durationMs: 0.5 }],
-    ['longer than any job', { durationMs: 120 * hour + 1 }],
+    ['longer than any job', { durationMs: 120 * HOUR + 1 }],
     ['taken before 1970', { acquiredAt: -1 }],
     ['taken so late that its end is no date', { acquiredAt: 8.64e15 }],
     ['a text of a megabyte', { runUrl: 'x'.repeat(1e6) }],

@@ -11,7 +11,7 @@ import {
 import { closedCircuit } from '../../../../src/core/lane/circuit.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { hour, minute, noon } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon } from '../core-fixtures.ts';
 
 const working: LaneState = {
   ...initialState('queue', noon),
@@ -19,7 +19,7 @@ const working: LaneState = {
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
   circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon },
 };
-const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - minute } };
+const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - MINUTE } };
 const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
 
 const given = (kind: OrderKind, change: Partial<OrderGiven> = {}): OrderGiven => ({
@@ -179,19 +179,19 @@ describe('the number of an order', () => {
 
   test('is obeyed also after the list of orders was lost', () => {
     const obeyed = applyOrders(working, orderRecord(emptyRecord('queue'), given('pause')).orders);
-    const { orders } = orderRecord(emptyRecord('queue'), given('resume', { at: noon + minute }));
+    const { orders } = orderRecord(emptyRecord('queue'), given('resume', { at: noon + MINUTE }));
     expect(applyOrders(obeyed, orders).pause).toBeNull();
   });
 });
 
 describe('a list that ends before what was obeyed is another list, and instants tell what is new in it', () => {
-  const tomorrow = noon + 24 * hour;
+  const tomorrow = noon + 24 * HOUR;
   /** A lane that a laptop paused, whose clock is a day ahead; its run saved a minute later. */
   const obeyed: LaneState = {
     ...applyOrders(working, [order(tomorrow, 'pause', { at: tomorrow })]),
-    savedAt: noon + minute,
+    savedAt: noon + MINUTE,
   };
-  const later = noon + 2 * minute;
+  const later = noon + 2 * MINUTE;
   test.each<[string, readonly Order[], { readonly paused: boolean; readonly applied: number }]>([
     [
       'the list is the one of then: obeyed once',

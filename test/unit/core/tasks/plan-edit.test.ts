@@ -5,10 +5,10 @@ import { addToPlan } from '../../../../src/core/tasks/files/plan-edit.ts';
 import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
 import { runs } from '../../../runs.ts';
 
-const path = '.ralph/fix_plan.md';
+const PATH = '.ralph/fix_plan.md';
 const wanted: NewTask = { title: 'New', body: '', priority: null, optional: false };
 const add = (plan: string, change: Partial<NewTask> = {}): ReturnType<typeof addToPlan> =>
-  addToPlan(path, plan, { ...wanted, ...change });
+  addToPlan(PATH, plan, { ...wanted, ...change });
 const high = { priority: 'high' } as const;
 const low = { priority: 'low' } as const;
 const optional = { optional: true };
@@ -84,7 +84,7 @@ test.each([
 
 test('id and line are those that runs see', () => {
   const added = add('- [ ] a\n', { title: 'Fix `it` **now**' });
-  expect(added).toMatchObject({ kind: 'added', line: 2, id: parsePlan(path, '- [ ] Fix *it* now').tasks[0]?.task.id });
+  expect(added).toMatchObject({ kind: 'added', line: 2, id: parsePlan(PATH, '- [ ] Fix *it* now').tasks[0]?.task.id });
 });
 
 describe('nothing is added', () => {
@@ -103,7 +103,7 @@ describe('nothing is added', () => {
     const added = add(plan, { title, priority: 'high' });
     expect(added).toMatchObject({
       kind: 'refused',
-      problem: { file: path, message: expect.stringContaining(message) as string },
+      problem: { file: PATH, message: expect.stringContaining(message) as string },
     });
   });
 });
@@ -145,10 +145,10 @@ test('whatever the plan: its lines stay in order, its tasks stay as they are, an
         const plan = lines.join('\n');
         const added = add(plan, { priority, optional: isOptional, body });
         if (added.kind !== 'added') return;
-        const after = parsePlan(path, added.text).tasks;
+        const after = parsePlan(PATH, added.text).tasks;
         const kept = (tasks: typeof after): readonly unknown[] =>
           tasks.map(({ task, state }) => [task.id, task.priority, task.optional, task.dependsOn, state]);
-        expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(path, plan).tasks)]));
+        expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(PATH, plan).tasks)]));
         expect(after.find(({ task }) => task.id === added.id)).toMatchObject({
           state: 'todo',
           task: {

@@ -5,7 +5,7 @@ import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
 
 const done = (...keys: readonly string[]): ReadonlySet<string> => new Set(keys.map((key) => `prd-${key}`));
 
-const prd = `{
+const PRD = `{
   "version": 1,
   "tasks": [
     { "id": "A",  "title": "a", "status": "done", "estimate": 1.50 },
@@ -22,7 +22,7 @@ const prd = `{
 
 describe('done entries are moved as they are written', () => {
   test('into a new archive of the same form', () => {
-    expect(archivePrd({ prd, archive: null }, done('A', 'B'))).toEqual({
+    expect(archivePrd({ prd: PRD, archive: null }, done('A', 'B'))).toEqual({
       moved: 2,
       prd: '{\n  "version": 1,\n  "tasks": [\n    { "id": "C", "title": "c" }\n  ],\n  "owner": "me"\n}\n',
       archive:
@@ -32,7 +32,7 @@ describe('done entries are moved as they are written', () => {
 
   test('to the end of the one that is there, in its indentation and line ends', () => {
     const archive = '{\r\n\t"archived_at": "2026-01-01",\r\n\t"tasks": [\r\n\t\t{"id":"Z"}\r\n\t]\r\n}';
-    expect(archivePrd({ prd, archive }, done('B'))?.archive).toBe(
+    expect(archivePrd({ prd: PRD, archive }, done('B'))?.archive).toBe(
       '{\r\n\t"archived_at": "2026-01-01",\r\n\t"tasks": [\r\n\t\t{"id":"Z"},\r\n\t\t{\r\n\t\t  "id": "B",\r\n\t\t  "title": "b",\r\n\t\t  "x-team": ["\\u00e9", {}]\r\n\t\t}\r\n\t]\r\n}',
     );
   });
@@ -42,7 +42,7 @@ describe('done entries are moved as they are written', () => {
     ['an archive without a list', '{\n  "archived_at": null\n}\n'],
     ['an empty list', '{"tasks":[]}'],
   ])('into %s', (_, archive) => {
-    const archived = archivePrd({ prd, archive }, done('A'));
+    const archived = archivePrd({ prd: PRD, archive }, done('A'));
     expect(parsePrd('', archived?.archive ?? '').tasks.map(({ task }) => task.id)).toEqual(['prd-A']);
   });
 
@@ -58,14 +58,14 @@ describe('done entries are moved as they are written', () => {
   });
 
   test('what is in the archive already, since a run was killed between the two files, is not put in twice', () => {
-    const first = archivePrd({ prd, archive: null }, done('A'));
-    expect(archivePrd({ prd, archive: first?.archive ?? '' }, done('A'))).toEqual(first);
+    const first = archivePrd({ prd: PRD, archive: null }, done('A'));
+    expect(archivePrd({ prd: PRD, archive: first?.archive ?? '' }, done('A'))).toEqual(first);
   });
 });
 
 describe('an entry stays', () => {
   test.each([
-    ['when no id of the prd is done', prd, done('Z')],
+    ['when no id of the prd is done', PRD, done('Z')],
     [
       'when one that stays depends on it',
       '{"tasks":[{"id":1,"title":"a"},{"id":2,"title":"b","depends_on":[1]},{"id":3,"title":"c","depends_on":[2]}]}',
@@ -73,7 +73,7 @@ describe('an entry stays', () => {
     ],
     ['when one that stays has the same id', '{"tasks":[{"id":"A","title":"a"},{"id":"A","title":"b"}]}', done('A')],
     ['when it is no task', '{"tasks":["A",{"id":"A"}],"features":[{"id":"A","title":"a"}]}', done('B')],
-    ['when the prd is malformed', prd.slice(0, 150), done('A')],
+    ['when the prd is malformed', PRD.slice(0, 150), done('A')],
   ])('%s', (_, text, ids) => {
     expect(archivePrd({ prd: text, archive: null }, ids)).toBeNull();
   });
@@ -119,7 +119,7 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
       },
     ],
   ])('%s', (_, archive, problem) => {
-    expect(archivePrd({ prd, archive }, done('A'))).toBeNull();
+    expect(archivePrd({ prd: PRD, archive }, done('A'))).toBeNull();
     expect(archiveObstacle(archive)).toEqual({ file: '.ralph/prd_archive.json', ...problem });
   });
 

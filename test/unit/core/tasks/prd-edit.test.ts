@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
 import { addToPrd } from '../../../../src/core/tasks/files/prd-edit.ts';
 
-const path = '.ralph/prd.json';
+const PATH = '.ralph/prd.json';
 const wanted: NewTask = { title: 'New thing', body: '', priority: null, optional: false };
 const add = (prd: string, change: Partial<NewTask> = {}, archive: string | null = null): ReturnType<typeof addToPrd> =>
-  addToPrd(path, { prd, archive }, { ...wanted, ...change });
+  addToPrd(PATH, { prd, archive }, { ...wanted, ...change });
 /** The entry that is added, and its task's id. */
 const entryOf = (prd: object, change: Partial<NewTask> = {}, archive: string | null = null): unknown => {
   const added = add(JSON.stringify(prd), change, archive);
@@ -130,7 +130,7 @@ describe('nothing is added', () => {
       '{"tasks": [',
       null,
       {
-        file: path,
+        file: PATH,
         line: 1,
         column: 12,
         message: 'no valid JSON: the file ends in the middle of a value. None of its tasks is read',
@@ -141,13 +141,13 @@ describe('nothing is added', () => {
       'to a file without a list',
       '{"features":[]}',
       null,
-      { file: path, line: 1, column: 1, message: 'it has neither `tasks` nor `userStories`', hidesTasks: true },
+      { file: PATH, line: 1, column: 1, message: 'it has neither `tasks` nor `userStories`', hidesTasks: true },
     ],
     [
       'to a list that is none',
       '{"tasks":{}}',
       null,
-      { file: path, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },
+      { file: PATH, line: null, column: null, message: 'neither `tasks` nor `userStories` is an array' },
     ],
     [
       'when the ids of the archive are not known',
@@ -161,7 +161,7 @@ describe('nothing is added', () => {
         tasks: Array.from({ length: 1_000 }, (_, index) => ({ id: index, title: `t${String(index)}` })),
       }),
       null,
-      { file: path, line: null, column: null, message: 'it has too many entries for one more to be read' },
+      { file: PATH, line: null, column: null, message: 'it has too many entries for one more to be read' },
     ],
   ])('%s', (_, prd, archive, problem) => {
     expect(add(prd, {}, archive)).toEqual({ kind: 'refused', problem });

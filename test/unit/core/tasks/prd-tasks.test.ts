@@ -3,15 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
 import { hashId } from '../../../../src/core/tasks/ids.ts';
 
-const path = '.ralph/prd.json';
-const read = (prd: unknown): ReturnType<typeof parsePrd> => parsePrd(path, JSON.stringify(prd, null, 2));
+const PATH = '.ralph/prd.json';
+const read = (prd: unknown): ReturnType<typeof parsePrd> => parsePrd(PATH, JSON.stringify(prd, null, 2));
 const readTask = (entry: object): ReturnType<typeof parsePrd>['tasks'][number] | undefined =>
   read({ tasks: [{ id: 'T1', title: 'Do it', ...entry }] }).tasks[0];
 const problemsOf = (prd: unknown): readonly string[] =>
   read(prd).problems.map(({ line, message }) => `${String(line)}: ${message}`);
 
 /** As the Go Ralph writes it. */
-const tasksForm = `{
+const TASKS_FORM = `{
   "version": 1,
   "tasks": [
     { "id": "T101", "title": "Create suite.yaml", "details": "Create the file.", "priority": "high", "status": "done", "tests": "it is valid YAML" },
@@ -20,7 +20,7 @@ const tasksForm = `{
 }`;
 
 /** As snarktank/ralph writes it. */
-const storiesForm = `{
+const STORIES_FORM = `{
   "project": "MyApp",
   "branchName": "ralph/task-priority",
   "userStories": [
@@ -39,14 +39,14 @@ const storiesForm = `{
 
 describe('both forms are read', () => {
   test('tasks with a status', () => {
-    const { tasks, problems } = parsePrd(path, tasksForm);
+    const { tasks, problems } = parsePrd(PATH, TASKS_FORM);
     expect(problems).toEqual([]);
     expect(tasks.map(({ state, task }) => [task.id, task.title, task.priority, state, task.body])).toEqual([
       ['prd-T101', 'Create suite.yaml', 1, 'done', 'Create the file.\n\nTests: it is valid YAML'],
       ['prd-T102', 'Add a loader', 3, 'todo', ''],
     ]);
     expect(tasks[0]?.task).toMatchObject({
-      source: { kind: 'prd', path, key: 'T101' },
+      source: { kind: 'prd', path: PATH, key: 'T101' },
       comments: [],
       dependsOn: [],
       optional: false,
@@ -55,7 +55,7 @@ describe('both forms are read', () => {
   });
 
   test('user stories that pass', () => {
-    const { tasks, problems } = parsePrd(path, storiesForm);
+    const { tasks, problems } = parsePrd(PATH, STORIES_FORM);
     expect(problems).toEqual([]);
     expect(tasks.map(({ state, task }) => [task.id, task.priority, state, task.body])).toEqual([
       [
@@ -70,7 +70,7 @@ describe('both forms are read', () => {
 
   test('both in one file, with CR LF and a byte order mark', () => {
     const { tasks } = parsePrd(
-      path,
+      PATH,
       `\uFEFF${JSON.stringify({ userStories: [{ id: 'U', title: 'u' }], tasks: [{ id: 'T', title: 't' }] }, null, 1).replaceAll('\n', '\r\n')}`,
     );
     expect(tasks.map(({ task }) => task.id)).toEqual(['prd-T', 'prd-U']);
@@ -152,7 +152,7 @@ describe('the priority', () => {
       expect(readTask({ priority })?.task.priority).toBe(2);
       expect(read({ tasks: [{ id: 'T1', title: 'Do it', priority }] }).problems).toEqual([
         {
-          file: path,
+          file: PATH,
           line: 6,
           column: 19,
           message: expect.stringContaining('expected a whole number from 1') as string,
@@ -266,7 +266,7 @@ describe('what is no list of tasks has none, and says why', () => {
   test.each<[string, string, string]>([
     [
       'a file cut off in the middle',
-      storiesForm.slice(0, 300),
+      STORIES_FORM.slice(0, 300),
       '11:7 no valid JSON: the file ends in the middle of a value. None of its tasks is read',
     ],
     [
@@ -281,7 +281,7 @@ describe('what is no list of tasks has none, and says why', () => {
     ['an object without a list', '{"features": []}', '1:1 it has neither `tasks` nor `userStories`'],
     ['a list that is none', '{"tasks": {}}', '1:11 `tasks` is an object, not an array'],
   ])('%s', (_, text, expected) => {
-    const { tasks, problems } = parsePrd(path, text);
+    const { tasks, problems } = parsePrd(PATH, text);
     expect(tasks).toEqual([]);
     expect(problems.map(({ line, column, message }) => `${String(line)}:${String(column)} ${message}`)).toEqual([
       expected,
@@ -304,7 +304,7 @@ describe('what is no list of tasks has none, and says why', () => {
     });
     expect(tasks).toHaveLength(1_000);
     expect(problems).toEqual([
-      { file: path, line: 4_003, column: 5, message: 'only the first 1000 of 1002 entries are read', hidesTasks: true },
+      { file: PATH, line: 4_003, column: 5, message: 'only the first 1000 of 1002 entries are read', hidesTasks: true },
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxFoundTasks, parseFoundTasks, requirementsPrompt } from '../../../../src/core/tasks/files/requirements.ts';
+import { MAX_FOUND_TASKS, parseFoundTasks, requirementsPrompt } from '../../../../src/core/tasks/files/requirements.ts';
 
 const listOf = (...tasks: readonly unknown[]): string => JSON.stringify({ tasks });
 
@@ -50,10 +50,10 @@ describe('the list that the agent wrote', () => {
 
   test('what is beyond the cap is left out and said', () => {
     const found = parseFoundTasks(
-      listOf(...Array.from({ length: maxFoundTasks + 3 }, (_, number) => ({ title: `t${String(number)}` }))),
+      listOf(...Array.from({ length: MAX_FOUND_TASKS + 3 }, (_, number) => ({ title: `t${String(number)}` }))),
     );
     expect(found).toMatchObject({ kind: 'tasks', problems: ['3 tasks beyond the first 100 are left out.'] });
-    expect(found.kind === 'tasks' && found.tasks).toHaveLength(maxFoundTasks);
+    expect(found.kind === 'tasks' && found.tasks).toHaveLength(MAX_FOUND_TASKS);
   });
 
   test('no text makes it throw', () => {

@@ -2,22 +2,22 @@ import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
 import { createRedactor, mapTexts, redact } from '../../../../src/core/text/redact.ts';
 
-const secret = 'p@ss/w0rd "Grüße" 7';
+const SECRET = 'p@ss/w0rd "Grüße" 7';
 
 describe('a secret value is masked in every form', () => {
   test.each([
-    ['as it is', secret],
-    ['URL-encoded', encodeURIComponent(secret)],
-    ['URL-encoded in small hex', encodeURIComponent(secret).replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase())],
-    ['form-encoded', encodeURIComponent(secret).replaceAll('%20', '+')],
-    ['in JSON', JSON.stringify(secret).slice(1, -1)],
+    ['as it is', SECRET],
+    ['URL-encoded', encodeURIComponent(SECRET)],
+    ['URL-encoded in small hex', encodeURIComponent(SECRET).replaceAll(/%[0-9A-F]{2}/g, (byte) => byte.toLowerCase())],
+    ['form-encoded', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
   ])('%s', (_, form) => {
-    expect(redact(`before ${form} after`, [secret])).toBe('before *** after');
+    expect(redact(`before ${form} after`, [SECRET])).toBe('before *** after');
   });
 
   test.each([0, 1, 2, 3, 4])('in base64, %i bytes into a longer text', (offset) => {
-    const encoded = Buffer.from(`${'u'.repeat(offset)}${secret}:tail`).toString('base64');
-    const shown = redact(encoded, [secret]);
+    const encoded = Buffer.from(`${'u'.repeat(offset)}${SECRET}:tail`).toString('base64');
+    const shown = redact(encoded, [SECRET]);
     expect(shown).toContain('***');
     // What is left decodes to nothing of the secret but the bits that it shares with its neighbours.
     expect(Buffer.from(shown.split('***').join(''), 'base64').toString('latin1')).not.toContain('w0rd');
@@ -112,7 +112,7 @@ describe('data is redacted text by text', () => {
 });
 
 test('long texts that nearly match take no long time', () => {
-  const redactor = createRedactor([secret]);
+  const redactor = createRedactor([SECRET]);
   const text = `${'eyJ'.repeat(300_000)} ${'sk-'.repeat(100_000)} ${'-----BEGIN '.repeat(50_000)}`;
   const startedAt = performance.now();
   expect(redactor(text).length).toBeGreaterThan(0);

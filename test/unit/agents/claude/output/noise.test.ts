@@ -14,7 +14,7 @@ import {
 
 const yes = block('EXIT_SIGNAL: true');
 const result = resultLine(yes);
-const ownFalse = 'RALPH_STATUS:\n  STATUS: IN_PROGRESS\n  EXIT_SIGNAL: false\n';
+const OWN_FALSE = 'RALPH_STATUS:\n  STATUS: IN_PROGRESS\n  EXIT_SIGNAL: false\n';
 
 function observed(output: string): Analysis {
   return analyzeChunks([new TextEncoder().encode(output)], NOW, () => undefined);
@@ -41,13 +41,13 @@ describe('a status block outside the events makes them a quotation', () => {
   const sentence = 'I tried it, it works.\n';
   const many = jsonLines(INIT, ...Array.from({ length: 12 }, () => assistantLine('x')), result);
   test.each<[string, string]>([
-    ['in the YAML-like form', `Output\n${result}\n${ownFalse}`],
+    ['in the YAML-like form', `Output\n${result}\n${OWN_FALSE}`],
     [
       'with blanks in its markers',
       `Output\n${result}\n--- RALPH_STATUS ---\nEXIT_SIGNAL: false\n--- END_RALPH_STATUS ---\n`,
     ],
     ['behind many events in a message', `${sentence}${many}${sentence}${block('EXIT_SIGNAL: false')}`],
-    ['in the YAML-like form behind many events in a message', `${sentence}${many}${sentence}${ownFalse}`],
+    ['in the YAML-like form behind many events in a message', `${sentence}${many}${sentence}${OWN_FALSE}`],
   ])('%s', (_rule, output) => {
     expect(analyzeAt(output)).toMatchObject({
       format: 'text',
@@ -57,7 +57,7 @@ describe('a status block outside the events makes them a quotation', () => {
   });
 
   test('but not behind many events that no prose precedes', () => {
-    expect(analyzeAt(`npm warn x\n${many}${sentence}${ownFalse}`)).toMatchObject({
+    expect(analyzeAt(`npm warn x\n${many}${sentence}${OWN_FALSE}`)).toMatchObject({
       format: 'jsonl',
       sessionId: 's-1',
       signal: { exitSignal: true },
