@@ -12,49 +12,49 @@ import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
 /** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
-export async function gate(run: GateDeps): Promise<Intake> {
-  const intent = readIntent(run.context.event, run.config);
+export async function gate(deps: GateDeps): Promise<Intake> {
+  const intent = readIntent(deps.context.event, deps.config);
   switch (intent.kind) {
     case 'not-for-us':
-      run.log.info(`Nothing to do: ${intent.why}`);
+      deps.log.info(`Nothing to do: ${intent.why}`);
       return endIntake({ kind: 'idle', reason: 'not_for_us' });
     case 'refused':
       return endIntake({ kind: 'refused', reason: 'not_allowed', message: intent.why });
     case 'work-queue':
-      return workQueue(run);
+      return workQueue(deps);
     case 'work-issue':
-      return workLabeledIssue(run, intent);
+      return workLabeledIssue(deps, intent);
     case 'withdraw':
-      return withdraw(run, intent);
+      return withdraw(deps, intent);
     case 'take-back':
-      return takeBack(run, intent);
+      return takeBack(deps, intent);
     case 'recheck':
-      return recheckApproval(run, intent.issue);
+      return recheckApproval(deps, intent.issue);
     case 'end-lane':
-      return endLane(run, intent);
+      return endLane(deps, intent);
     case 'command':
-      return obeyIfAllowed(run, intent);
+      return obeyIfAllowed(deps, intent);
     case 'dispatched-command':
-      return obeyDispatch(run, intent);
+      return obeyDispatch(deps, intent);
   }
 }
 
 async function workLabeledIssue(
-  run: GateDeps,
+  deps: GateDeps,
   { actor, issue, approvedText }: Extract<Intent, { kind: 'work-issue' }>,
 ): Promise<Intake> {
-  if (!(await trusts(run, actor)))
-    return endIntake(notAllowed(actor.login, `label an issue "${run.config.taskLabel}" for Ralph`));
-  return answering(issue, () => workIssue(run, { number: issue, redo: true, approvedText }));
+  if (!(await trusts(deps, actor)))
+    return endIntake(notAllowed(actor.login, `label an issue "${deps.config.taskLabel}" for Ralph`));
+  return answering(issue, () => workIssue(deps, { number: issue, redo: true, approvedText }));
 }
 
 /** Acknowledges by a reaction at once, whatever the command: eyes for who may, thumbs down for who may not. */
-async function obeyIfAllowed(run: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
+async function obeyIfAllowed(deps: GateDeps, intent: Extract<Intent, { kind: 'command' }>): Promise<Intake> {
   const comment = { kind: 'comment', id: intent.commentId } as const;
-  const isAllowed = await trusts(run, intent.actor);
-  await run.forge.react(comment, isAllowed ? 'eyes' : '-1');
+  const isAllowed = await trusts(deps, intent.actor);
+  await deps.forge.react(comment, isAllowed ? 'eyes' : '-1');
   return isAllowed
-    ? answering(intent.thread.number, () => obey(run, intent))
+    ? answering(intent.thread.number, () => obey(deps, intent))
     : endIntake(notAllowed(intent.actor.login, 'command Ralph'));
 }
 

@@ -18,38 +18,38 @@ export interface AskedIssue {
 }
 
 /** Works every admitted task on the lane `queue`. */
-export async function workQueue(run: GateDeps): Promise<Intake> {
-  const issues = await queuedIssues(run);
-  const files = await taskFilesBeside(run, issues);
+export async function workQueue(deps: GateDeps): Promise<Intake> {
+  const issues = await queuedIssues(deps);
+  const files = await taskFilesBeside(deps, issues);
   if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  return admit(run, { id: QUEUE, requested: 'by-queue', redo: false, issues, files, approvedText: null });
+  return admit(deps, { id: QUEUE, requested: 'by-queue', redo: false, issues, files, approvedText: null });
 }
 
 /** Files of tasks. A checkout that cannot be read is told with whatever else keeps the issues from being worked; without issues it is all there is to tell. */
-async function taskFilesBeside(run: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
+async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
-    return await findTaskFiles(run);
+    return await findTaskFiles(deps);
   } catch (error) {
     if (!(error instanceof UserError) || issues.length === 0) throw error;
-    run.log.warning(error.message);
+    deps.log.warning(error.message);
     return null;
   }
 }
 
 /** Works one issue on its own lane. */
-export async function workIssue(run: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
-  const { taskLabel } = run.config;
-  const issue = await run.forge.issue(number);
-  const refused = (why: string): Intake => refuse(run, number, why);
+export async function workIssue(deps: GateDeps, { number, redo, approvedText }: AskedIssue): Promise<Intake> {
+  const { taskLabel } = deps.config;
+  const issue = await deps.forge.issue(number);
+  const refused = (why: string): Intake => refuse(deps, number, why);
   if (issue === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
-  if (!hasTaskLabel(run, issue))
+  if (!hasTaskLabel(deps, issue))
     return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
-  return admit(run, {
+  return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',
-    redo: redo && run.context.runAttempt === 1,
+    redo: redo && deps.context.runAttempt === 1,
     issues: [issue],
     files: null,
     approvedText,

@@ -35,17 +35,17 @@ export interface Called {
 
 /** Calls the agent, once more without a session when the CLI does not know it. `listed`: the items of the files of tasks. */
 export async function callAgent(
-  run: LoopDeps,
+  deps: LoopDeps,
   { work, soFar, step }: Iteration,
   listed: readonly FileTask[],
 ): Promise<Called> {
-  const { policy } = run.config;
-  const leftMs = work.startedAt + policy.maxRunMs - run.clock.now();
+  const { policy } = deps.config;
+  const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
   // A file may have grown since the gate read it: the item has moved.
   const item = listed.find(({ task }) => task.id === step.task.id);
   const call = {
     prompt: composePrompt({
-      promptTemplate: run.promptTemplate,
+      promptTemplate: deps.promptTemplate,
       task: item === undefined ? step.task : { ...step.task, source: item.task.source },
       standing: item === undefined ? 'unlisted' : 'listed',
       others: othersOf(work, step.task),
@@ -57,22 +57,22 @@ export async function callAgent(
       hints: step.hints,
       lastVerification: lastVerificationOf(work.journal),
       attempts: describeAttempts(work.journal),
-      learnings: await run.readLearnings(),
-      verifyCommands: run.config.verify,
+      learnings: await deps.readLearnings(),
+      verifyCommands: deps.config.verify,
     }),
     timeoutMs: Math.max(1, Math.min(policy.agentTimeoutMs, leftMs)),
     timeoutOf: leftMs < policy.agentTimeoutMs ? 'run' : 'call',
     budgetUsd: budgetLeft(work, soFar, policy),
-    signal: run.signal,
+    signal: deps.signal,
   } as const;
-  const agentRun = await run.agent.call({ ...call, resume: work.state.session?.id ?? null });
+  const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
   if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null)
     return { agentRun, state: work.state, sessionDroppedAt: null };
-  run.log.info('The agent does not know the session any more; calling it once more without.');
+  deps.log.info('The agent does not know the session any more; calling it once more without.');
   // Not charged again: the CLI refused before it asked the provider for anything.
-  const sessionDroppedAt = run.clock.now();
+  const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);
-  return { agentRun: await run.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
+  return { agentRun: await deps.agent.call({ ...call, resume: null }), state, sessionDroppedAt };
 }
 
 /** Titles of the tasks that are open beside this one. */

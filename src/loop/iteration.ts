@@ -29,36 +29,36 @@ const MAX_WITHHELD_NAMED = 20;
 
 /** One agent call, its evidence and its analysis. What is finished is on disk before the next thing begins. */
 export async function iterate(
-  run: LoopDeps,
+  deps: LoopDeps,
   iteration: Iteration,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
-  return run.log.group(
-    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(run.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`,
+  return deps.log.group(
+    `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`,
     async () => {
-      const before = await run.repository.snapshot();
+      const before = await deps.repository.snapshot();
       const taskTree = taskTreeOf(iteration, before);
       const begun: Work = {
         ...iteration.work,
         state: beginIteration(
           iteration.work.state,
           { taskId: task.id, tree: taskTree },
-          run.config.policy,
+          deps.config.policy,
           iteration.startedAt,
         ),
       };
       // The call is charged and on disk before it is made: a kill grants none for nothing.
-      run.record(begun);
-      const listed = await readFileTasks(run, begun.tasks);
-      const { agentRun, state, sessionDroppedAt } = await callAgent(run, { ...iteration, work: begun }, listed);
-      const left = await run.repository.snapshot();
-      const listedAfter = await readFileTasks(run, begun.tasks);
-      const committed = await run.repository.commit({
+      deps.record(begun);
+      const listed = await readFileTasks(deps, begun.tasks);
+      const { agentRun, state, sessionDroppedAt } = await callAgent(deps, { ...iteration, work: begun }, listed);
+      const left = await deps.repository.snapshot();
+      const listedAfter = await readFileTasks(deps, begun.tasks);
+      const committed = await deps.repository.commit({
         before,
         after: left,
         message: commitMessage(task),
-        trailers: trailers(run, iteration),
+        trailers: trailers(deps, iteration),
       });
       const worked: Work = {
         ...begun,
@@ -67,9 +67,9 @@ export async function iterate(
         hasNewCommits: begun.hasNewCommits || committed.commit !== null,
         withheld: [...begun.withheld, ...committed.withheld],
       };
-      run.record(worked);
+      deps.record(worked);
       return conclude(
-        run,
+        deps,
         { ...iteration, work: worked },
         { before, after: committed.published, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed },
       );
@@ -100,13 +100,13 @@ interface Finished {
 }
 
 async function conclude(
-  run: LoopDeps,
+  deps: LoopDeps,
   { work, soFar, step, startedAt }: Iteration,
   finished: Finished,
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
-  const { policy } = run.config;
+  const { policy } = deps.config;
   const { before, after, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed } = finished;
-  const analysis = capped<Analysis>(agentRun.analysis, run.redact);
+  const analysis = capped<Analysis>(agentRun.analysis, deps.redact);
   const items = {
     before: listed,
     after: listedAfter,
@@ -116,24 +116,24 @@ async function conclude(
   };
   const checklist = compareChecklists(items);
   const verification = needsVerification(work.state, { analysis, evidence: { before, after, checklist } }, policy)
-    ? await verify(run, work)
+    ? await verify(deps, work)
     : ({ kind: 'not-run' } as const);
-  const change = await run.repository.compare(before, after);
+  const change = await deps.repository.compare(before, after);
   const evidence: Evidence = {
     before,
     after,
     ...change,
-    files: change.files.map(run.redact),
-    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(run.redact),
+    files: change.files.map(deps.redact),
+    withheld: committed.withheldNow.slice(0, MAX_WITHHELD_NAMED).map(deps.redact),
     end: agentRun.end,
     outputChars: agentRun.outputChars,
     fencedBlock: agentRun.fencedBlock,
-    verification: capped<Verification>(verification, run.redact),
+    verification: capped<Verification>(verification, deps.redact),
     checklist,
   };
-  const now = run.clock.now();
+  const now = deps.clock.now();
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
-  const found = newItems(items).filter(({ id }) => run.redact(id) === id);
+  const found = newItems(items).filter(({ id }) => deps.redact(id) === id);
   const tasks = [...work.tasks, ...found];
   const facts = { task: step.task, tasks, analysis, evidence, startedAt };
   const settled = settle(work.state, facts, policy, now);
@@ -142,7 +142,7 @@ async function conclude(
     lane: work.lane.id,
     iteration: soFar.iterations + 1,
     taskId: step.task.id,
-    taskTitle: run.redact(step.task.title),
+    taskTitle: deps.redact(step.task.title),
     startedAt,
     taskTree,
     sessionDroppedAt,
@@ -156,15 +156,18 @@ async function conclude(
   const { taskDone, alsoDone } = settled.verdict;
   const state = recordDoneCommit(settled.state, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
-  run.appendJournal(serializeEntry(entry));
-  run.record(done);
-  run.narrate(entry, done);
+  deps.appendJournal(serializeEntry(entry));
+  deps.record(done);
+  deps.narrate(entry, done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
 }
 
-async function verify(run: LoopDeps, work: Work): Promise<Verification> {
-  const leftMs = work.startedAt + run.config.policy.maxRunMs - run.clock.now();
-  return run.verifier.verify(Math.max(MIN_VERIFY_MS, Math.min(run.config.policy.agentTimeoutMs, leftMs)), run.signal);
+async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
+  const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
+  return deps.verifier.verify(
+    Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
+    deps.signal,
+  );
 }
 
 function commitMessage(task: Task): string {
@@ -173,9 +176,9 @@ function commitMessage(task: Task): string {
   return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of ${name}`;
 }
 
-function trailers(run: LoopDeps, { soFar, step }: Iteration): Record<string, string> {
+function trailers(deps: LoopDeps, { soFar, step }: Iteration): Record<string, string> {
   return {
-    'Ralph-Run': run.context.runId,
+    'Ralph-Run': deps.context.runId,
     'Ralph-Iteration': String(soFar.iterations + 1),
     'Ralph-Task': step.task.id,
   };

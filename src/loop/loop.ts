@@ -12,26 +12,26 @@ import type { Work } from '../handover/work.ts';
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
-export async function loop(run: LoopDeps, intake: WorkIntake): Promise<Work> {
-  let work = begin(run, intake, await admitTranscript(run, intake));
+export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
+  let work = begin(deps, intake, await admitTranscript(deps, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
-  const whoStops = createStopPoll(run);
-  const giveBack = await run.repository.hideCredentials();
+  const whoStops = createStopPoll(deps);
+  const giveBack = await deps.repository.hideCredentials();
   try {
     for (;;) {
-      let { step, now, cancelled } = decide(run, { work, soFar });
+      let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
       if (step.kind === 'iterate' && soFar.iterations > 0)
-        ({ step, now, cancelled } = decide(run, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
+        ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
       if (step.kind === 'stop') {
-        work = { ...(await tidy(run, work)), outcome: step.outcome, endedAt: now };
-        run.appendJournal(
+        work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
+        deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
         );
-        run.record(work);
+        deps.record(work);
         return work;
       }
-      ({ work, soFar } = await iterate(run, { work, soFar, step, opened: intake.opened, startedAt: now }));
+      ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
     }
   } finally {
     await giveBack();
@@ -61,8 +61,8 @@ async function admitTranscript(
   return resetSession(state, 'unknown_session', clock.now());
 }
 
-function begin(run: LoopDeps, intake: WorkIntake, state: LaneState): Work {
-  const now = run.clock.now();
+function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
+  const now = deps.clock.now();
   const work: Work = {
     lane: intake.lane,
     tasks: intake.tasks,
@@ -74,19 +74,19 @@ function begin(run: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     hasNewCommits: false,
     withheld: [],
     warnings: [],
-    agent: run.agentName,
+    agent: deps.agentName,
     startedAt: intake.claimedAt,
     endedAt: now,
     // What stands on disk while the loop runs: true if this process is killed.
     outcome: { kind: 'cancelled', reason: 'killed' },
   };
-  run.record(work);
-  run.appendJournal(
+  deps.record(work);
+  deps.appendJournal(
     serializeStart({
       version: 1,
       lane: work.lane.id,
       startedAt: work.startedAt,
-      policy: run.config.policy,
+      policy: deps.config.policy,
       tasks: work.tasks,
       state,
     }),

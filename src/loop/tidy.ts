@@ -18,25 +18,29 @@ interface Rewrite {
  * At the end of a run that has commits: moves done entries of the prd and old notes into their archives, in a last commit.
  * Nothing depends on it: what a kill or a failure leaves undone, the next run does.
  */
-export async function tidy(run: LoopDeps, work: Work): Promise<Work> {
-  if (!work.hasNewCommits || run.signal.aborted) return work;
+export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
+  if (!work.hasNewCommits || deps.signal.aborted) return work;
   try {
-    const { rewrites, obstacle } = await rewritesOf(run, work);
-    if (obstacle !== null) run.log.warning(obstacle);
+    const { rewrites, obstacle } = await rewritesOf(deps, work);
+    if (obstacle !== null) deps.log.warning(obstacle);
     const warned: Work = obstacle === null ? work : { ...work, warnings: [...work.warnings, obstacle] };
     if (rewrites.length === 0) return warned;
-    const { head, withheld, withheldNow } = await commitRewrites(run, rewrites, 'Archive finished tasks and old notes');
+    const { head, withheld, withheldNow } = await commitRewrites(
+      deps,
+      rewrites,
+      'Archive finished tasks and old notes',
+    );
     const archived: Work = { ...warned, head, withheld: [...work.withheld, ...withheld] };
     if (!rewrites.some(({ path }) => withheldNow.includes(path))) return archived;
     // An archive that must not be published (it repeats a key, say) would take along what was moved into it.
     const undone = await commitRewrites(
-      run,
+      deps,
       rewrites.flatMap(({ path, old, text }) => (old === null ? [] : [{ path, old: text, text: old }])),
       'Keep finished tasks and old notes where they were',
     );
     return { ...archived, head: undone.head };
   } catch (error) {
-    run.log.warning(
+    deps.log.warning(
       `Finished tasks and old notes stay where they are, since they could not be archived: ${textOf(error)}`,
     );
     return work;
@@ -65,9 +69,9 @@ interface Rewrites {
 }
 
 /** Each archive stands before the file that it takes from: what is in both for a moment is not lost. */
-async function rewritesOf(run: LoopDeps, work: Work): Promise<Rewrites> {
-  const { rewrites, obstacle } = await archivedEntries(run, work);
-  return { rewrites: [...rewrites, ...(await compactedNotes(run))], obstacle };
+async function rewritesOf(deps: LoopDeps, work: Work): Promise<Rewrites> {
+  const { rewrites, obstacle } = await archivedEntries(deps, work);
+  return { rewrites: [...rewrites, ...(await compactedNotes(deps))], obstacle };
 }
 
 async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Promise<Rewrites> {

@@ -5,17 +5,17 @@ import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
 
 /** Answers who asked for work or gave a command, in the thread where that was done: one sticky comment, updated. */
-export async function publishAnswer(run: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
+export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, { kind: 'end' }>): Promise<void> {
   const { answer } = intake;
   if (answer === null || answer.thread === null) return;
-  const { config, context, redact } = run;
-  const now = run.clock.now();
+  const { config, context, redact } = deps;
+  const now = deps.clock.now();
   const report = reportOfEnd({ config, context, redact, now }, intake, now);
   // A run that ended before it had restored a lane knows nothing of one.
   const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
-  await run.forge.upsertComment(
+  await deps.forge.upsertComment(
     answer.thread,
     answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER,
     redact(body),

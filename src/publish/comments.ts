@@ -27,18 +27,18 @@ interface Comment {
 
 /** One sticky comment on each issue that was worked on, on the pull request, and on issues that wait for approval: never two new ones on the same. What older ones say and is not so any more is corrected in them. What fails is a warning. */
 export async function publishComments(
-  run: PublishDeps,
+  deps: PublishDeps,
   report: WorkedReport,
   notices: readonly ApprovalNotice[],
 ): Promise<PublishedComments> {
   const status = statusComments(report, notices);
   const hasStatus = new Set(status.map(({ thread }) => thread));
   return writeComments(
-    run,
+    deps,
     [
       ...status,
       ...noticeComments(
-        run,
+        deps,
         notices.filter(({ issue }) => !hasStatus.has(issue)),
       ),
     ],
@@ -48,14 +48,14 @@ export async function publishComments(
 
 /** The notices of a run that the gate ended; `answered` is the thread that has its comment of this run already. */
 export async function publishNotices(
-  run: PublishDeps,
+  deps: PublishDeps,
   notices: readonly ApprovalNotice[],
   answered: number | null,
 ): Promise<PublishedComments> {
   const { notified, warnings } = await writeComments(
-    run,
+    deps,
     noticeComments(
-      run,
+      deps,
       notices.filter(({ issue }) => issue !== answered),
     ),
     null,
@@ -96,7 +96,7 @@ function noticeComments({ config }: PublishDeps, notices: readonly ApprovalNotic
 
 /** `workedFrom`: when the run began that worked on what gets a status comment; null: none did. */
 async function writeComments(
-  run: PublishDeps,
+  deps: PublishDeps,
   comments: readonly Comment[],
   workedFrom: number | null,
 ): Promise<PublishedComments> {
@@ -107,20 +107,20 @@ async function writeComments(
     (error: unknown): void => {
       // The work is safe by now: nothing that goes wrong here may have it published once more.
       warnings.push(`${what} could not be written: ${textOf(error)}`);
-      run.log.warning(warnings.at(-1) ?? '');
+      deps.log.warning(warnings.at(-1) ?? '');
     };
   const writeAll = async (): Promise<void> => {
     for (const { thread, marker, body, notice } of comments) {
-      const written = run.forge.upsertComment(thread, marker, run.redact(body)).then(() => notice);
+      const written = deps.forge.upsertComment(thread, marker, deps.redact(body)).then(() => notice);
       const given = await written.catch(
         warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`),
       );
       if (given) notified.push(given);
       if (marker === STATUS_MARKER && notice === null && workedFrom !== null)
-        await correctOlder(run, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
+        await correctOlder(deps, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
     }
   };
-  await within(run.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
+  await within(deps.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
   return { notified, warnings };
 }
 

@@ -8,16 +8,16 @@ import { textOf } from '../errors.ts';
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** What people hear of a run that the gate ended: the answer to who asked, notices, labels. Returns the intake with what went wrong in its warnings. */
-export async function publishEnd(run: PublishDeps, intake: EndIntake): Promise<EndIntake> {
-  const unanswered = await publishAnswer(run, intake).then(
+export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
+  const unanswered = await publishAnswer(deps, intake).then(
     () => [],
     (error: unknown) => [`The answer could not be written: ${textOf(error)}`],
   );
-  for (const warning of unanswered) run.log.warning(warning);
-  const { notified, warnings } = await publishNotices(run, intake.notes.notices, intake.answer?.thread ?? null);
+  for (const warning of unanswered) deps.log.warning(warning);
+  const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
   // Without a state that is kept nothing is known of what was done.
-  const known = run.config.stateStore === 'none' ? { ...intake, state: null } : intake;
-  const failed = await publishLabels(run, labelWishesOfEnd(known, notified));
+  const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
+  const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
     ...intake,
     notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] },

@@ -76,7 +76,7 @@ export function labelWishesOfEnd(
 
 /** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. What fails is one warning, and mended by the next run. */
 export async function publishLabels(
-  run: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
+  deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],
 ): Promise<readonly string[]> {
   const changes = wishes
@@ -87,8 +87,8 @@ export async function publishLabels(
     for (const { issue, labels, add, remove } of changes.slice(0, MAX_LABELLED_ISSUES)) {
       if (failures.length >= MAX_FAILURES) break;
       try {
-        await run.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
-        run.log.info(
+        await deps.forge.changeLabels(issue, { from: labels, add: add.map(definitionOf), remove });
+        deps.log.info(
           `labels of #${String(issue)}: ${[...add.map((name) => `+${name}`), ...remove.map((name) => `-${name}`)].join(' ')}`,
         );
       } catch (error) {
@@ -96,7 +96,7 @@ export async function publishLabels(
       }
     }
   };
-  const unfinished = await within(run.stepWithinMs, writeAll()).then(() => null, textOf);
+  const unfinished = await within(deps.stepWithinMs, writeAll()).then(() => null, textOf);
   const [first] = failures;
   const warnings = [
     ...(first === undefined
@@ -106,6 +106,6 @@ export async function publishLabels(
         ]),
     ...(unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`]),
   ];
-  for (const warning of warnings) run.log.warning(warning);
+  for (const warning of warnings) deps.log.warning(warning);
   return warnings;
 }

@@ -28,19 +28,19 @@ export interface Published {
 }
 
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
-export async function publish(run: PublishDeps, finished: Work): Promise<Published> {
-  const branch = await publishBranch(run, finished);
-  const work = branch.kind === 'lost' ? withoutProgress(finished, run.config.policy, run.clock.now()) : finished;
-  const pull = await publishPullRequest(run, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
+export async function publish(deps: PublishDeps, finished: Work): Promise<Published> {
+  const branch = await publishBranch(deps, finished);
+  const work = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
+  const pull = await publishPullRequest(deps, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
     async (error: unknown) => {
       // Nobody foresaw this. It may not keep the lane for an hour, nor forget the calls that were made.
-      await saveState(run, work, {
+      await saveState(deps, work, {
         outcome: { kind: 'failed', reason: 'infrastructure', message: '' },
         remoteHead: branch.remoteHead,
         pullRequest: work.lane.pullRequest,
         published: false,
       });
-      await settleUsage(run, work);
+      await settleUsage(deps, work);
       throw error;
     },
   );
@@ -50,16 +50,16 @@ export async function publish(run: PublishDeps, finished: Work): Promise<Publish
     pullRequest: pull.pullRequest,
     published: branch.kind === 'published' && pull.kind === 'current',
   };
-  const { saved, lane } = await saveState(run, work, end);
-  await settleUsage(run, work);
+  const { saved, lane } = await saveState(deps, work, end);
+  await settleUsage(deps, work);
   const report = reportOfWork(
-    frameOf(run),
+    frameOf(deps),
     { ...work, outcome: end.outcome },
     { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
   );
   const [warnings] = await Promise.all([
-    notifyIssues(run, { work, report }),
-    saved.kind === 'saved' ? tidyCaches(run, work) : null,
+    notifyIssues(deps, { work, report }),
+    saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
@@ -71,19 +71,22 @@ interface PublishedBranch {
   readonly outcome: Outcome;
 }
 
-async function publishBranch(run: PublishDeps, { lane, hasNewCommits, head, outcome }: Work): Promise<PublishedBranch> {
+async function publishBranch(
+  deps: PublishDeps,
+  { lane, hasNewCommits, head, outcome }: Work,
+): Promise<PublishedBranch> {
   const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
   if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
   const pushed = await within(
-    run.stepWithinMs,
-    run.remote.push({ branch: lane.branch, commit: head, start: lane.start }),
+    deps.stepWithinMs,
+    deps.remote.push({ branch: lane.branch, commit: head, start: lane.start }),
   ).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
-    run.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
+    deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
   }
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${pushed.why}`;
-  run.log.error(message);
+  deps.log.error(message);
   return { kind: 'lost', remoteHead: before, outcome: { kind: 'failed', reason: 'infrastructure', message } };
 }
 
@@ -104,21 +107,21 @@ interface PublishedPullRequest {
 }
 
 async function publishPullRequest(
-  run: PublishDeps,
+  deps: PublishDeps,
   work: Work,
   remoteHead: string | null,
 ): Promise<PublishedPullRequest> {
   const { lane, outcome } = work;
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
-  const report = reportOfWork(frameOf(run), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
-  const text = { title: run.redact(renderPullRequestTitle(report)), body: run.redact(renderPullRequestBody(report)) };
+  const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
+  const text = { title: deps.redact(renderPullRequestTitle(report)), body: deps.redact(renderPullRequestBody(report)) };
   try {
-    const pullRequest = await within(run.stepWithinMs, openOrUpdate(run, work, text));
-    run.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
+    const pullRequest = await within(deps.stepWithinMs, openOrUpdate(deps, work, text));
+    deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    run.log.error(error.message);
+    deps.log.error(error.message);
     const failed: Outcome = {
       kind: 'failed',
       reason: error.kind,
@@ -168,13 +171,13 @@ function withoutProgress(work: Work, policy: Policy, now: number): Work {
 
 /** Saves what is true of the remote, and gives the lane back with it. */
 async function saveState(
-  run: PublishDeps,
+  deps: PublishDeps,
   work: Work,
   { outcome, remoteHead, pullRequest, published }: PublishedEnd,
 ): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
-  if (run.config.stateStore === 'none')
+  if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
-  const now = run.clock.now();
+  const now = deps.clock.now();
   const sequence = work.stateBefore.sequence + 1;
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
   const state =
@@ -185,29 +188,29 @@ async function saveState(
         })
       : ended;
   // Text by text: a secret that is also a word of the form must not destroy the whole.
-  const document = serializeState(mapTexts(state, run.redact));
-  const saved = await run.store.save({
+  const document = serializeState(mapTexts(state, deps.redact));
+  const saved = await deps.store.save({
     lane: work.lane.id,
     sequence,
     document,
-    sessionFolder: await exportSession(run, state),
+    sessionFolder: await exportSession(deps, state),
   });
   const { lane } = saved;
   if (saved.kind === 'saved') {
-    run.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
+    deps.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
-  run.log.warning(
+  deps.log.warning(
     `The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`,
   );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
 
 /** The session is worth less than the state, which does not wait for it. */
-async function exportSession(run: PublishDeps, { session }: LaneState): Promise<string | null> {
+async function exportSession(deps: PublishDeps, { session }: LaneState): Promise<string | null> {
   if (session === null) return null;
-  return within(run.stepWithinMs, run.exportSession(session.id)).catch((error: unknown) => {
-    run.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
+  return within(deps.stepWithinMs, deps.exportSession(session.id)).catch((error: unknown) => {
+    deps.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
     return null;
   });
 }
@@ -231,14 +234,14 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
 
 /** Comments and labels. What fails here is a warning: the work itself is safe. */
 async function notifyIssues(
-  run: PublishDeps,
+  deps: PublishDeps,
   { work, report }: { readonly work: Work; readonly report: WorkedReport },
 ): Promise<readonly string[]> {
   const { notices } = work.notes;
-  const { notified, warnings } = await publishComments(run, report, notices);
+  const { notified, warnings } = await publishComments(deps, report, notices);
   return [
     ...warnings,
-    ...(await publishLabels(run, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
+    ...(await publishLabels(deps, labelWishes({ tasks: work.tasks, progress: work.state.tasks, notices, notified }))),
   ];
 }
 

@@ -41,47 +41,47 @@ interface Rescued {
 const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 
 /** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
-export async function rescueRun(run: RescueDeps): Promise<RunReport | null> {
-  const { record } = run;
-  const claimed = record === null ? run.lane : record.claimed;
+export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
+  const { record } = deps;
+  const claimed = record === null ? deps.lane : record.claimed;
   // Even the report may be impossible to make: the record is not what main wrote.
-  const { report, lane } = await rescue(run).catch((error: unknown) =>
-    unusable(run, `The record of this run in ${run.folder} cannot be used: ${messageOf(error)}.`),
+  const { report, lane } = await rescue(deps).catch((error: unknown) =>
+    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}.`),
   );
   if (claimed !== null && lane.kind === 'claimed')
-    await giveBackInTime(run, claimed, record === null || record.work !== null ? 'claim' : 'claim-and-reservation');
+    await giveBackInTime(deps, claimed, record === null || record.work !== null ? 'claim' : 'claim-and-reservation');
   return report;
 }
 
-async function rescue(run: RescueDeps): Promise<Rescued> {
-  const { record, limits } = run;
+async function rescue(deps: RescueDeps): Promise<Rescued> {
+  const { record, limits } = deps;
   if (record === null)
     return unusable(
-      run,
-      `The record of this run in ${run.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
+      deps,
+      `The record of this run in ${deps.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
     );
   const { work, stage } = record;
   if (stage === 'ended') return { report: null, lane: untried };
   if (work === null) {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
-    return { report: reportWithoutWork(run, killed, record.startedAt), lane: untried };
+    return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
   }
-  return within(limits.publishMs, publishWork(run, work)).catch((error: unknown) => ({
-    report: unpublished(run, work, error),
+  return within(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
+    report: unpublished(deps, work, error),
     lane: untried,
   }));
 }
 
-async function publishWork(run: RescueDeps, work: Work): Promise<Rescued> {
-  const agent = await run.connect.agent();
-  const { report, lane } = await publish(await connectStages(run, { agent, stepWithinMs: run.limits.stepMs }), work);
-  return { report: await withRequests(run, report), lane };
+async function publishWork(deps: RescueDeps, work: Work): Promise<Rescued> {
+  const agent = await deps.connect.agent();
+  const { report, lane } = await publish(await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs }), work);
+  return { report: await withRequests(deps, report), lane };
 }
 
-async function giveBackInTime(run: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
-  const { limits, log } = run;
+async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {
+  const { limits, log } = deps;
   const limitMs = what === 'claim' ? limits.releaseMs : limits.publishMs;
-  const released = await within(limitMs, giveBack(run, lane, what)).catch((error: unknown): Released => ({
+  const released = await within(limitMs, giveBack(deps, lane, what)).catch((error: unknown): Released => ({
     kind: 'claimed',
     why: messageOf(error),
   }));
@@ -92,14 +92,14 @@ async function giveBackInTime(run: RescueDeps, lane: LaneId, what: Parameters<ty
 }
 
 /** The report of work that could not be published, as far as main got with it. */
-function unpublished(run: RescueDeps, work: Work, error: unknown): RunReport {
-  failureOf(error, run.debug);
-  const outcome = failed(run, `The post step could not publish this run: ${messageOf(error)}.`);
-  return reportUnpublished(run, { ...work, outcome });
+function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
+  failureOf(error, deps.debug);
+  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}.`);
+  return reportUnpublished(deps, { ...work, outcome });
 }
 
-function unusable(run: RescueDeps, problem: string): Rescued {
-  return { report: reportWithoutWork(run, failed(run, problem), run.clock.now()), lane: untried };
+function unusable(deps: RescueDeps, problem: string): Rescued {
+  return { report: reportWithoutWork(deps, failed(deps, problem), deps.clock.now()), lane: untried };
 }
 
 function failed({ log }: RescueDeps, problem: string): Outcome {

@@ -17,24 +17,24 @@ import { giveUp, publishRecorded, salvage } from './salvage.ts';
 import { connectStages } from './stages.ts';
 
 /** The river: gate → loop → publish. Whatever happens in it ends in a report; what was finished before a failure is published. */
-export async function runRiver(run: RiverDeps): Promise<RunReport> {
-  const recording = createRecording(run);
-  const signal = run.machine.onCancel((why) => giveUp(run, recording, why));
+export async function runRiver(deps: RiverDeps): Promise<RunReport> {
+  const recording = createRecording(deps);
+  const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
   try {
-    return await withRequests(run, await flow(run, recording, signal));
+    return await withRequests(deps, await flow(deps, recording, signal));
   } catch (error) {
-    return await withRequests(run, await salvage(run, recording, error));
+    return await withRequests(deps, await salvage(deps, recording, error));
   }
 }
 
-async function flow(run: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
-  const { connect, machine, appendJournal } = run;
+async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
+  const { connect, machine, appendJournal } = deps;
   const repository = await connect.repository();
   // Read before anything else: from the checkout as the job made it, before any agent ran.
   const promptTemplate = await machine.readPrompt();
-  const stages = await connectStages(run, { agent: null, stepWithinMs: null });
+  const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
   const intake = await gate({ ...stages, repository, claiming: recording.claiming });
-  if (intake.kind === 'end') return endInGate(run, recording, { publishing: stages, intake });
+  if (intake.kind === 'end') return endInGate(deps, recording, { publishing: stages, intake });
 
   const agent = await connect.agent();
   const agentName = parseAgentName(await agent.prepare());
@@ -42,7 +42,7 @@ async function flow(run: RiverDeps, recording: Recording, signal: AbortSignal): 
   const work = await loop(
     {
       ...stages,
-      config: { ...run.config, policy: begun.policy },
+      config: { ...deps.config, policy: begun.policy },
       agent,
       agentName,
       repository,
@@ -51,7 +51,7 @@ async function flow(run: RiverDeps, recording: Recording, signal: AbortSignal): 
       promptTemplate,
       readLearnings: machine.readLearnings,
       files: machine.files,
-      narrate: narrateTo(run.log),
+      narrate: narrateTo(deps.log),
       appendJournal,
       record: recording.keep,
     },
@@ -60,19 +60,19 @@ async function flow(run: RiverDeps, recording: Recording, signal: AbortSignal): 
   recording.keep(work);
   await agent.sweep();
   // A cancelled job has seconds left: post publishes what the loop put on disk.
-  if (work.outcome.kind === 'cancelled') return reportUnpublished(run, work);
-  return publishRecorded(await connectStages(run, { agent, stepWithinMs: null }), recording, work);
+  if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
+  return publishRecorded(await connectStages(deps, { agent, stepWithinMs: null }), recording, work);
 }
 
 async function endInGate(
-  run: RiverDeps,
+  deps: RiverDeps,
   recording: Recording,
   { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: Extract<Intake, { kind: 'end' }> },
 ): Promise<RunReport> {
-  const { config, context, redact, clock, startedAt } = run;
+  const { config, context, redact, clock, startedAt } = deps;
   const lane = recording.claimed();
   // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
-  if (lane !== null && (await giveBack(run, lane, 'claim')).kind === 'free') recording.released();
+  if (lane !== null && (await giveBack(deps, lane, 'claim')).kind === 'free') recording.released();
   const reported = await publishEnd(publishing, intake);
   recording.tryToRecord('ended');
   return reportOfEnd({ config, context, redact, now: clock.now() }, reported, startedAt);

@@ -9,24 +9,24 @@ import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
 
 /** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
-export async function salvage(run: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {
-  const outcome = whatFailed(run, error);
+export async function salvage(deps: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {
+  const outcome = whatFailed(deps, error);
   const work = recording.work();
   if (work === null) {
     const lane = recording.claimed();
-    if (lane !== null && (await giveBack(run, lane, 'claim-and-reservation')).kind === 'free') recording.released();
+    if (lane !== null && (await giveBack(deps, lane, 'claim-and-reservation')).kind === 'free') recording.released();
     // A lane that is still claimed is given back by post.
     recording.tryToRecord('ended');
-    return reportWithoutWork(run, outcome, run.startedAt);
+    return reportWithoutWork(deps, outcome, deps.startedAt);
   }
-  const unfinished: Work = { ...work, outcome, endedAt: run.clock.now() };
+  const unfinished: Work = { ...work, outcome, endedAt: deps.clock.now() };
   recording.tryToKeep(unfinished);
   try {
-    const deps = await connectStages(run, { agent: null, stepWithinMs: null });
-    return await publishRecorded(deps, recording, unfinished);
+    const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
+    return await publishRecorded(stages, recording, unfinished);
   } catch (second) {
     // Post tries once more.
-    return reportUnpublished(run, { ...unfinished, outcome: failureOf(second, run.debug) });
+    return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
 }
 
@@ -41,14 +41,14 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 }
 
 /** For a cancelled run that is not done in time. */
-export async function giveUp(run: RiverDeps, recording: Recording, why: string): Promise<void> {
-  await run.machine.endAgent();
+export async function giveUp(deps: RiverDeps, recording: Recording, why: string): Promise<void> {
+  await deps.machine.endAgent();
   if (recording.work() !== null) {
-    run.log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
-    run.machine.exit(1);
+    deps.log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
+    deps.machine.exit(1);
   }
   recording.tryToRecord('ended');
-  run.leave(reportWithoutWork(run, { kind: 'cancelled', reason: 'signal' }, run.startedAt));
+  deps.leave(reportWithoutWork(deps, { kind: 'cancelled', reason: 'signal' }, deps.startedAt));
 }
 
 function whatFailed({ machine, debug }: RiverDeps, error: unknown): Failure {

@@ -13,55 +13,57 @@ import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
 export async function obey(
-  run: GateDeps,
+  deps: GateDeps,
   { command, thread, actor }: Extract<Intent, { kind: 'command' }>,
 ): Promise<Intake> {
-  const found = await topicOfThread(run, thread);
-  const refused = (why: string): Intake => refuse(run, thread.number, why);
+  const found = await topicOfThread(deps, thread);
+  const refused = (why: string): Intake => refuse(deps, thread.number, why);
   if (found.kind === 'none') return refused(found.why);
   const by: Giver = { by: actor.login, from: 'comment', thread: thread.number };
   switch (command.kind) {
     case 'run':
       return found.kind === 'queue'
-        ? workQueue(run)
-        : workIssue(run, { number: found.issue, redo: true, approvedText: null });
+        ? workQueue(deps)
+        : workIssue(deps, { number: found.issue, redo: true, approvedText: null });
     case 'order': {
-      const lane = await laneToOrder(run, found);
-      return lane.kind === 'none' ? refused(lane.why) : order(run, lane.id, { kind: command.order, task: null, ...by });
+      const lane = await laneToOrder(deps, found);
+      return lane.kind === 'none'
+        ? refused(lane.why)
+        : order(deps, lane.id, { kind: command.order, task: null, ...by });
     }
     case 'retry': {
       const { topic, task } = whatToRetry(found, command.task);
-      const lane = await laneToOrder(run, topic);
-      return lane.kind === 'none' ? refused(lane.why) : retry(run, lane.id, { kind: 'retry', task, ...by });
+      const lane = await laneToOrder(deps, topic);
+      return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
     default:
-      return reportStatus(run, await laneAt(run, found), { thread: thread.number, text: answerTo(command) });
+      return reportStatus(deps, await laneAt(deps, found), { thread: thread.number, text: answerTo(command) });
   }
 }
 
 /** Obeys a command that a dispatch gives to the queue. Who may dispatch may command. */
 export async function obeyDispatch(
-  run: GateDeps,
+  deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,
 ): Promise<Intake> {
   const by: Giver = { by: actor, from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
-      return workQueue(run);
+      return workQueue(deps);
     case 'order':
-      return order(run, QUEUE, { kind: command.order, task: null, ...by });
+      return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
       const { topic, task } = whatToRetry({ kind: 'queue' }, command.task);
-      const lane = await laneToOrder(run, topic);
+      const lane = await laneToOrder(deps, topic);
       // Nobody is answered in a thread, so the run itself must say it.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
-      return retry(run, lane.id, { kind: 'retry', task, ...by });
+      return retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
     case 'help':
-      for (const [name, what] of Object.entries(COMMANDS)) run.log.info(`${name}: ${what}`);
-      return reportStatus(run, QUEUE, null);
+      for (const [name, what] of Object.entries(COMMANDS)) deps.log.info(`${name}: ${what}`);
+      return reportStatus(deps, QUEUE, null);
     default:
-      return reportStatus(run, QUEUE, null);
+      return reportStatus(deps, QUEUE, null);
   }
 }
 
@@ -75,18 +77,18 @@ function answerTo(command: Extract<Command, { kind: 'status' | 'help' | 'unknown
 type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null };
 type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
 
-async function order(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
-  const receipt = await keepOrder(run, lane, given);
-  return reportStatus(run, lane, { thread, text: { kind: 'status', receipt } });
+async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+  const receipt = await keepOrder(deps, lane, given);
+  return reportStatus(deps, lane, { thread, text: { kind: 'status', receipt } });
 }
 
 /** The order is kept first: a run that may not work now leaves it to the lane's next one, and the answer says so. */
-async function retry(run: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
+async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   // Where nothing is kept, nothing has failed before.
-  const receipt = run.config.stateStore === 'none' ? null : await keepOrder(run, lane, given);
+  const receipt = deps.config.stateStore === 'none' ? null : await keepOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
-    number === null ? await workQueue(run) : await workIssue(run, { number, redo: false, approvedText: null });
+    number === null ? await workQueue(deps) : await workIssue(deps, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
     : intake;
@@ -104,12 +106,12 @@ function whatToRetry(topic: Topic, named: TaskId | null): { readonly topic: Topi
 }
 
 async function topicOfThread(
-  run: GateDeps,
+  deps: GateDeps,
   thread: Thread,
 ): Promise<Topic | { readonly kind: 'none'; readonly why: string }> {
   if (!thread.isPullRequest) return { kind: 'issue', issue: thread.number };
-  const { branchPrefix } = run.config;
-  const head = await run.forge.pullRequestHead(thread.number);
+  const { branchPrefix } = deps.config;
+  const head = await deps.forge.pullRequestHead(thread.number);
   if (head === null || head.fromFork)
     return {
       kind: 'none',
@@ -126,38 +128,38 @@ async function topicOfThread(
 }
 
 /** The lane that works on the topic: an issue has its own from the moment in which a run claims it. When the branch of one that nothing holds up is gone again, the queue works on the issue if it still is a task. */
-async function laneAt(run: GateDeps, topic: Topic): Promise<LaneId> {
+async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   if (topic.kind === 'queue') return QUEUE;
   const own = issueLane(topic.issue);
   if (topic.kind === 'lane') return own;
-  const { branchPrefix, stateStore } = run.config;
-  if ((await run.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
+  const { branchPrefix, stateStore } = deps.config;
+  if ((await deps.remote.branches(branchPrefix))[branchPrefix + own] !== undefined) return own;
   if (stateStore === 'none') return QUEUE;
-  const kept = await run.store.restore(own);
+  const kept = await deps.store.restore(own);
   const isKnown =
     kept.kind === 'found' ||
     kept.kind === 'newer' ||
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;
-  const { state, claimedBy } = judgeLane({ restored: kept, budget: null }, { lane: own, expected: false, run });
+  const { state, claimedBy } = judgeLane({ restored: kept, budget: null }, { lane: own, expected: false, deps });
   const wasPublished = (state.lastRun?.published ?? null) !== null;
   const isHeldUp = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
   if (!wasPublished || isHeldUp) return own;
-  const issue = await run.forge.issue(topic.issue);
-  return issue !== null && issue.state === 'open' && hasTaskLabel(run, issue) ? QUEUE : own;
+  const issue = await deps.forge.issue(topic.issue);
+  return issue !== null && issue.state === 'open' && hasTaskLabel(deps, issue) ? QUEUE : own;
 }
 
 /** As `laneAt`, but an order to the queue is given where the queue works. */
 async function laneToOrder(
-  run: GateDeps,
+  deps: GateDeps,
   topic: Topic,
 ): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
-  const id = await laneAt(run, topic);
+  const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
-  const issue = await run.forge.issue(topic.issue);
-  if (issue !== null && hasTaskLabel(run, issue)) return { kind: 'lane', id };
+  const issue = await deps.forge.issue(topic.issue);
+  if (issue !== null && hasTaskLabel(deps, issue)) return { kind: 'lane', id };
   return {
     kind: 'none',
-    why: `Issue #${String(topic.issue)} does not have the label "${run.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
+    why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
   };
 }

@@ -11,18 +11,18 @@ import type { LaneId } from '../../core/tasks/ids.ts';
  * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
  */
 export async function keepOrder(
-  run: GateDeps,
+  deps: GateDeps,
   lane: LaneId,
   words: Omit<OrderGiven, 'run' | 'at'>,
 ): Promise<Receipt | null> {
-  const { config, context, store, clock, log } = run;
+  const { config, context, store, clock, log } = deps;
   const given: OrderGiven = { ...words, run: context.runId, at: clock.now() };
   if (config.stateStore === 'none')
     throw notKept(given, 'state-store is "none", so nothing is kept from run to run. Set `state-store: auto`');
   // Before anything is written: a lane that this version cannot read is not ordered either.
-  const kept = await loadLane({ lane, run });
-  const restored = judgeLane(kept, { lane, expected: false, run });
-  if (wasGiven(run, kept)) {
+  const kept = await loadLane({ lane, deps });
+  const restored = judgeLane(kept, { lane, expected: false, deps });
+  if (wasGiven(deps, kept)) {
     log.info(
       `order: an earlier attempt of this run gave it (this is attempt ${String(context.runAttempt)}), so it is not given again`,
     );
@@ -30,7 +30,7 @@ export async function keepOrder(
   }
   const ordered = await store.order(lane, given);
   if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
-  if (ordered.kind === 'unsupported') await saveObeyed(run, restored.state, given);
+  if (ordered.kind === 'unsupported') await saveObeyed(deps, restored.state, given);
   log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
   // No run can be told to end by a cache that it does not read again.
   const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;

@@ -8,22 +8,22 @@ import { listTasks } from '../tasks/sources.ts';
 import { queuedIssues } from '../work.ts';
 
 /** How the lane stands, as an answer to who asked. */
-export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | null): Promise<Intake> {
-  const { config, forge } = run;
-  const branches = await run.remote.branches(config.branchPrefix);
+export async function reportStatus(deps: GateDeps, id: LaneId, answer: Answer | null): Promise<Intake> {
+  const { config, forge } = deps;
+  const branches = await deps.remote.branches(config.branchPrefix);
   const branch = config.branchPrefix + id;
-  const restored = await restoreLane({ lane: id, expected: branches[branch] !== undefined, run });
-  run.log.info(`state: ${restored.note}`);
-  const issues = await queuedIssues(run);
+  const restored = await restoreLane({ lane: id, expected: branches[branch] !== undefined, deps });
+  deps.log.info(`state: ${restored.note}`);
+  const issues = await queuedIssues(deps);
   const listed =
     id === QUEUE
       ? await listTasks(
-          run,
-          { requested: 'by-queue', issues, files: await findTaskFiles(run) },
+          deps,
+          { requested: 'by-queue', issues, files: await findTaskFiles(deps) },
           { branches, state: restored.state },
         )
       : await listTasks(
-          run,
+          deps,
           { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
           { branches, state: restored.state },
         );
@@ -33,7 +33,7 @@ export async function reportStatus(run: GateDeps, id: LaneId, answer: Answer | n
     lane: {
       id,
       branch,
-      baseBranch: await baseBranch(run),
+      baseBranch: await baseBranch(deps),
       start: { kind: 'fresh' },
       pullRequest: await forge.pullRequestOf(branch),
     },

@@ -20,25 +20,25 @@ import { namesOf } from '../../core/text/lists.ts';
 /** So often a run tries to claim a lane that changes under its hands. */
 const MAX_TRIES = 3;
 /** Admits work, or ends the run: decides on the lane as it is now, and makes this run the only one that works on it. */
-export async function admit(run: GateDeps, request: Request): Promise<Intake> {
+export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   for (let tried = 0; tried < MAX_TRIES; tried += 1) {
-    const decided = await decide(run, request);
+    const decided = await decide(deps, request);
     if (decided.kind === 'end') return decided.intake;
-    run.claiming(request.id);
+    deps.claiming(request.id);
     const reach = (elsewhere: ReadonlySet<TaskId>) =>
       withinReach(
         decided.tasks.filter(({ id }) => !elsewhere.has(id)),
         decided.state.tasks,
-        run.config.policy.maxIterations,
+        deps.config.policy.maxIterations,
       );
-    const claim = await claimLane(run, { lane: request.id, windows: decided.ownWindows, tasks: reach });
+    const claim = await claimLane(deps, { lane: request.id, windows: decided.ownWindows, tasks: reach });
     if (claim.kind === 'refused') return { ...decided.end(claim.outcome), notes: decided.notes };
     // Somebody changed the lane between our look and our claim: what we decided may not hold any more.
     if (claim.kind === 'changed') continue;
     try {
-      return await open(run, decided, claim);
+      return await open(deps, decided, claim);
     } catch (error) {
-      await releaseLane(run, request.id);
+      await releaseLane(deps, request.id);
       throw error;
     }
   }
@@ -62,21 +62,21 @@ interface Admissible {
 }
 
 async function decide(
-  run: GateDeps,
+  deps: GateDeps,
   request: Request,
 ): Promise<Admissible | { readonly kind: 'end'; readonly intake: Intake }> {
-  const { config, log } = run;
+  const { config, log } = deps;
   const ended = (intake: Intake) => ({ kind: 'end', intake }) as const;
   const branch = config.branchPrefix + request.id;
   // The state before the branches: of a run that ends between the two we see the branch, and our claim sees that it saved.
-  const kept = await loadLane({ lane: request.id, run });
-  const branches = await run.remote.branches(config.branchPrefix);
+  const kept = await loadLane({ lane: request.id, deps });
+  const branches = await deps.remote.branches(config.branchPrefix);
   const remoteHead = branches[branch] ?? null;
 
   if (issuesOfLane(request, config, branches).length === 0 && request.files === null)
     return ended(allElsewhere(request));
 
-  const restored = judgeLane(kept, { lane: request.id, expected: remoteHead !== null, run });
+  const restored = judgeLane(kept, { lane: request.id, expected: remoteHead !== null, deps });
   log.info(`state: ${restored.note}`);
   const noteAll = (warnings: readonly string[], notices: Notes['notices']): Notes => ({
     restored: restored.note,
@@ -88,12 +88,12 @@ async function decide(
   if (pause !== null)
     return ended({
       ...endIntake({ kind: 'paused', reason: 'by_person', by: pause.by }),
-      ...(await listTasks(run, request, { branches, state: restored.state })),
+      ...(await listTasks(deps, request, { branches, state: restored.state })),
       notes: noteAll([], []),
     });
 
   const lookUpStart = (): ReturnType<typeof findStart> =>
-    findStart({ forge: run.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
+    findStart({ forge: deps.forge, branch, remoteHead, lastHead: restored.state.lastRun?.published?.head ?? null });
   // What a lane that rests has done is all published: where it begins matters only to files of tasks.
   const rests = !request.redo && isPublished(restored, remoteHead);
   const foundEarly = rests && request.files === null ? null : await lookUpStart();
@@ -102,7 +102,12 @@ async function decide(
     redo: request.redo,
     workIsLost: foundEarly?.workIsLost ?? false,
   });
-  const judged = await findTasks(run, request, { branch, branches, start: foundEarly?.start ?? null, state: reopened });
+  const judged = await findTasks(deps, request, {
+    branch,
+    branches,
+    start: foundEarly?.start ?? null,
+    state: reopened,
+  });
   const { tasks, state } = judged;
   const notes = noteAll(judged.warnings, judged.notices);
   if (tasks.length === 0)
@@ -114,7 +119,7 @@ async function decide(
   const allDone = isPlanComplete(tasks, state.tasks);
   if (rests && allDone) return ended({ ...endIntake({ kind: 'idle', reason: 'all_done' }), tasks, state, notes });
 
-  const base = await baseBranch(run);
+  const base = await baseBranch(deps);
   const found = foundEarly ?? (await lookUpStart());
   const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   const endWith = (intake: Pick<Admissible, 'tasks' | 'state' | 'notes'>) => (outcome: Outcome) => ({
@@ -135,16 +140,16 @@ async function decide(
     );
 
   if (restored.claimedBy !== null) return ended(end(anotherRun(request.id, restored.claimedBy)));
-  const stopped = stopNow(run, { state, tasks });
+  const stopped = stopNow(deps, { state, tasks });
   if (stopped !== null)
     return ended(
       waitingFor(
-        kept.budget === null ? [] : reservedByOthers(kept.budget.budget, run.runTag, run.clock.now()),
+        kept.budget === null ? [] : reservedByOthers(kept.budget.budget, deps.runTag, deps.clock.now()),
         end(stopped),
       ),
     );
-  await checkBeforeSpending(run, { base, branch });
-  const prepared = await prepareTasks(run, judged);
+  await checkBeforeSpending(deps, { base, branch });
+  const prepared = await prepareTasks(deps, judged);
   const admitted = {
     tasks: prepared.tasks,
     state: prepared.state,
@@ -183,7 +188,7 @@ function refusal({ requested, issues }: Request, why: readonly string[]): Answer
 
 /** Opens the lane that this run has claimed. */
 async function open(
-  run: GateDeps,
+  deps: GateDeps,
   decided: Admissible,
   claim: Extract<LaneClaim, { kind: 'claimed' }>,
 ): Promise<Intake> {
@@ -199,14 +204,14 @@ async function open(
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour since.
-  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(run, { state, tasks });
+  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(deps, { state, tasks });
   if (stopped !== null) {
-    await releaseLane(run, lane.id);
+    await releaseLane(deps, lane.id);
     return { ...decided.end(stopped), state, notes };
   }
-  const opened = await run.repository.openLane(lane);
-  if (lane.pullRequest === null) await run.forge.checkMayOpenPullRequests(lane.baseBranch);
-  else await run.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
+  const opened = await deps.repository.openLane(lane);
+  if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
+  else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
   return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: claim.policy, claimedAt: claim.at, notes };
 }
 
@@ -258,12 +263,12 @@ function stopNow(
 
 /** Throws one UserError with everything at hand that would make this run's work impossible or its result unpublishable. */
 async function checkBeforeSpending(
-  run: GateDeps,
+  deps: GateDeps,
   lane: { readonly base: string; readonly branch: string },
 ): Promise<void> {
-  const [found, pushObstacle] = await Promise.all([run.repository.problems(), run.remote.pushObstacle()]);
+  const [found, pushObstacle] = await Promise.all([deps.repository.problems(), deps.remote.pushObstacle()]);
   const problems = [...found];
-  if (!run.context.hasProviderKey) {
+  if (!deps.context.hasProviderKey) {
     problems.push(
       'There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.',
     );
@@ -289,8 +294,8 @@ function isPublished({ state: { lastRun } }: RestoredLane, remoteHead: string | 
 const defaultBranchOfEvent = z.object({ repository: z.object({ default_branch: z.string().min(1) }) });
 
 /** The branch that work starts from. */
-export async function baseBranch(run: GateDeps): Promise<string> {
-  if (run.config.baseBranch !== null) return run.config.baseBranch;
-  const event = defaultBranchOfEvent.safeParse(run.context.event.payload);
-  return event.success ? event.data.repository.default_branch : run.forge.defaultBranch();
+export async function baseBranch(deps: GateDeps): Promise<string> {
+  if (deps.config.baseBranch !== null) return deps.config.baseBranch;
+  const event = defaultBranchOfEvent.safeParse(deps.context.event.payload);
+  return event.success ? event.data.repository.default_branch : deps.forge.defaultBranch();
 }

@@ -45,13 +45,13 @@ type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clo
 const nowhere: ReadonlySet<TaskId> = new Set();
 
 /** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
-export async function claimLane(run: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
+export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
   const { lane } = wanted;
-  const at = run.clock.now();
-  const { policy } = run.config;
-  if (run.config.stateStore === 'none')
+  const at = deps.clock.now();
+  const { policy } = deps.config;
+  if (deps.config.stateStore === 'none')
     return { kind: 'claimed', at, sequence: 0, windows: null, policy, elsewhere: nowhere, warnings: [] };
-  const claimed = await run.store.claim(lane);
+  const claimed = await deps.store.claim(lane);
   switch (claimed.kind) {
     case 'leased':
       return { kind: 'refused', outcome: anotherRun(lane, claimed.lease) };
@@ -69,14 +69,14 @@ export async function claimLane(run: ClaimDeps, wanted: Wanted): Promise<LaneCla
         policy,
         elsewhere: nowhere,
         warnings:
-          run.config.stateStore === 'cache'
+          deps.config.stateStore === 'cache'
             ? []
             : [
                 `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
               ],
       };
     case 'claimed':
-      return { kind: 'claimed', at, sequence: claimed.sequence, ...(await reserveFor(run, wanted)) };
+      return { kind: 'claimed', at, sequence: claimed.sequence, ...(await reserveFor(deps, wanted)) };
   }
 }
 

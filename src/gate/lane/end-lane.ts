@@ -17,28 +17,28 @@ const MAX_NAMED = 10;
 
 /** A pull request of ours was closed: merged, the lane's work is over; not merged, the lane rests. */
 export async function endLane(
-  run: GateDeps,
+  deps: GateDeps,
   { pullRequest, actor }: Extract<Intent, { kind: 'end-lane' }>,
 ): Promise<EndIntake> {
   const { number, branch, merged } = pullRequest;
   const name = `Pull request #${String(number)}`;
-  const lane = branch.slice(run.config.branchPrefix.length);
+  const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
-    return noted(run, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
+    return noted(deps, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
   if (!merged)
     return noted(
-      run,
+      deps,
       `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`,
     );
-  const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, run });
-  const remains = await whatRemains(run, state);
+  const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, deps });
+  const remains = await whatRemains(deps, state);
   // Whoever works on the lane now pushes to its branch.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
-  const deleted = stays ? null : await run.remote.deleteMerged(pullRequest);
+  const deleted = stays ? null : await deps.remote.deleteMerged(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
-  const problem = isOver && claimedBy === null ? await endSession(run, state, actor.login) : null;
+  const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
   const end = noted(
-    run,
+    deps,
     `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(lane, deleted)}` : ''}`,
   );
   return {
@@ -59,10 +59,10 @@ export async function endLane(
  * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
  * no issue), or of which nothing is known, would be begun anew without it; one that is not done is to be gone on with.
  */
-async function whatRemains(run: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
+async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);
-  const issue = number === null ? null : await run.forge.issue(number);
-  if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue)) return null;
+  const issue = number === null ? null : await deps.forge.issue(number);
+  if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue)) return null;
   const progress = Object.hasOwn(tasks, lane) ? tasks[lane] : undefined;
   return progress === undefined || progress.state === 'done' ? 'done' : 'unfinished';
 }

@@ -26,7 +26,7 @@ interface RestoreRequest {
   readonly lane: LaneId;
   /** The lane's branch exists, so a missing state is a loss and gets one probe, not a clean slate. */
   readonly expected: boolean;
-  readonly run: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
+  readonly deps: Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
 }
 
 /** What is kept of a lane and of the repository's usage; `restored` is null where nothing is kept. */
@@ -41,17 +41,17 @@ export async function restoreLane(request: RestoreRequest): Promise<RestoredLane
 }
 
 /** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
-export async function loadLane({ lane, run }: Pick<RestoreRequest, 'lane' | 'run'>): Promise<KeptLane> {
-  if (run.config.stateStore === 'none') return { restored: null, budget: null };
-  const [restored, budget] = await Promise.all([run.store.restore(lane), run.budget?.read() ?? null]);
-  if (restored.kind === 'unavailable' && run.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
+export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
+  if (deps.config.stateStore === 'none') return { restored: null, budget: null };
+  const [restored, budget] = await Promise.all([deps.store.restore(lane), deps.budget?.read() ?? null]);
+  if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
   if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
   return { restored, budget };
 }
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
-export function judgeLane({ restored, budget }: KeptLane, { lane, expected, run }: RestoreRequest): RestoredLane {
-  const now = run.clock.now();
+export function judgeLane({ restored, budget }: KeptLane, { lane, expected, deps }: RestoreRequest): RestoredLane {
+  const now = deps.clock.now();
   const found =
     restored === null
       ? begun(initialState(lane, now), 'not kept (state-store: none)', [])
@@ -61,8 +61,8 @@ export function judgeLane({ restored, budget }: KeptLane, { lane, expected, run 
   const state =
     budget === null
       ? obeyed
-      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), run.runTag, now) };
-  const isClaimed = lease !== null && keepsOut(lease, { runTag: run.runTag, ...run.context }, now);
+      : { ...obeyed, windows: windowsFor(seededWith(budget.budget, obeyed.windows), deps.runTag, now) };
+  const isClaimed = lease !== null && keepsOut(lease, { runTag: deps.runTag, ...deps.context }, now);
   return {
     ...found,
     state,

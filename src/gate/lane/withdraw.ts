@@ -11,46 +11,46 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 
 /** An issue stopped being a task: our labels come off it. Needs nobody's permission, since nothing is worked for it. */
 export async function withdraw(
-  run: GateDeps,
+  deps: GateDeps,
   { issue: number, because }: Extract<Intent, { kind: 'withdraw' }>,
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
   if (because === 'deleted' || because === 'transferred')
     return noted(
-      run,
+      deps,
       `${name} was ${because}, so it is out of the queue. A lane of its own rests; its branch and pull request stay as they are.`,
     );
   // The event may be minutes old: what counts is how the issue stands now.
-  const issue = await run.forge.issue(number);
-  if (issue === null) return noted(run, `${name} is not there any more, so it is out of the queue.`);
-  if (issue.state === 'open' && hasTaskLabel(run, issue))
-    return noted(run, `${name} is open and has the label "${run.config.taskLabel}" again, so it stays in the queue.`);
+  const issue = await deps.forge.issue(number);
+  if (issue === null) return noted(deps, `${name} is not there any more, so it is out of the queue.`);
+  if (issue.state === 'open' && hasTaskLabel(deps, issue))
+    return noted(deps, `${name} is open and has the label "${deps.config.taskLabel}" again, so it stays in the queue.`);
   const wanted =
     issue.state === 'closed' && issue.labels.some((label) => label.toLowerCase() === 'ralph:done')
       ? 'ralph:done'
       : null;
   const what =
     wanted === null
-      ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${run.config.taskLabel}" again. A lane of its own rests`
+      ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again. A lane of its own rests`
       : 'was closed, and is done';
-  return { ...noted(run, `${name} ${what}.`), ...(await takeLabelsOff(run, issue, wanted)) };
+  return { ...noted(deps, `${name} ${what}.`), ...(await takeLabelsOff(deps, issue, wanted)) };
 }
 
 /** An issue with the task label was opened again. */
 export async function takeBack(
-  run: GateDeps,
+  deps: GateDeps,
   { issue: number }: Extract<Intent, { kind: 'take-back' }>,
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
-  const issue = await run.forge.issue(number);
-  if (issue === null || issue.state === 'closed' || !hasTaskLabel(run, issue))
-    return noted(run, `${name} is not open with the label "${run.config.taskLabel}" any more, so it is no task.`);
-  const own = run.config.branchPrefix + issueLane(number);
-  const hasLane = (await run.remote.branches(own))[own] !== undefined;
+  const issue = await deps.forge.issue(number);
+  if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
+    return noted(deps, `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is no task.`);
+  const own = deps.config.branchPrefix + issueLane(number);
+  const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
     ? `It has a lane of its own (${own}): say \`/ralph run\` there, or put the label on again, to go on with it`
     : 'The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again';
-  return noted(run, `${name} is open again. ${next}.`);
+  return noted(deps, `${name} is open again. ${next}.`);
 }
 
 /** The end of a run that had only to take notice. */

@@ -12,56 +12,56 @@ import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
 /** An issue's text was edited: whether its approval still holds is judged, and told, now. Nothing is worked. */
-export async function recheckApproval(run: GateDeps, number: number): Promise<Intake> {
+export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
-  const issue = await run.forge.issue(number);
-  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(run, issue))
+  const issue = await deps.forge.issue(number);
+  if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(deps, issue))
     return noted(
-      run,
-      `${name} is no open issue with the label "${run.config.taskLabel}", so its text does not matter.`,
+      deps,
+      `${name} is no open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
     );
-  const consent = await judgeAnywhere(run, issue);
-  if (consent === 'done') return noted(run, `${name} is done already, so its text does not matter.`);
+  const consent = await judgeAnywhere(deps, issue);
+  if (consent === 'done') return noted(deps, `${name} is done already, so its text does not matter.`);
   if (consent === undefined || consent.kind === 'never')
     return noted(
-      run,
-      `The label "${run.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`,
+      deps,
+      `The label "${deps.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`,
     );
-  if (consent.kind === 'given') return approvedStill(run, issue);
+  if (consent.kind === 'given') return approvedStill(deps, issue);
   const notice = noticeFor(issue, consent);
-  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${run.config.taskLabel}" is put on again.`;
-  const { notes, ...end } = noted(run, message);
+  const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is put on again.`;
+  const { notes, ...end } = noted(deps, message);
   return {
     ...end,
     notes: {
       ...notes,
       notices: notice === null ? [] : [notice],
-      warnings: warnOfChanges(run.config.taskLabel, [{ number, editor: consent.editor }]),
+      warnings: warnOfChanges(deps.config.taskLabel, [{ number, editor: consent.editor }]),
     },
   };
 }
 
 /** The approved text may be back: then nothing is waited for any more. */
-async function approvedStill(run: GateDeps, issue: Issue): Promise<Intake> {
+async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   return {
     ...noted(
-      run,
+      deps,
       `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`,
     ),
-    ...(waited ? await takeLabelsOff(run, issue, null) : {}),
+    ...(waited ? await takeLabelsOff(deps, issue, null) : {}),
   };
 }
 
 /** Judged first without any state, which costs the least and is the answer for most edits; `done`: it does not matter any more. */
-async function judgeAnywhere(run: GateDeps, issue: Issue) {
+async function judgeAnywhere(deps: GateDeps, issue: Issue) {
   const judge = async (approvals: LaneState['approvals']) =>
-    (await judgeIssues(run, [issue], approvals)).get(issue.number);
+    (await judgeIssues(deps, [issue], approvals)).get(issue.number);
   const first = await judge({});
   if (first?.kind !== 'changed') return first;
   const id = taskIdOfIssue(issue.number);
   for (const lane of [issueLane(issue.number), QUEUE]) {
-    const { state } = await restoreLane({ lane, expected: false, run });
+    const { state } = await restoreLane({ lane, expected: false, deps });
     if (progressOf(state.tasks, id).state === 'done') return 'done';
     if (Object.hasOwn(state.approvals, id) && (await judge(state.approvals))?.kind === 'given')
       return { kind: 'given' } as const;

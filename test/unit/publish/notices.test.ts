@@ -20,11 +20,13 @@ const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNo
   ...change,
 });
 
-async function publisher(issues: readonly number[]): Promise<{ readonly project: Project; readonly run: PublishDeps }> {
+async function publisher(
+  issues: readonly number[],
+): Promise<{ readonly project: Project; readonly deps: PublishDeps }> {
   const project = createProject({ issues });
   // A run that ends at once: it has all that a publisher needs.
   const main = await runOnce(project, { event: schedule, hasProviderKey: false });
-  return { project, run: await publisherOf(project, main) };
+  return { project, deps: await publisherOf(project, main) };
 }
 
 function ended(
@@ -61,8 +63,8 @@ describe('the text', () => {
 
 describe('a run that ended in the gate', () => {
   test('tells and labels each issue that waits', async () => {
-    const { project, run } = await publisher([1, 2]);
-    await publishEnd(run, ended([notice(1), notice(2)]));
+    const { project, deps } = await publisher([1, 2]);
+    await publishEnd(deps, ended([notice(1), notice(2)]));
     expect(threads(project)).toEqual([
       [1, [APPROVAL_MARKER]],
       [2, [APPROVAL_MARKER]],
@@ -71,17 +73,17 @@ describe('a run that ended in the gate', () => {
   });
 
   test('tells the same edit once', async () => {
-    const { project, run } = await publisher([1]);
-    await publishEnd(run, ended([notice(1)]));
+    const { project, deps } = await publisher([1]);
+    await publishEnd(deps, ended([notice(1)]));
     const writes = project.forge.writes.length;
-    await publishEnd(run, ended([notice(1, { labels: ['ralph', 'ralph:needs-approval'] })]));
+    await publishEnd(deps, ended([notice(1, { labels: ['ralph', 'ralph:needs-approval'] })]));
     expect(project.forge.writes).toHaveLength(writes);
   });
 
   test('tells it in the answer, where somebody asked on that very issue', async () => {
-    const { project, run } = await publisher([1, 2]);
+    const { project, deps } = await publisher([1, 2]);
     await publishEnd(
-      run,
+      deps,
       ended([notice(1), notice(2)], { answer: { thread: 1, text: { kind: 'status', receipt: null } } }),
     );
     expect(threads(project)).toEqual([
@@ -93,19 +95,19 @@ describe('a run that ended in the gate', () => {
   });
 
   test('labels nothing that it could not tell: the label says that it was told', async () => {
-    const { project, run } = await publisher([1]);
+    const { project, deps } = await publisher([1]);
     project.forge.faults.set('upsertComment', new UserError('configuration', 'No.'));
-    const { notes } = await publishEnd(run, ended([notice(1)]));
+    const { notes } = await publishEnd(deps, ended([notice(1)]));
     expect(notes.warnings).toEqual(['The notice on #1 could not be written: No.']);
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });
 
   test('tells ten issues at most', async () => {
-    const { run } = await publisher([]);
+    const { deps } = await publisher([]);
     expect(
       (
         await publishNotices(
-          run,
+          deps,
           Array.from({ length: 12 }, (_, index) => notice(index + 1)),
           null,
         )
@@ -115,8 +117,8 @@ describe('a run that ended in the gate', () => {
 });
 
 test('an issue that gets its status comment in this run gets no second one', async () => {
-  const { project, run } = await publisher([12]);
-  await publishComments(run, report({ kind: 'limit', reason: 'iterations' }), [notice(12), notice(13)]);
+  const { project, deps } = await publisher([12]);
+  await publishComments(deps, report({ kind: 'limit', reason: 'iterations' }), [notice(12), notice(13)]);
   expect(threads(project)).toEqual([
     [12, [STATUS_MARKER]],
     [7, [STATUS_MARKER]],
@@ -128,10 +130,10 @@ test('an issue that gets its status comment in this run gets no second one', asy
 describe('what an older comment says, and is not so any more', () => {
   const worked = report({ kind: 'limit', reason: 'iterations' });
   const olderOn = async (notices: readonly ApprovalNotice[]) => {
-    const { project, run } = await publisher([12]);
-    await run.forge.upsertComment(12, APPROVAL_MARKER, 'It waits.');
-    await run.forge.upsertComment(12, REFUSAL_MARKER, 'Not done.');
-    await publishComments(run, worked, notices);
+    const { project, deps } = await publisher([12]);
+    await deps.forge.upsertComment(12, APPROVAL_MARKER, 'It waits.');
+    await deps.forge.upsertComment(12, REFUSAL_MARKER, 'Not done.');
+    await publishComments(deps, worked, notices);
     return project.forge.comments.get(12);
   };
 
@@ -147,9 +149,9 @@ describe('what an older comment says, and is not so any more', () => {
   });
 
   test('makes no comment and no request where there was none', async () => {
-    const { project, run } = await publisher([12]);
+    const { project, deps } = await publisher([12]);
     const sent = project.forge.requests().sent;
-    await publishComments(run, worked, []);
+    await publishComments(deps, worked, []);
     expect(threads(project)).toEqual([
       [12, [STATUS_MARKER]],
       [7, [STATUS_MARKER]],
