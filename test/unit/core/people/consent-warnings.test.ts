@@ -14,30 +14,47 @@ test('an issue whose text changed is notified once', () => {
   expect(noticeFor(issue, { ...changed, isNoticed: true })).toBe(null);
 });
 
-test('strangers who put the label on are named with their issues; none, no word', () => {
-  expect(warnOfStrangers('ralph', [])).toEqual([]);
-  const [warning, ...more] = warnOfStrangers('ralph', [
-    { number: 7, by: 'mallory' },
-    { number: 9, by: null },
-  ]);
-  expect(more).toEqual([]);
-  expect(warning).toContain('The label "ralph" counts only');
-  expect(warning).toContain('#7 (put on by mallory)');
-  expect(warning).toContain('#9 (GitHub does not say who put it on)');
+test.each<[string, readonly { readonly number: number; readonly by: string | null }[], readonly string[]]>([
+  ['nobody, no word', [], []],
+  [
+    'one',
+    [{ number: 7, by: 'mallory' }],
+    [
+      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, puts it on. Left out: #7 (put on by mallory). To have one worked, take the label off and put it on again.',
+    ],
+  ],
+  [
+    'several, one of them unknown',
+    [
+      { number: 7, by: 'mallory' },
+      { number: 9, by: null },
+    ],
+    [
+      'The label "ralph" counts only when somebody with write permission, or a bot of `allowed-bots`, puts it on. Left out: #7 (put on by mallory), #9 (GitHub does not say who put it on). To have one worked, take the label off and put it on again.',
+    ],
+  ],
+])('strangers who put the label on: %s', (_, strangers, warnings) => {
+  expect(warnOfStrangers('ralph', strangers)).toEqual(warnings);
 });
 
-test('who changed a text after approval is named with the issue; none, no word', () => {
-  expect(warnOfChanges('ralph', [])).toEqual([]);
-  const [warning, ...more] = warnOfChanges('ralph', [
-    { number: 7, editor: 'mallory' },
-    { number: 9, editor: null },
-  ]);
-  expect(more).toEqual([]);
-  expect(warning).toContain('#7 (by mallory)');
-  expect(warning).toContain('#9 (by somebody unknown)');
-  expect(warning).toContain('the label "ralph"');
+test.each<[string, readonly { readonly number: number; readonly editor: string | null }[], readonly string[]]>([
+  ['nobody, no word', [], []],
+  [
+    'one who is known, and one who is not',
+    [
+      { number: 7, editor: 'mallory' },
+      { number: 9, editor: null },
+    ],
+    [
+      'Changed after approval by somebody who may not write, so not worked: #7 (by mallory), #9 (by somebody unknown). Read the text; if it is fine, take the label "ralph" off and put it on again.',
+    ],
+  ],
+])('who changed a text after approval: %s', (_, changed, warnings) => {
+  expect(warnOfChanges('ralph', changed)).toEqual(warnings);
 });
 
 test('how many people are asked about is said', () => {
-  expect(tooManyPeople(20)).toContain('more than 20 people');
+  expect(tooManyPeople(20)).toBe(
+    'The issues at the head of the queue were labelled or changed by more than 20 people, and a run does not ask GitHub about more. Take the label off those that are not to be worked; the issues behind them wait.',
+  );
 });

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { definitionOf, labelChange, labelFor, type LifecycleLabel } from '../../../../src/core/people/labels.ts';
+import {
+  definitionOf,
+  labelChange,
+  labelFor,
+  waitsForApproval,
+  type LifecycleLabel,
+} from '../../../../src/core/people/labels.ts';
 import type { TaskObstacle, TaskProgress } from '../../../../src/core/tasks/task.ts';
 
 test.each<[TaskProgress['state'], TaskObstacle | null, LifecycleLabel | null]>([
@@ -29,10 +35,20 @@ test.each<[readonly string[], LifecycleLabel | null, readonly string[], readonly
   expect(labelChange(current, wanted)).toEqual({ add, remove });
 });
 
-test('a label is created with its colour and what it says', () => {
-  expect(definitionOf('ralph:done')).toEqual({
-    name: 'ralph:done',
-    color: '0e8a16',
-    description: 'Ralph has finished this issue; its work waits in a pull request',
-  });
+test.each<[LifecycleLabel, string, string]>([
+  ['ralph:working', '1d76db', 'Ralph has begun this issue and goes on with it'],
+  ['ralph:done', '0e8a16', 'Ralph has finished this issue; its work waits in a pull request'],
+  ['ralph:failed', 'b60205', 'Ralph gave this issue up: it took too many iterations'],
+  ['ralph:blocked', 'd93f0b', 'Ralph cannot go on with this issue without a person'],
+  ['ralph:needs-approval', 'fbca04', 'The text was changed after approval: put the task label on again'],
+])('%s is created with the colour %s', (name, color, description) => {
+  expect(definitionOf(name)).toEqual({ name, color, description });
+});
+
+test.each<[readonly string[], boolean]>([
+  [[], false],
+  [['ralph', 'ralph:done'], false],
+  [['bug', 'Ralph:Needs-Approval'], true],
+])('by its labels %j an issue waits for approval: %s', (labels, waits) => {
+  expect(waitsForApproval(labels)).toBe(waits);
 });

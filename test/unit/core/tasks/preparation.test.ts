@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+import type { ReadableComments } from '../../../../src/core/people/comments.ts';
+import type { ApprovedIssue } from '../../../../src/core/tasks/admission.ts';
+import { prepareTasks, workableIssues, type Judged } from '../../../../src/core/tasks/preparation.ts';
+import type { Approval, Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { noon, task } from '../core-fixtures.ts';
+
+const issue = (number: number, text: Partial<ApprovedIssue['text']> = {}): ApprovedIssue => ({
+  number,
+  text: { title: `Title ${String(number)}`, body: `Body ${String(number)}`, ...text },
+  by: 'ada',
+  at: noon,
+});
+const fromFile = (id: string): Task =>
+  task(0, { id, source: { kind: 'prd', path: 'p', key: id }, title: 'From a file', body: 'as it is' });
+const worked = (state: TaskProgress['state']): TaskProgress => ({
+  state,
+  attempts: 1,
+  startedTree: null,
+  doneCommit: null,
+});
+const judgedOf = (
+  tasks: readonly Task[],
+  approved: readonly ApprovedIssue[],
+  state: Partial<LaneState> = {},
+): Judged => ({
+  tasks,
+  state: { ...initialState('queue', noon), ...state },
+  approved: new Map(approved.map((one) => [`issue-${String(one.number)}`, one])),
+});
+const prepare = (
+  judged: Judged,
+  workable: readonly ApprovedIssue[],
+  comments: readonly (readonly [number, ReadableComments])[] = [],
+) => prepareTasks(judged, workable, new Map(comments), ({ title, body }) => `hash of ${title}, ${body}`);
+
+describe('issues that a run may get to', () => {
+  const workable = (judged: Judged, maxIterations = 10): readonly number[] =>
+    workableIssues(judged, maxIterations).map(({ number }) => number);
+
+  test.each<[string, readonly Task[], readonly number[], LaneState['tasks'], readonly number[]]>([
+    ['are approved and open', [task(1), task(2)], [1, 2], {}, [1, 2]],
+    ['the likeliest first', [task(1), task(2, { priority: 1 })], [1, 2], {}, [2, 1]],
+    ['not those that nobody approved', [task(1), task(2)], [2], {}, [2]],
+    ['not those that are no tasks', [task(1)], [1, 2], {}, [1]],
+    ['nor files', [fromFile('prd-a'), task(1)], [1], {}, [1]],
+    [
+      'what is in progress, but not what is done, failed or blocked',
+      [task(1), task(2), task(3), task(4)],
+      [1, 2, 3, 4],
+      {
+        'issue-1': worked('done'),
+        'issue-2': worked('failed'),
+        'issue-3': worked('blocked'),
+        'issue-4': worked('in-progress'),
+      },
+      [4],
+    ],
+    [
+      'at last those that wait: what they wait for may be done by then',
+      [task(1, { dependsOn: ['issue-9'] }), task(2)],
+      [1, 2],
+      {},
+      [2, 1],
+    ],
+  ])('%s', (_, tasks, approved, progress, expected) => {
+    expect(
+      workable(
+        judgedOf(
+          tasks,
+          approved.map((number) => issue(number)),
+          { tasks: progress },
+        ),
+      ),
+    ).toEqual(expected);
+  });
+
+  test('those beyond the reach of its iterations are behind them, as they stand', () => {
+    const tasks = [task(1), task(2), task(3, { priority: 1 })];
+    expect(workable(judgedOf(tasks, [issue(1), issue(2), issue(3)]), 1)).toEqual([3, 1, 2]);
+  });
+});
+
+describe('a task that is prepared', () => {
+  test('has the text and the comments of its issue; tasks of files, and issues that are not worked, stay', () => {
+    const tasks = [task(1), fromFile('prd-a'), task(2)];
+    const { tasks: prepared, warnings } = prepare(
+      judgedOf(tasks, [issue(1)]),
+      [issue(1, { title: 'New title', body: 'New body' })],
+      [[1, { comments: [{ by: 'ada', text: 'In blue' }], unseen: 0 }]],
+    );
+    expect(prepared).toEqual([
+      { ...tasks[0], title: 'New title', body: 'New body', comments: [{ by: 'ada', text: 'In blue' }] },
+      tasks[1],
+      tasks[2],
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('has no comments when none were read', () => {
+    const { tasks, warnings } = prepare(judgedOf([task(1)], []), [issue(1)]);
+    expect(tasks[0]?.comments).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('the state', () => {
+  test.each<[string, readonly Task[], string | null, string | null]>([
+    ['keeps the current task while it is one', [task(1), task(2)], 'issue-2', 'issue-2'],
+    ['has none when it is no task any more', [task(1)], 'issue-2', null],
+    ['has none when it had none', [task(1)], null, null],
+  ])('%s', (_, tasks, currentTask, expected) => {
+    expect(prepare(judgedOf(tasks, [], { currentTask }), []).state.currentTask).toBe(expected);
+  });
+
+  test('is otherwise as it was', () => {
+    const judged = judgedOf([task(1)], [], { sequence: 7 });
+    expect(prepare(judged, []).state).toEqual(judged.state);
+  });
+
+  const old: Approval = { text: 'old hash', by: 'bob', at: 1 };
+  const now = (number: number): Approval => ({
+    text: `hash of Title ${String(number)}, Body ${String(number)}`,
+    by: 'ada',
+    at: noon,
+  });
+  test.each<
+    [
+      string,
+      readonly Task[],
+      readonly number[],
+      readonly number[],
+      Pick<LaneState, 'tasks' | 'approvals'>,
+      LaneState['approvals'],
+    ]
+  >([
+    ['keeps who approved what may be worked', [task(1)], [1], [1], { tasks: {}, approvals: {} }, { 'issue-1': now(1) }],
+    [
+      'the newest approval counts',
+      [task(1)],
+      [1],
+      [1],
+      { tasks: {}, approvals: { 'issue-1': old } },
+      { 'issue-1': now(1) },
+    ],
+    ['not of what may not be worked', [task(1)], [1], [], { tasks: {}, approvals: {} }, {}],
+    [
+      'but of what was settled before anybody kept it',
+      [],
+      [1],
+      [],
+      { tasks: { 'issue-1': worked('done') }, approvals: {} },
+      { 'issue-1': now(1) },
+    ],
+    [
+      'which stays as it was kept',
+      [],
+      [1],
+      [],
+      { tasks: { 'issue-1': worked('done') }, approvals: { 'issue-1': old } },
+      { 'issue-1': old },
+    ],
+    [
+      'and of issues that are tasks still',
+      [task(1)],
+      [],
+      [],
+      { tasks: {}, approvals: { 'issue-1': old } },
+      { 'issue-1': old },
+    ],
+    [
+      'not of those that nobody knows any more, nor of files',
+      [fromFile('prd-a')],
+      [],
+      [],
+      { tasks: {}, approvals: { 'issue-1': old, 'prd-a': old } },
+      {},
+    ],
+  ])('%s', (_, tasks, approved, workable, state, expected) => {
+    const issues = approved.map((number) => issue(number));
+    expect(
+      prepare(
+        judgedOf(tasks, issues, state),
+        issues.filter(({ number }) => workable.includes(number)),
+      ).state.approvals,
+    ).toEqual(expected);
+  });
+});
+
+describe('warnings of the texts', () => {
+  const long = (over: number): Partial<ApprovedIssue['text']> => ({ body: 'x'.repeat(20_000 + over) });
+  test.each<[string, readonly ApprovedIssue[], readonly (readonly [number, ReadableComments])[], readonly string[]]>([
+    ['none, of texts that are read whole', [issue(1, long(0)), issue(2)], [], []],
+    [
+      'unseen characters of titles, bodies and comments are counted together',
+      [issue(1, { title: 'a\u200B', body: 'b\u200B\u200B' }), issue(2)],
+      [[2, { comments: [], unseen: 4 }]],
+      ["7 characters that a reader of the issues does not see were removed from the tasks' texts."],
+    ],
+    [
+      'one that is too long',
+      [issue(1, long(1_500)), issue(2)],
+      [],
+      ['The text of #1 is longer than 20,000 characters: its end is left out (1,500 characters).'],
+    ],
+    [
+      'several that are too long',
+      [issue(1, long(1)), issue(2, long(2))],
+      [],
+      ['The texts of #1, #2 are longer than 20,000 characters: their ends are left out (3 characters).'],
+    ],
+    [
+      'what says nothing at all',
+      [issue(1), issue(2, { title: ' ', body: '\n' })],
+      [],
+      ['A reader sees nothing of title and text of #2: the agent is told the number alone.'],
+    ],
+  ])('%s', (_, issues, comments, expected) => {
+    const tasks = issues.map(({ number }) => task(number));
+    expect(prepare(judgedOf(tasks, issues), issues, comments).warnings).toEqual(expected);
+  });
+});
