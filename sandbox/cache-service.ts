@@ -9,7 +9,7 @@ export interface CacheScope {
   readonly Permission: number;
 }
 
-export interface CacheEntry {
+interface CacheEntry {
   readonly id: number;
   readonly scope: string;
   readonly key: string;

@@ -8,9 +8,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
-export type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
+type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
 
-export interface GitRequest {
+interface GitRequest {
   readonly method: string;
   readonly path: string;
   /** The Authorization header as it was sent. */

@@ -38,7 +38,7 @@ export interface RunningMain {
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface StepResult {
+interface StepResult {
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly log: string;

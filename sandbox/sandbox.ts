@@ -17,7 +17,7 @@ export const REPOSITORY = { owner: 'octo', name: 'sample', defaultBranch: 'main'
 export const ACTION_FOLDER = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Where the real CLI is installed once, in the runner's layout, for everything in this repository that needs it. */
 export const TOOL_CACHE = join(ACTION_FOLDER, '.cache', 'tools');
-export const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
+const SCRIPTED_AGENT = join(ACTION_FOLDER, 'sandbox', 'scripted-agent.ts');
 
 /** What one job differs in from another. */
 export interface SandboxJob {

@@ -32,13 +32,13 @@ export interface Conversation {
   readonly results: readonly ToolResult[];
 }
 
-export interface ToolResult {
+interface ToolResult {
   readonly text: string;
   readonly isError: boolean;
 }
 
 /** A request as it came in. `conversation` is null for anything but a message. */
-export interface ModelRequest {
+interface ModelRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];

@@ -35,6 +35,7 @@ const commands = {
     ['node', binary('prettier'), '--check', '--log-level=warn', '.'],
     ['node', binary('eslint'), '.', '--max-warnings=0'],
     ['node', binary('depcruise'), '--config', '.dependency-cruiser.cjs', 'src', 'sandbox', 'scripts'],
+    ['node', binary('knip')],
   ],
   types: () => [['node', binary('tsc'), '-p', 'tsconfig.json']],
   node: (args) => [['node', ...args]],

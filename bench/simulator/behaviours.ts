@@ -4,7 +4,7 @@ import type { Claims, Saying } from './saying.ts';
 import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';
 
 /** What an agent sees when it is called. `turn` counts the calls of the whole history, `sessionTurn` those of the session, from 0. */
-export interface Call {
+interface Call {
   readonly turn: number;
   readonly sessionTurn: number;
   readonly task: TaskId;

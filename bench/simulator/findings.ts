@@ -26,7 +26,7 @@ export interface Findings {
 }
 
 /** `burnt`: calls from the last useful one to the first end that says so. `held`: forgiven questions among them (spec §6). */
-export interface Stagnation {
+interface Stagnation {
   /** `still`: nothing changed any more; `busy`: content went on changing, which the specification calls progress. */
   readonly kind: 'still' | 'busy';
   readonly burnt: number;

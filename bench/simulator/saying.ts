@@ -19,7 +19,7 @@ export interface Claims {
   readonly work: NonNullable<Signal['workType']>;
 }
 
-export interface Words {
+interface Words {
   readonly text: string;
   /** The text is filled up with prose to about so many characters. */
   readonly chars: number;

@@ -3,7 +3,7 @@ import type { Task } from '../../src/core/tasks/task.ts';
 import type { TaskId } from '../../src/core/tasks/ids.ts';
 
 /** What is in the repository, as far as the truth needs it. */
-export interface Content {
+interface Content {
   /** Useful steps that each task still needs. */
   readonly left: Readonly<Record<TaskId, number>>;
   /** Grows with changes that are of no use. */

@@ -1,5 +1,5 @@
 /** What goes wrong with a request that matches, the next `times` times. */
-export interface Fault {
+interface Fault {
   readonly match: { readonly method?: string; readonly path: RegExp };
   readonly times: number;
   readonly effect: FaultEffect;

@@ -11,7 +11,7 @@ export interface Route {
   readonly answer: (call: Call) => Answer | Promise<Answer>;
 }
 
-export type Right = `${Area}=${'read' | 'write'}`;
+type Right = `${Area}=${'read' | 'write'}`;
 export type Area = 'metadata' | 'contents' | 'issues' | 'pull_requests' | 'actions';
 
 /** Who a token stands for. An `app` is GITHUB_TOKEN or another installation's token; without `metadata` it does not see the repository. */

@@ -24,7 +24,7 @@ export interface GitHubOptions {
   readonly now: () => number;
 }
 
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly method: string;
   /** Below the base path. */
   readonly path: string;

@@ -23,7 +23,7 @@ export interface GitHubState extends KnownAccounts {
 }
 
 /** The switches of a repository that change what the API answers. */
-export interface Settings {
+interface Settings {
   /** "Allow GitHub Actions to create and approve pull requests". */
   actionsMayOpenPullRequests: boolean;
   issuesEnabled: boolean;
@@ -302,6 +302,6 @@ export function newId(state: GitHubState): number {
 }
 
 /** Issues and pull requests are counted together, and no number is given twice. */
-export function nextNumber(state: GitHubState): number {
+function nextNumber(state: GitHubState): number {
   return Math.max(0, ...state.issues.map((issue) => issue.number), ...state.gone.keys()) + 1;
 }

@@ -10,7 +10,7 @@ export type CheckoutFile =
   | RefusedFile;
 
 /** `why` goes on from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
-export interface RefusedFile {
+interface RefusedFile {
   readonly kind: 'refused';
   readonly line: number | null;
   readonly why: string;

@@ -32,7 +32,7 @@ export interface Config {
 
 export type TaskSourceName = 'issues' | 'plan' | 'prd' | 'beads';
 
-export interface AgentConfig {
+interface AgentConfig {
   readonly version: string;
   /** null = install `version`. */
   readonly path: string | null;

@@ -12,7 +12,7 @@ export interface GitAnswer {
 }
 
 /** `variables` are added to the command's environment. After `timeoutMs` it is ended with every process that it started. */
-export interface GitOptions {
+interface GitOptions {
   readonly input?: string | Buffer;
   readonly variables?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;

@@ -135,7 +135,7 @@ export interface ApiUsage {
   readonly resetAt: number | null;
 }
 
-export type CircuitWord = CircuitView['kind'];
+type CircuitWord = CircuitView['kind'];
 
 /** `where` is the store that holds the copy, e.g. `cache`. */
 export type SavedReport =
@@ -143,7 +143,7 @@ export type SavedReport =
   | { readonly kind: 'not-saved'; readonly why: string };
 
 /** A changed file that was left out of the commits. */
-export interface WithheldFile {
+interface WithheldFile {
   readonly path: string;
   readonly why: string;
 }

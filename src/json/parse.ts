@@ -4,7 +4,7 @@ import { parseTree, printParseErrorCode, type Node, type ParseError } from 'json
 export type JsonNode = Node;
 
 /** What is wrong with a JSON text, for a person; line and column from 1. */
-export interface JsonProblem extends JsonPosition {
+interface JsonProblem extends JsonPosition {
   readonly message: string;
 }
 

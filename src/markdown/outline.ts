@@ -14,7 +14,7 @@ export interface OutlineSection {
   readonly checklist: OutlineChecklist | null;
 }
 
-export interface OutlineChecklist {
+interface OutlineChecklist {
   readonly lastLine: number;
   /** What a further item begins with: indentation, bullet or next number, and blanks. */
   readonly bullet: string;

@@ -3,7 +3,7 @@ import { isAddress, isCode, isShown, isUndrawn, plainTags } from './elements.ts'
 import { htmlReferences, type Reference } from './references.ts';
 import type { Span } from './source.ts';
 
-export interface HiddenHtml extends Span {
+interface HiddenHtml extends Span {
   readonly kind: 'html-comment' | 'html-hidden';
 }
 

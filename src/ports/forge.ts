@@ -137,5 +137,5 @@ export interface RequestsSent {
   readonly resetAt: number | null;
 }
 
-export type ReactionTarget =
+type ReactionTarget =
   { readonly kind: 'issue'; readonly number: number } | { readonly kind: 'comment'; readonly id: number };

@@ -42,7 +42,7 @@ export interface WorkFiles {
 export type FileTexts = Readonly<Record<string, string>>;
 
 /** Files that are absent, no text or longer than 1 MiB are left out. */
-export interface ReadTexts {
+interface ReadTexts {
   readonly base: FileTexts;
   /** null: no lane was asked for. */
   readonly lane: FileTexts | null;

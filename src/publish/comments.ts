@@ -10,7 +10,7 @@ import { within } from './within.ts';
 import { textOf } from '../errors.ts';
 
 /** On so many issues a run notifies people that they wait for approval; later runs do it on the others. */
-export const MAX_NOTICES = 10;
+const MAX_NOTICES = 10;
 
 /** `notified`: the notices that people can read now. */
 export interface PublishedComments {

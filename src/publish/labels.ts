@@ -16,7 +16,7 @@ import { within } from './within.ts';
 import { textOf } from '../errors.ts';
 
 /** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
-export const MAX_LABELLED_ISSUES = 30;
+const MAX_LABELLED_ISSUES = 30;
 /** What fails for so many issues fails for all. */
 const MAX_FAILURES = 3;
 

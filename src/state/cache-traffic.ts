@@ -14,7 +14,7 @@ export type Exchange =
     }
   | { readonly kind: 'cut'; readonly step: Step; readonly code: string };
 
-export type Step = 'lookup' | 'reservation' | 'finalization' | 'upload' | 'download';
+type Step = 'lookup' | 'reservation' | 'finalization' | 'upload' | 'download';
 
 /**
  * Watches every HTTP exchange of this process and tells each step of it. The library swallows its errors and

@@ -25,10 +25,7 @@ export async function cacheWorkerProcess(argument: string): Promise<never> {
 }
 
 /** Restores into or saves from `./ralph-state` by @actions/cache; never throws for what the service did. */
-export async function runCacheWorker(
-  request: CacheRequest,
-  onExchange: (exchange: Exchange) => void,
-): Promise<CacheAnswer> {
+async function runCacheWorker(request: CacheRequest, onExchange: (exchange: Exchange) => void): Promise<CacheAnswer> {
   const exchanges: Exchange[] = [];
   watchTraffic((exchange) => {
     exchanges.push(exchange);

@@ -47,7 +47,7 @@ interface Seen {
 }
 
 /** The lane is free of this run, unless its claim is said to stand. */
-export type SavedRecord =
+type SavedRecord =
   | { readonly kind: 'saved' }
   /** This run saved it before, and nothing was written now. */
   | { readonly kind: 'already' }

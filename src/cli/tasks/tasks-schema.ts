@@ -18,7 +18,7 @@ const problem = z.object({
 });
 
 /** What `ralph tasks --json` prints. A change that breaks readers needs a new major version. */
-export const tasksReportSchema = z.object({
+const tasksReportSchema = z.object({
   tasks: z.array(taskRow).describe('In the order in which they would be worked.'),
   problems: z.array(problem).describe('What a person should correct.'),
 });

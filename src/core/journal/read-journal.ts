@@ -20,7 +20,7 @@ export type ParsedJournal =
   | { readonly kind: 'journal'; readonly journal: Journal }
   | { readonly kind: 'unusable'; readonly problems: readonly JournalProblem[] };
 
-export interface JournalProblem {
+interface JournalProblem {
   readonly line: number;
   readonly why: string;
 }

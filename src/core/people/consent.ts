@@ -2,7 +2,7 @@ import { NOTICE_LABEL, sameLabel } from './labels.ts';
 import type { Approval } from '../tasks/task.ts';
 
 /** What somebody did to an issue; `by` is null where GitHub does not tell who. Instants in ms, cut to whole seconds by GitHub. */
-export interface Act<Account> {
+interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
 }

@@ -30,7 +30,7 @@ export type Intent =
   | { readonly kind: 'not-for-us'; readonly why: string };
 
 /** How an issue with the task label stopped being a task. */
-export type Withdrawal = 'unlabeled' | 'closed' | 'deleted' | 'transferred';
+type Withdrawal = 'unlabeled' | 'closed' | 'deleted' | 'transferred';
 
 /** Where a comment stands. */
 export interface Thread {
@@ -39,7 +39,7 @@ export interface Thread {
 }
 
 /** A pull request of this repository that was closed just now. */
-export interface ClosedPullRequest {
+interface ClosedPullRequest {
   readonly number: number;
   readonly branch: string;
   /** Tip of the branch then. */

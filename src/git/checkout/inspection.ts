@@ -17,7 +17,7 @@ export interface PublishingRules {
 }
 
 /** Judges changes: answers with the paths that must not be published, and why. `standIns`: paths whose tree entry is not their content. */
-export type Inspect = (
+type Inspect = (
   changes: readonly Change[],
   standIns: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;

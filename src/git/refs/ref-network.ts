@@ -25,9 +25,9 @@ export interface RefNetworkOptions {
 }
 
 /** `own`: with the git configuration and credentials of the person who runs this. */
-export type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
+type RefAccess = { readonly kind: 'token'; readonly token: string } | { readonly kind: 'own' };
 
-export type Refused = { readonly kind: 'refused'; readonly why: string };
+type Refused = { readonly kind: 'refused'; readonly why: string };
 
 /** Git in a bare repository of one operation, and the way to the server. A command that ends without an exit code was not answered in time. */
 export interface Connection {

@@ -5,7 +5,7 @@ import { renderStatusJson } from './status-json.ts';
 /** The action's outputs, by the names in action.yml. */
 export type Outputs = Readonly<Record<OutputName, string>>;
 
-export type OutputName =
+type OutputName =
   | 'outcome'
   | 'reason'
   | 'iterations'

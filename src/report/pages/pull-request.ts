@@ -24,7 +24,7 @@ import { renderHiddenStatus } from './status-json.ts';
 import { andMore, firstLines } from '../../core/text/lists.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
-export const MAX_BODY_CHARS = 65_000;
+const MAX_BODY_CHARS = 65_000;
 
 /** Title of the lane's pull request: its first task, and how many more. Plain text without line breaks. */
 export function renderPullRequestTitle(report: WorkedReport): string {

@@ -21,7 +21,7 @@ const instant = z.iso.datetime();
 const whole = z.int().nonnegative();
 
 /** RALPH_STATUS for machines: the output `status-json` and the hidden part of a pull request. A change that breaks readers gets a new `version`. */
-export const ralphStatusSchema = z.object({
+const ralphStatusSchema = z.object({
   version: z.literal(1),
   outcome: z.enum(outcomeKinds).describe('Why the run ended.'),
   reason: z.string().describe('The outcome in detail, e.g. plan_complete, circuit_open, calls_per_hour.'),

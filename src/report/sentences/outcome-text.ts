@@ -80,7 +80,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
 }
 
 /** Why a circuit opened, with the input that sets the threshold. */
-export function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
+function describeCircuitReason(reason: CircuitReason, report: RunReport): string {
   const policy = settingOf(report)?.policy.circuit;
   const at = (field: 'noProgress' | 'sameError' | 'permissionDenials' | 'outputDeclinePercent') =>
     `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;

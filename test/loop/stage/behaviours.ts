@@ -5,7 +5,7 @@ import { analysis, MINUTE } from '../../unit/core/core-fixtures.ts';
 import type { Checkout, FakeClock } from './in-memory.ts';
 
 /** What an agent does in one call. */
-export interface Act {
+interface Act {
   /** Content that it writes, by path. */
   readonly writes?: Readonly<Record<string, string>>;
   readonly says?: Parameters<typeof analysis>[0];

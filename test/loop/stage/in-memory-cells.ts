@@ -33,7 +33,7 @@ export function createCells(place: CellPlace): CellStore {
   }
 }
 
-export type CellMethod = 'read' | 'write' | 'readHead';
+type CellMethod = 'read' | 'write' | 'readHead';
 
 /**
  * `refused`: nothing is done and the caller is told so. `answer-lost`: it is done, but the caller hears that nobody answered.

@@ -16,7 +16,7 @@ export interface Kept {
   readonly cache: FakeCache;
 }
 
-export interface FakeRefs extends CellStore {
+interface FakeRefs extends CellStore {
   readonly cells: Map<CellName, { readonly head: string; readonly text: string }>;
   /** Why a verb does not work now, until it is taken out again. */
   readonly outages: Map<'read' | 'write' | 'readHead', string>;
@@ -26,7 +26,7 @@ export interface FakeRefs extends CellStore {
   put(name: CellName, text: string): void;
 }
 
-export interface FakeCache extends CopyStore {
+interface FakeCache extends CopyStore {
   readonly saved: Map<string, StateCopy>;
   readonly outages: Map<'restore' | 'save', string>;
 }

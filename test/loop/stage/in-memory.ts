@@ -59,7 +59,7 @@ export function createClock(start: number): FakeClock {
 }
 
 /** What a method is to throw, until it is taken out again. */
-export type Faults<Port> = Map<keyof Port, Error>;
+type Faults<Port> = Map<keyof Port, Error>;
 
 /** A checkout on a new machine. `files` is the work tree, which an agent may change. */
 export interface Checkout extends Repository {
@@ -207,7 +207,7 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
 }
 
 /** An issue that `login` labelled long ago, and that nobody changed since. */
-export function labelledBy(login: string, label: string): IssueHistory {
+function labelledBy(login: string, label: string): IssueHistory {
   return {
     labelings: [{ kind: 'labeled', label, by: { login, id: null, kind: 'user' }, at: 1 }],
     reopenings: [],

@@ -47,7 +47,7 @@ export function configOf(inputs: Readonly<Record<string, string>> = {}): Config 
   return parseInputs({ ...defaults, ...inputs });
 }
 
-export const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
+const green: Verifier = { verify: () => Promise.resolve({ kind: 'passed', durationMs: 1 }) };
 export const red: Verifier = {
   verify: () => Promise.resolve({ kind: 'failed', command: 'npm test', code: 1, tail: '1 failing', durationMs: 1 }),
 };
@@ -125,7 +125,7 @@ export function senderOf(login: string): {
   return { login, id: 1, type: login.endsWith('[bot]') ? 'Bot' : 'User' };
 }
 
-export function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
+function contextOf(event: Event, hasProviderKey = true, run = 1): RunContext {
   return {
     workspace: '/workspace',
     temp: '/temp',

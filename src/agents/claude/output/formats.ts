@@ -6,7 +6,7 @@ import { createJsonWalker } from './json-walker.ts';
 import { announces, holdsProse } from './noise.ts';
 import { holdsMarker } from '../../../core/analysis/status-block.ts';
 
-export type Format = Analysis['format'];
+type Format = Analysis['format'];
 
 /** Watches the pieces of an output go by and says in the end what they were. */
 export interface FormatWitness {

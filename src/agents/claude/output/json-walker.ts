@@ -7,7 +7,7 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
 /** Where a walk over the bytes of one JSON value stands. `at` is the index behind the byte that decided. */
-export type Walk =
+type Walk =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly at: number }
   | { readonly kind: 'broken'; readonly at: number };

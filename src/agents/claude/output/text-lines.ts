@@ -24,7 +24,7 @@ export interface TextLines {
 }
 
 /** What may begin in a line outside fences; what starts like an event of the CLI always may. */
-export interface JsonStarts {
+interface JsonStarts {
   readonly object: boolean;
   readonly array: boolean;
 }

@@ -3,8 +3,6 @@ import { PRD_ARCHIVE_PATH, taskFilePaths, type FileSource, type FileTask, type T
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 
-export { taskFilePaths };
-
 /** What was read from files of tasks. */
 export interface ReadTasks {
   readonly tasks: readonly FileTask[];
