@@ -65,7 +65,7 @@ function parseLearnings(text: string): { readonly title: string; readonly entrie
   for (const [index, block] of rest.entries()) {
     const level = levelOf(block);
     const next = levelOf(rest[index + 1] ?? '#');
-    const outer = level === null ? headings : headings.filter((HEADING) => HEADING.level < level);
+    const outer = level === null ? headings : headings.filter((one) => one.level < level);
     // A heading that nothing follows is an entry, or it would be lost.
     if (level === null || (next !== null && next <= level)) entries.push({ text: block, headings: outer });
     headings = level === null ? outer : [...outer, { text: block, level }];
@@ -99,7 +99,7 @@ function blocksOf(text: string): readonly string[] {
     else blocks.push((blocks.pop() ?? '') + line);
     if (open === null) open = mark;
     else if (mark?.startsWith(open) && line.trim() === mark) open = null;
-    before = open === null ? line : ' ';
+    before = line;
   }
   return blocks;
 }

@@ -96,6 +96,129 @@ describe('a notebook that outgrows 8,000 characters', () => {
   });
 });
 
+/** More than a notebook may have, and no room for it beside anything. */
+const OLD = `- old ${'x'.repeat(8_000)}\n`;
+/** An entry that leaves room for little else. */
+const wide = (bullet: string): string => `${bullet}${'w'.repeat(1_900)}\n`;
+
+describe('where an entry begins', () => {
+  const more = 'b'.repeat(200);
+
+  test.each<[string, string, string]>([
+    ['a bullet', '', `- ${more}`],
+    ['a star', '', `* ${more}`],
+    ['a plus', '', `+ ${more}`],
+    ['a number', '', `1. ${more}`],
+    ['a number of nine digits in brackets', '', `123456789) ${more}`],
+    ['words behind a blank line', '\n', more],
+    ['words behind a line of blanks', ' \t\n', more],
+    ['a bullet below a fence that was closed', '  ```\n  ```\n', `- ${more}`],
+    ['a bullet below code that is no fence', '    ```\n', `- ${more}`],
+    ['a bullet below two ticks', '  ``\n', `- ${more}`],
+    ['a bullet below a closed fence of tildes', '~~~sh\n~~~\n', `- ${more}`],
+    ['a bullet below a fence that a longer one closed', '```\n ````\n', `- ${more}`],
+    ['a heading that nothing stands under', '', `###### ${more}`],
+    ['a heading without words, at the very end', '', `#${' '.repeat(200)}\n`],
+    ['the same, without a blank', `${more}\n`, '#'],
+  ])('%s', (_, between, begin) => {
+    expect(compactLearnings(`${OLD}${wide('- ')}${between}${begin}`, '')?.learnings).toBe(begin);
+  });
+
+  test.each<[string, string]>([
+    ['words in the next line', more],
+    ['a bullet without a blank', `-${more}`],
+    ['a number without a blank', `1.${more}`],
+    ['a number without its dot', `1 ${more}`],
+    ['a number of ten digits', `1234567890. ${more}`],
+    ['a bullet in the middle of a line', `b - ${more}`],
+    ['a nested bullet', `  - ${more}`],
+    ['a nested bullet behind a blank line', `\n\t- ${more}`],
+    ['a heading without a blank', `#${more}`],
+    ['a heading of seven signs', `####### ${more}`],
+    ['a heading in the middle of a line', `b # ${more}`],
+    ['a bullet in a fence', `\`\`\`\n- ${more}`],
+    ['words behind a blank line in a fence', `~~~\n\n${more}`],
+    ['a bullet in a fence that is indented by three', `   \`\`\`\n- ${more}`],
+    ['a bullet in a fence that a shorter one does not close', `\`\`\`\`\n\`\`\`\n- ${more}`],
+    ['nor does one of another kind', `~~~\n\`\`\`\n- ${more}`],
+    ['nor one with a word', `\`\`\`\n\`\`\`sh\n- ${more}`],
+  ])('not at %s', (_, text) => {
+    expect(compactLearnings(`${OLD}${wide('- ')}${text}`, '')?.learnings).toMatch(/^- w{1900}/);
+  });
+});
+
+describe('the title', () => {
+  test.each<[string, string]>([
+    ['is the first heading', '# L\n\n'],
+    ['behind blank lines', '\n \t\r\n# L\n'],
+    ['of 200 characters', `# ${'l'.repeat(197)}\n`],
+  ])('%s, and is not archived', (_, title) => {
+    expect(compactLearnings(`${title}${OLD}- last\n`, '')).toEqual({
+      learnings: `${title}- last\n`,
+      archive: `# Learnings, archived\n\n${OLD}`,
+    });
+  });
+
+  test.each<[string, string]>([
+    ['of the second level', '## L\n\n'],
+    ['of more than 200 characters', `# ${'l'.repeat(198)}\n`],
+  ])('is no heading %s', (_, heading) => {
+    expect(compactLearnings(`${heading}${OLD}- last\n`, '')).toEqual({
+      learnings: `${heading}- last\n`,
+      archive: `# Learnings, archived\n\n${heading}${OLD}`,
+    });
+  });
+});
+
+describe('the archive gets entries as they are written', () => {
+  test.each<[string, string]>([
+    ['one below the other', '- a\n- b\n'],
+    ['with their blank lines', '- a\n\n\nwords\n \n- b\n'],
+    ['headings of any depth, each once', '## A\n- a\n### B\n- b\n- c\n### C\n- d\n## D\n- e\n'],
+    ['headings without words below them', '## A\n## B\n- a\n'],
+    ['the same above an outer one', '### A\n## B\n- a\n'],
+    ['the same heading twice', '## A\n- a\n## B\n- b\n## A\n- c\n'],
+    ['what is indented below a heading', '## A\n  a\n  b\n'],
+  ])('%s', (_, moved) => {
+    const last = wide('# End\n- ');
+    expect(compactLearnings(`# L\n${moved}${OLD}${last}`, '')).toEqual({
+      learnings: `# L\n${last}`,
+      archive: `# Learnings, archived\n\n${moved}${OLD}`,
+    });
+  });
+
+  test.each<[string, string, string]>([
+    ['behind what is there', '- old\n', '- old\n\n'],
+    ['also when its last line has no end', '- old', '- old\n\n'],
+  ])('%s', (_, archive, before) => {
+    expect(compactLearnings(`${OLD}- last\n`, archive)?.archive).toBe(`${before}# Learnings, archived\n\n${OLD}`);
+  });
+
+  test('the last one with a line end', () => {
+    const text = `- ${'x'.repeat(8_000)}`;
+    expect(compactLearnings(text, '')?.archive).toBe(`# Learnings, archived\n\n${text}\n`);
+  });
+
+  test('of entries that differ in white space alone the last', () => {
+    expect(compactLearnings(`## A\n\n- a\n\n${OLD}- b\n## A\n- a\n- c\n`, '')).toEqual({
+      learnings: '## A\n\n- b\n## A\n- a\n- c\n',
+      archive: `# Learnings, archived\n\n## A\n\n${OLD}`,
+    });
+  });
+});
+
+describe('what is kept', () => {
+  test.each<[string, string, string, string]>([
+    ['an entry of exactly 2,000 characters', '', 'x'.repeat(2_000), 'x'.repeat(2_000)],
+    ['of one that is longer as much as there is room for', '', 'x'.repeat(2_001), `${'x'.repeat(1_998)}…\n`],
+    ['with the title within the limit', '# L\n', `- ${'x'.repeat(1_994)}`, `# L\n- ${'x'.repeat(1_994)}`],
+    ['and beyond it', '# L\n', `- ${'x'.repeat(1_995)}`, `# L\n- ${'x'.repeat(1_992)}…\n`],
+    ['what is too long by its blank lines alone', '', `xyz${'\n'.repeat(2_000)}`, 'xyz\n'],
+  ])('%s', (_, title, last, kept) => {
+    expect(compactLearnings(`${title}${OLD}\n${last}`, '')?.learnings).toBe(kept);
+  });
+});
+
 const piece = fc.oneof(
   fc.stringMatching(/^[-*+] [a-z ]{1,60}\n$/),
   fc.stringMatching(/^ {2}[a-z ]{1,60}\n$/),

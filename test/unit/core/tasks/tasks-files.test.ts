@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fileSources, type FileSource, type FileTask } from '../../../../src/core/tasks/files/file-task.ts';
-import { readTaskFiles } from '../../../../src/core/tasks/files/files.ts';
+import { fileSources, positionOf, type FileSource, type FileTask } from '../../../../src/core/tasks/files/file-task.ts';
+import { fileOfSource, readTaskFiles, readTaskFilesAndArchive } from '../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../src/core/tasks/files/unreadable.ts';
 import { inWorkOrder } from '../../../../src/core/tasks/work-order.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -57,6 +57,105 @@ describe('files of tasks', () => {
 
   test('the first plan is the only one even when it has no boxes', () => {
     expect(titles({ '.ralph/fix_plan.md': '# nothing', '@fix_plan.md': '- [ ] a' })).toEqual([]);
+  });
+
+  test.each<[FileSource, readonly string[], string | undefined]>([
+    ['plan', ['@fix_plan.md', '.ralph/fix_plan.md'], '.ralph/fix_plan.md'],
+    ['plan', ['README.md'], undefined],
+    ['prd', ['.ralph/prd_archive.json', '.ralph/prd.json'], '.ralph/prd.json'],
+    ['prd', ['prd.json'], undefined],
+    ['beads', ['.beads/b.jsonl', '.beads/a.jsonl'], '.beads/a.jsonl'],
+    ['beads', ['.beads/beads.db', '.beads/more/a.jsonl', 'x/.beads/a.jsonl', '.beads/a.jsonl.bak'], undefined],
+  ])('of the source %s among %j it is %s', (source, paths, expected) => {
+    expect(fileOfSource(paths, source)).toBe(expected);
+  });
+
+  test('an archive beside the prd says what is done, and is no list of its own', () => {
+    expect(
+      readTaskFiles(
+        {
+          '.ralph/prd.json': prd({ id: 'B', title: 'b', depends_on: ['A'] }),
+          '.ralph/prd_archive.json': prd({ id: 'A', title: 'a', status: 'done' }),
+        },
+        fileSources,
+      ),
+    ).toMatchObject({ tasks: [{ task: { id: 'prd-B', dependsOn: [] } }], problems: [] });
+  });
+
+  describe('with the archive', () => {
+    const archive = { '.ralph/prd_archive.json': prd({ id: 'S1', title: 'old' }, { id: 'S2', title: 'archived' }, 7) };
+    test.each<[string, Readonly<Record<string, string>>, readonly FileSource[], readonly string[]]>([
+      [
+        'its entries stand behind all others, unless they are listed',
+        { ...all, ...archive },
+        fileSources,
+        ['item', 'story', 'bead b', 'archived'],
+      ],
+      ['not when the prd is no source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
+      ['nor when there is none', all, fileSources, ['item', 'story', 'bead b']],
+    ])('%s', (_, files, sources, expected) => {
+      const { tasks, problems } = readTaskFilesAndArchive(files, sources);
+      expect(tasks.map(({ task }) => task.title)).toEqual(expected);
+      expect(problems).toEqual([]);
+    });
+
+    test('problems are those of the files', () => {
+      expect(
+        readTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources).problems.map(({ file }) => file),
+      ).toEqual(['.ralph/prd.json']);
+    });
+  });
+
+  test.each([
+    [3, 7, 'a.md:3:7'],
+    [3, null, 'a.md:3'],
+    [null, null, 'a.md'],
+    [null, 7, 'a.md'],
+  ])('line %j and column %j are the position %s', (line, column, position) => {
+    expect(positionOf({ file: 'a.md', line, column, message: '' })).toBe(position);
+  });
+
+  test('a file that may hide tasks has a task without a text, at the first of its problems', () => {
+    const hidden = (file: string, line: number | null) =>
+      ({ file, line, column: null, message: 'unreadable', hidesTasks: true }) as const;
+    expect(
+      unreadableTasks(
+        [
+          { file: '@fix_plan.md', line: 1, column: null, message: 'a title twice' },
+          hidden('@fix_plan.md', 4),
+          hidden('@fix_plan.md', 9),
+          hidden('.ralph/prd.json', 2),
+          hidden('.beads/issues.jsonl', null),
+        ],
+        ['beads', 'plan'],
+      ),
+    ).toEqual([
+      {
+        id: 'beads-unreadable',
+        title: '.beads/issues.jsonl cannot be read',
+        body: '',
+        source: { kind: 'beads', path: '.beads/issues.jsonl', key: '.beads/issues.jsonl' },
+        comments: [],
+        priority: 2,
+        dependsOn: [],
+        optional: false,
+        obstacle: 'unreadable',
+      },
+      {
+        id: 'plan-unreadable',
+        title: '@fix_plan.md:4 cannot be read',
+        body: '',
+        source: { kind: 'plan', path: '@fix_plan.md', line: 4 },
+        comments: [],
+        priority: 2,
+        dependsOn: [],
+        optional: false,
+        obstacle: 'unreadable',
+      },
+    ]);
+    expect(unreadableTasks([hidden('@fix_plan.md', null)], ['plan'])).toMatchObject([
+      { title: '@fix_plan.md cannot be read', source: { line: 1 } },
+    ]);
   });
 
   test('a malformed file is a problem with its place, and loses nothing of the others', () => {

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_FOUND_TASKS, parseFoundTasks, requirementsPrompt } from '../../../../src/core/tasks/files/requirements.ts';
+import {
+  MAX_FOUND_TASKS,
+  MAX_LIST_BYTES,
+  parseFoundTasks,
+  requirementsPrompt,
+} from '../../../../src/core/tasks/files/requirements.ts';
 
 const listOf = (...tasks: readonly unknown[]): string => JSON.stringify({ tasks });
 
@@ -21,12 +26,12 @@ describe('the list that the agent wrote', () => {
   });
 
   test.each<[string, string, string]>([
-    ['no JSON', 'Here are the tasks', 'not JSON of the form'],
-    ['another form', '[{"title":"x"}]', 'not JSON of the form'],
-    ['cut off', '{"tasks":[{"title":"x"', 'not JSON of the form'],
-    ['endless', `{"tasks":[]}${' '.repeat(600_000)}`, 'longer than 512 KiB'],
+    ['no JSON', 'Here are the tasks', 'it is not JSON of the form { "tasks": [ … ] }'],
+    ['another form', '[{"title":"x"}]', 'it is not JSON of the form { "tasks": [ … ] }'],
+    ['cut off', '{"tasks":[{"title":"x"', 'it is not JSON of the form { "tasks": [ … ] }'],
+    ['endless', `{"tasks":[]}${' '.repeat(600_000)}`, 'it is longer than 512 KiB'],
   ])('%s is refused in words', (_, text, why) => {
-    expect(parseFoundTasks(text)).toEqual({ kind: 'unreadable', why: expect.stringContaining(why) as string });
+    expect(parseFoundTasks(text)).toEqual({ kind: 'unreadable', why });
   });
 
   test.each<[string, unknown, string]>([
@@ -45,6 +50,30 @@ describe('the list that the agent wrote', () => {
   test('titles are one line, and hidden text is no part of a task', () => {
     expect(parseFoundTasks(listOf({ title: 'a\n- [ ] b', body: 'x<!-- y -->' }))).toMatchObject({
       tasks: [{ title: 'a - [ ] b', body: 'x' }],
+    });
+  });
+
+  test.each<[string, string, string]>([
+    ['blanks around it', ' \n x \n', 'x'],
+    ['4,000 characters', 'x'.repeat(4_000), 'x'.repeat(4_000)],
+    ['more than 4,000 characters', 'x'.repeat(4_001), 'x'.repeat(4_000)],
+    ['a blank where it is cut', `${'x'.repeat(3_999)} y`, 'x'.repeat(3_999)],
+  ])('a body with %s is trimmed and capped', (_, body, expected) => {
+    expect(parseFoundTasks(listOf({ title: 'a', body }))).toMatchObject({ tasks: [{ body: expected }] });
+  });
+
+  test('a list of exactly 512 KiB is read, and one of exactly 100 tasks is whole', () => {
+    const list = listOf(...Array.from({ length: MAX_FOUND_TASKS }, () => ({ title: 'a' })));
+    expect(parseFoundTasks(list.padEnd(MAX_LIST_BYTES))).toMatchObject({ kind: 'tasks', problems: [] });
+    expect(parseFoundTasks(list.padEnd(MAX_LIST_BYTES + 1)).kind).toBe('unreadable');
+  });
+
+  test('the cap counts tasks, not what is left out', () => {
+    const entries = Array.from({ length: MAX_FOUND_TASKS }, (_, number) => ({ title: `t${String(number)}` }));
+    expect(parseFoundTasks(listOf({ title: '' }, ...entries, { title: 'last', optional: 'x' }))).toEqual({
+      kind: 'tasks',
+      tasks: entries.map(({ title }) => ({ title, body: '', priority: 'medium', optional: false })),
+      problems: ['Task 1 is left out: its title is empty.', 'Task 102 is left out: optional is not as asked for.'],
     });
   });
 
