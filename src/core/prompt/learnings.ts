@@ -73,13 +73,13 @@ function parseLearnings(text: string): { readonly title: string; readonly entrie
   return { title, entries };
 }
 
-const heading = /^(?:[ \t]*\r?\n)*(#{1,6})(?:\s|$)/;
+const HEADING = /^(?:[ \t]*\r?\n)*(#{1,6})(?:\s|$)/;
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** Level of the heading that a block is; null: it is none. */
 function levelOf(block: string): number | null {
-  return heading.exec(block)?.[1]?.length ?? null;
+  return HEADING.exec(block)?.[1]?.length ?? null;
 }
 
 /** The text in pieces that are never cut: headings, bullets with what is indented below them, paragraphs, fences. */
@@ -94,7 +94,7 @@ function blocksOf(text: string): readonly string[] {
     const begins =
       open === null &&
       !blank &&
-      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || heading.test(line) || BULLET.test(line))));
+      (belowHeading || (!/^[ \t]/.test(line) && (before.trim() === '' || HEADING.test(line) || BULLET.test(line))));
     if (begins && blocks.at(-1)?.trim() !== '') blocks.push(line);
     else blocks.push((blocks.pop() ?? '') + line);
     if (open === null) open = mark;

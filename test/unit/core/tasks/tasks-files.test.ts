@@ -83,7 +83,7 @@ describe('files of tasks', () => {
   });
 
   describe('with the archive', () => {
-    const archive = { '.ralph/prd_archive.json': prd({ id: 'S1', title: 'old' }, { id: 'S2', title: 'archived' }, 7) };
+    const archive = { '.ralph/prd_archive.json': prd({ id: 'S1', title: 'old' }, { id: 'S2', title: 'archived' }, []) };
     test.each<[string, Readonly<Record<string, string>>, readonly FileSource[], readonly string[]]>([
       [
         'its entries stand behind all others, unless they are listed',
