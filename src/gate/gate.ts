@@ -1,25 +1,19 @@
 import type { Outcome } from '../core/outcome.ts';
+import type { Log } from '../ports/machine.ts';
 import type { GateDeps } from './deps.ts';
 import { answering } from './command/answering.ts';
 import { obey, obeyDispatch } from './command/commands.ts';
 import { endLane } from './lane/end-lane.ts';
-import { readIntent } from './event/events.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
-import type { Intent } from './event/intent.ts';
+import type { Dismissed, Intent } from './event/intent.ts';
 import { recheckApproval } from './people/recheck.ts';
 import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
-/** Event → Intake: who asked for what, which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
-export async function gate(deps: GateDeps): Promise<Intake> {
-  const intent = readIntent(deps.context.event, deps.config);
+/** What an event asks for → Intake: which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
+export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
-    case 'not-for-us':
-      deps.log.info(`Nothing to do: ${intent.why}`);
-      return endIntake({ kind: 'idle', reason: 'not_for_us' });
-    case 'refused':
-      return endIntake({ kind: 'refused', reason: 'not_allowed', message: intent.why });
     case 'work-queue':
       return workQueue(deps);
     case 'work-issue':
@@ -37,6 +31,13 @@ export async function gate(deps: GateDeps): Promise<Intake> {
     case 'dispatched-command':
       return obeyDispatch(deps, intent);
   }
+}
+
+/** The outcome of a run whose event asks for nothing that is done here. */
+export function dismiss({ kind, why }: Dismissed, log: Log): Outcome {
+  if (kind === 'refused') return { kind, reason: 'not_allowed', message: why };
+  log.info(`Nothing to do: ${why}`);
+  return { kind: 'idle', reason: 'not_for_us' };
 }
 
 async function workLabeledIssue(

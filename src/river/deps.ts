@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
-import type { Forge } from '../ports/forge.ts';
+import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { BudgetStore, StateStore } from '../ports/state.ts';
@@ -26,6 +26,8 @@ export interface RunDeps {
 /** The world that a run talks to. Each is made at its first use, and once. */
 export interface Connections {
   readonly forge: () => Promise<Forge>;
+  /** What was asked of the forge; null: nothing, it was never connected. */
+  readonly requests: () => RequestsSent | null;
   readonly remote: () => Promise<Remote>;
   readonly repository: () => Promise<Repository>;
   readonly store: () => Promise<StateStore>;

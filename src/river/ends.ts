@@ -18,13 +18,9 @@ export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome,
   return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
 }
 
-/** The report with what the run asked of GitHub's API; null in it when it could not ask at all. */
-export async function withRequests({ connect }: RunDeps, report: RunReport): Promise<RunReport> {
-  const requests = await connect.forge().then(
-    (forge) => forge.requests(),
-    () => null,
-  );
-  return { ...report, requests };
+/** The report with what the run asked of GitHub's API. */
+export function withRequests({ connect }: RunDeps, report: RunReport): RunReport {
+  return { ...report, requests: connect.requests() };
 }
 
 /** Gives back a lane. What a run that worked has reserved stands for its calls, where they could not be counted: it is given back by one that never began. */

@@ -75,7 +75,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 async function publishWork(deps: RescueDeps, work: Work): Promise<Rescued> {
   const agent = await deps.connect.agent();
   const { report, lane } = await publish(await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs }), work);
-  return { report: await withRequests(deps, report), lane };
+  return { report: withRequests(deps, report), lane };
 }
 
 async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {

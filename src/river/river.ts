@@ -1,7 +1,8 @@
 import { countTasks } from '../core/tasks/queue.ts';
-import { gate } from '../gate/gate.ts';
+import { readIntent } from '../gate/event/events.ts';
+import { dismiss, gate } from '../gate/gate.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
-import type { Intake } from '../handover/intake.ts';
+import { endIntake, type Intake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
@@ -16,24 +17,31 @@ import { createRecording, type Recording } from './recording.ts';
 import { giveUp, publishRecorded, salvage } from './salvage.ts';
 import { connectStages } from './stages.ts';
 
+type EndIntake = Extract<Intake, { kind: 'end' }>;
+
 /** The river: gate → loop → publish. Whatever happens in it ends in a report; what was finished before a failure is published. */
 export async function runRiver(deps: RiverDeps): Promise<RunReport> {
   const recording = createRecording(deps);
   const signal = deps.machine.onCancel((why) => giveUp(deps, recording, why));
   try {
-    return await withRequests(deps, await flow(deps, recording, signal));
+    return withRequests(deps, await flow(deps, recording, signal));
   } catch (error) {
-    return await withRequests(deps, await salvage(deps, recording, error));
+    return withRequests(deps, await salvage(deps, recording, error));
   }
 }
 
 async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal): Promise<RunReport> {
   const { connect, machine, appendJournal } = deps;
-  const repository = await connect.repository();
   // Read before anything else: from the checkout as the job made it, before any agent ran.
   const promptTemplate = await machine.readPrompt();
+  const intent = readIntent(deps.context.event, deps.config);
+  // Most events of a repository: they end before the code of any adapter is loaded.
+  if (intent.kind === 'not-for-us' || intent.kind === 'refused')
+    return endBeforeLoop(deps, recording, endIntake(dismiss(intent, deps.log)));
+
+  const repository = await connect.repository();
   const stages = await connectStages(deps, { agent: null, stepWithinMs: null });
-  const intake = await gate({ ...stages, repository, claiming: recording.claiming });
+  const intake = await gate({ ...stages, repository, claiming: recording.claiming }, intent);
   if (intake.kind === 'end') return endInGate(deps, recording, { publishing: stages, intake });
 
   const agent = await connect.agent();
@@ -67,15 +75,18 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
 async function endInGate(
   deps: RiverDeps,
   recording: Recording,
-  { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: Extract<Intake, { kind: 'end' }> },
+  { publishing, intake }: { readonly publishing: PublishDeps; readonly intake: EndIntake },
 ): Promise<RunReport> {
-  const { config, context, redact, clock, startedAt } = deps;
   const lane = recording.claimed();
   // The gate gave back what it had claimed; where it could not, this is the second try, and post the third.
   if (lane !== null && (await giveBack(deps, lane, 'claim')).kind === 'free') recording.released();
-  const reported = await publishEnd(publishing, intake);
+  return endBeforeLoop(deps, recording, await publishEnd(publishing, intake));
+}
+
+function endBeforeLoop(deps: RiverDeps, recording: Recording, intake: EndIntake): RunReport {
+  const { config, context, redact, clock, startedAt } = deps;
   recording.tryToRecord('ended');
-  return reportOfEnd({ config, context, redact, now: clock.now() }, reported, startedAt);
+  return reportOfEnd({ config, context, redact, now: clock.now() }, intake, startedAt);
 }
 
 /** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another CLI. */

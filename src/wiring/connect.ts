@@ -1,3 +1,4 @@
+import type { Forge } from '../ports/forge.ts';
 import type { Connections } from '../river/deps.ts';
 import { batchReads } from '../state/batched-cells.ts';
 import { createAgent, createCommands } from './agent.ts';
@@ -10,8 +11,10 @@ import type { Patience, World } from './world.ts';
 export function connect(world: World, patience: Patience | null): Connections {
   const { stateStore } = world.config;
   const cells = once(async () => batchReads(await openCells(world, patience)));
+  let forge: Forge | null = null;
   return {
-    forge: once(() => connectForge(world, patience)),
+    forge: once(async () => (forge = await connectForge(world, patience))),
+    requests: () => forge?.requests() ?? null,
     remote: once(() => connectRemote(world, patience)),
     repository: once(() => openRepository(world)),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await cells())),

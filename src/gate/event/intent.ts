@@ -26,8 +26,11 @@ export type Intent =
     }
   /** Who may dispatch may command; `actor` is a login. */
   | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
-  | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'not-for-us'; readonly why: string };
+  | Dismissed;
+
+/** Needs nothing of the world: the run ends before it connects to any of it. */
+export type Dismissed =
+  { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'not-for-us'; readonly why: string };
 
 /** How an issue with the task label stopped being a task. */
 type Withdrawal = 'unlabeled' | 'closed' | 'deleted' | 'transferred';

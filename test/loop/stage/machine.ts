@@ -88,6 +88,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
   return {
     forge: () => Promise.resolve(tapped('forge', project.forge, tap)),
+    requests: () => project.forge.requests(),
     remote: () => Promise.resolve(tapped('remote', project.remote, tap)),
     repository: () => Promise.resolve(tapped('repository', machine.checkout, tap)),
     store: () => Promise.resolve(store),
