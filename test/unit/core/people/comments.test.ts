@@ -83,6 +83,7 @@ describe('the agent gets to read', () => {
     ['not what somebody else edited since', [said(ann, 'In red', { edited: { by: eve, at: later } })], {}, []],
     ['nor what nobody edited since', [said(ann, 'In red', { edited: { by: null, at: later } })], {}, []],
     ['what stands below a command', [said(ann, ' /ralph run\nIn blue')], {}, ['ann: In blue']],
+    ['no blanks at its ends', [said(ann, ' \n In blue \n ')], {}, ['ann: In blue']],
     ['nothing of a command alone', [said(ann, '/Ralph status')], {}, []],
     ['a word that only begins so', [said(ann, '/ralph-x runs')], {}, ['ann: /ralph-x runs']],
     [
@@ -140,6 +141,11 @@ describe('the agent gets to read', () => {
       ['b', 2_005],
       ['c', 2_005],
     ]);
+  });
+
+  test('no blanks where it is cut, nor before', () => {
+    const { texts } = read([said(ann, `\n${'a'.repeat(1_999)} b`), said(ann, `\n${'a'.repeat(2_000)}`)]);
+    expect(texts?.map((text) => text.length)).toEqual([2_004, 2_005]);
   });
 
   test('no older one once a comment finds no room', () => {

@@ -126,6 +126,7 @@ describe('a change of the text', () => {
       'changed by eve at 9',
     ],
     ['somebody trusted had corrected it', [label(ann, 5), edit(ann, 6), edit(eve, 7)], 5, 'changed by eve at 7'],
+    ['did so within the same second', [label(ann, 5), edit(ann, 7), edit(eve, 7)], 5, 'changed by eve at 7'],
     [
       'but not when it is somebody trusted who brings it back',
       [label(ann, 5), edit(eve, 6), edit(ann, 7)],
@@ -159,6 +160,8 @@ describe('a change of the text', () => {
   test.each<[string, readonly Event[], boolean]>([
     ['nobody was told', [label(ann, 5), edit(eve, 6)], false],
     ['our label says so', [label(ann, 5), edit(eve, 6), noticed(7)], true],
+    ['our label is from the same second', [label(ann, 5), edit(eve, 6), noticed(6)], true],
+    ['our label was only taken off', [label(ann, 5), edit(eve, 6), unlabel(eve, 7, 'ralph:needs-approval')], false],
     ['our label is from an earlier change', [label(ann, 5), edit(eve, 6), noticed(7), edit(eve, 8)], false],
     [
       'our label was taken off again',
@@ -176,6 +179,7 @@ describe('a history that GitHub cuts', () => {
 
   test.each<[string, readonly Event[], string]>([
     ['matters not when nothing was changed since the label', [edit(eve, 3), label(ann, 5), cut], 'given by ann at 5'],
+    ['matters not when it shows no changes', [label(ann, 5), cut], 'given by ann at 5'],
     [
       'matters not when it shows changes from before the label as well',
       [edit(eve, 3), label(ann, 5), edit(bea, 6), cut],
@@ -228,6 +232,8 @@ test('nobody is asked about whose acts do not matter', () => {
     edit(bea, 6),
     edit(null, 7),
     reopen(bea, 8),
+    // Within the second of the label it asks for nothing more.
+    reopen(eve, 5),
   ]);
   expect(accountsThatMatter(history, 'ralph')).toEqual([ann, bea, bea]);
   expect(accountsThatMatter(historyOf([label(eve, 5), unlabel(eve, 6)]), 'ralph')).toEqual([]);

@@ -58,6 +58,10 @@ describe('what people call a task of which only the id is known', () => {
     [idElsewhere('owner/re.po#4'), 'owner/re.po#4'],
     [idElsewhere(`owner/${'r'.repeat(100)}#4`), 'an issue of another repository'],
     ['plan-3f9a12c0', 'plan-3f9a12c0'],
+    ['elsewhere-owner.repo.12', 'owner/repo#12'],
+    ['elsewhere-owner.repo.12x', 'an issue of another repository'],
+    ['plan-elsewhere-owner.repo.12', 'plan-elsewhere-owner.repo.12'],
+    ['plan-elsewhere-', 'plan-elsewhere-'],
   ])('%s: %s', (id, name) => {
     expect(nameOfTaskId(id)).toBe(name);
   });
@@ -73,6 +77,10 @@ describe('the task that people name', () => {
   test.each([
     ['12', 'issue-12'],
     ['#12', 'issue-12'],
+    ['7', 'issue-7'],
+    ['123', 'issue-123'],
+    ['12a', null],
+    ['a12', null],
     ['issue-12', 'issue-12'],
     ['Issue-12', 'issue-12'],
     ['plan-3f9a12c0', 'plan-3f9a12c0'],

@@ -69,6 +69,7 @@ describe('an issue as a task', () => {
       title: 'Do it --> now',
       body: '',
       comments: [],
+      dependsOn: [],
     });
     expect(taskOfIssue(issue({ title: 'x'.repeat(300) })).title).toHaveLength(200);
   });
@@ -96,4 +97,8 @@ test.each<[readonly string[], string | null]>([
   [['ralph', 'Ralph:Needs-Approval'], 'needs-approval'],
 ])('by its labels %j, an earlier run found: %s', (labels, obstacle) => {
   expect(obstacleByLabel(taskOfIssue(issue({ labels })))).toBe(obstacle);
+});
+
+test('a task of a file has no labels, and nothing was found by them', () => {
+  expect(obstacleByLabel({ source: { kind: 'plan', path: 'fix_plan.md', line: 1 } })).toBeNull();
 });

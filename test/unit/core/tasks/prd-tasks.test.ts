@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
+import { placesInPrd } from '../../../../src/core/tasks/files/prd-entries.ts';
 import { hashId } from '../../../../src/core/tasks/ids.ts';
 
 const PATH = '.ralph/prd.json';
@@ -83,6 +84,13 @@ describe('the state', () => {
     [{ status: null }, 'todo'],
     [{ status: 'todo' }, 'todo'],
     [{ status: 'pending' }, 'todo'],
+    [{ status: 'To Do' }, 'todo'],
+    [{ status: 'open' }, 'todo'],
+    [{ status: 'not_started' }, 'todo'],
+    [{ status: 'in  _ progress' }, 'in-progress'],
+    [{ passes: false }, 'todo'],
+    [{ status: null, passes: true }, 'done'],
+    [{ status: 'nobody knows', passes: true }, 'done'],
     [{ status: 'in-progress' }, 'in-progress'],
     [{ status: 'in_progress' }, 'in-progress'],
     [{ status: ' In Progress ' }, 'in-progress'],
@@ -103,6 +111,7 @@ describe('the state', () => {
     [{ passes: false, status: 'done' }, 'todo'],
     [{ passes: true, status: 'todo' }, 'done'],
     [{ status: 'done' }, 'done'],
+    [{ passes: null, status: 'failed' }, 'failed'],
   ])('of a story %j is %s', (entry, state) => {
     expect(read({ userStories: [{ id: 'U', title: 'u', ...entry }] }).tasks[0]?.state).toBe(state);
   });
@@ -136,7 +145,8 @@ describe('the priority', () => {
     [7, 7],
     ['3', 3],
     ['critical', 1],
-    ['High', 1],
+    [' High ', 1],
+    [' 12 ', 12],
     ['medium', 2],
     ['low', 3],
     ['P0', 1],
@@ -155,7 +165,7 @@ describe('the priority', () => {
           file: PATH,
           line: 6,
           column: 19,
-          message: expect.stringContaining('expected a whole number from 1') as string,
+          message: `the priority ${JSON.stringify(JSON.stringify(priority))} counts as 2: expected a whole number from 1 (highest), or critical, high, medium or low`,
         },
       ]);
     },
@@ -169,6 +179,10 @@ describe('ids', () => {
     ['with other characters, told apart by a hash', 'a b', `prd-a-b-${hashId('a b')}`],
     ['that would otherwise be the same', 'a/b', `prd-a-b-${hashId('a/b')}`],
     ['in any script', '任务', `prd---${hashId('任务')}`],
+    ['with every sign that an id may have', 'a.b_c-1', 'prd-a.b_c-1'],
+    ['of 76 characters', 'x'.repeat(76), `prd-${'x'.repeat(76)}`],
+    ['of 77 characters', 'x'.repeat(77), `prd-${'x'.repeat(63)}-${hashId('x'.repeat(77))}`],
+    ['with blanks around them', ' T1 ', 'prd-T1'],
     ['too long', 'x'.repeat(200), `prd-${'x'.repeat(63)}-${hashId('x'.repeat(200))}`],
     ['absent: from the title', undefined, `prd-${hashId('Do it')}`],
     ['empty: from the title', ' ', `prd-${hashId('Do it')}`],
@@ -187,6 +201,29 @@ describe('ids', () => {
     expect(problemsOf({ tasks: [first, second] })).toEqual([
       `7: the id "T1" is on line 3 already: this second one is called prd-T1-${hashId('Two')}`,
     ]);
+  });
+
+  test('a title without an id given twice: the problem names it', () => {
+    expect(problemsOf({ tasks: [{ title: 'One' }, { title: 'One' }] })).toEqual([
+      `6: the title "One" is on line 3 already: this second one is called prd-${hashId('One')}-${hashId('One')}`,
+    ]);
+  });
+
+  test('an entry is found by its own id, or else by the hash of its title', () => {
+    expect(
+      read({ tasks: [{ id: 'a b', title: 'One' }, { title: 'Two' }] }).tasks.map(({ task }) => task.source),
+    ).toEqual([
+      { kind: 'prd', path: PATH, key: 'a b' },
+      { kind: 'prd', path: PATH, key: hashId('Two') },
+    ]);
+  });
+
+  test('places of entries are known by the ids of their tasks', () => {
+    expect([...placesInPrd('{"tasks": [{"id": "A", "title": "a"},\n {"title": "b"}]}')]).toEqual([
+      ['prd-A', { line: 1, column: 12 }],
+      [`prd-${hashId('b')}`, { line: 2, column: 2 }],
+    ]);
+    expect(placesInPrd('{"tasks": [').size).toBe(0);
   });
 
   test('an entry copied three times is three tasks', () => {
@@ -228,6 +265,53 @@ describe('dependencies', () => {
     ).toEqual([[], ['prd-A']]);
   });
 
+  test('of two entries with the same id the first one is meant', () => {
+    expect(
+      read({
+        tasks: [
+          { id: 'A', title: 'a' },
+          { id: 'A', title: 'b' },
+          { title: 'c', dependsOn: ' A ' },
+        ],
+      }).tasks[2]?.task.dependsOn,
+    ).toEqual(['prd-A']);
+  });
+
+  test.each<[string, object, readonly string[], readonly string[]]>([
+    ['done in the archive: nothing waits for it', { id: 'Z', title: 'z', status: 'done' }, [], []],
+    ['open in the archive', { id: 'Z', title: 'z' }, ['prd-Z'], ['depends on "Z", which is not in this file']],
+    [
+      'done in the archive without an id',
+      { title: 'Z', status: 'done' },
+      ['prd-Z'],
+      ['depends on "Z", which is not in this file'],
+    ],
+  ])('%s', (_, archived, dependsOn, messages) => {
+    const { tasks, problems } = parsePrd(
+      PATH,
+      JSON.stringify({ tasks: [{ id: 'A', title: 'a', depends_on: ['Z'] }] }),
+      JSON.stringify({ tasks: [archived] }),
+    );
+    expect(tasks[0]?.task.dependsOn).toEqual(dependsOn);
+    expect(problems.map(({ message }) => message)).toEqual(messages);
+  });
+
+  test('an archive that cannot be read says of nothing that it is done', () => {
+    const { tasks } = parsePrd(PATH, '{"tasks":[{"id":"A","title":"a","depends_on":["B"]}]}', '{"tasks":[');
+    expect(tasks[0]?.task.dependsOn).toEqual(['prd-B']);
+  });
+
+  test('the same in two members is said and waited for once; an id of any text is a safe one', () => {
+    const prd = { tasks: [{ id: 'A', title: 'a', depends_on: ['x y'], dependencies: ['x y', true, ['B'], null] }] };
+    expect(read(prd).tasks[0]?.task.dependsOn).toEqual([`prd-x-y-${hashId('x y')}`]);
+    expect(problemsOf(prd)).toEqual([
+      '7: depends on "x y", which is not in this file',
+      '11: `dependencies` names other entries by their ids, but this is true or false',
+      '12: `dependencies` names other entries by their ids, but this is an array',
+      '15: `dependencies` names other entries by their ids, but this is null',
+    ]);
+  });
+
   test('one that is not in the file stays, and is a problem with its line', () => {
     const prd = { tasks: [{ id: 'A', title: 'a', depends_on: ['B', {}] }] };
     expect(read(prd).tasks[0]?.task.dependsOn).toEqual(['prd-B']);
@@ -236,6 +320,36 @@ describe('dependencies', () => {
       '8: `depends_on` names other entries by their ids, but this is an object',
     ]);
   });
+});
+
+test.each<[string, object, string]>([
+  [
+    'every part in its order',
+    { notes: 'n', tests: 't', acceptanceCriteria: ['a'], acceptance_criteria: ['b'], details: 'd', description: 'e' },
+    'e\n\nd\n\nAcceptance criteria:\n\n- a\n- b\n\nTests: t\n\nNotes: n',
+  ],
+  ['numbers as texts', { description: 7, notes: 8 }, '7\n\nNotes: 8'],
+  ['nothing of other kinds', { description: true, details: ['d'], tests: null, notes: {} }, ''],
+  ['one criterion without an array', { acceptanceCriteria: ' it works ' }, 'Acceptance criteria:\n\n- it works'],
+  ['no criteria', { acceptanceCriteria: null, acceptance_criteria: [' ', ''] }, ''],
+  [
+    'criteria of other kinds as JSON',
+    { acceptanceCriteria: [{ a: 1 }, true] },
+    'Acceptance criteria:\n\n- {"a":1}\n- true',
+  ],
+  ['criteria of several lines', { acceptanceCriteria: ['a\r\nb\rc'] }, 'Acceptance criteria:\n\n- a\n  b\n  c'],
+  ['nothing of what nobody sees', { description: '<!-- x -->', notes: ' y ' }, 'Notes: y'],
+])('the body has %s', (_, entry, body) => {
+  expect(readTask(entry)?.task.body).toBe(body);
+});
+
+test.each([
+  [true, true],
+  [false, false],
+  ['true', false],
+  [undefined, false],
+])('optional: %j is %s', (optional, expected) => {
+  expect(readTask({ optional })?.task.optional).toBe(expected);
 });
 
 describe('text of any kind is cleaned', () => {
@@ -280,12 +394,19 @@ describe('what is no list of tasks has none, and says why', () => {
     ['an array', '[{"id":1,"title":"a"}]', '1:1 it is an array, not an object with `tasks` or `userStories`'],
     ['an object without a list', '{"features": []}', '1:1 it has neither `tasks` nor `userStories`'],
     ['a list that is none', '{"tasks": {}}', '1:11 `tasks` is an object, not an array'],
+    ['stories that are none', '{"userStories": true}', '1:17 `userStories` is true or false, not an array'],
+    [
+      'a list that comes again',
+      '{"tasks": [{"title": "a"}], "tasks": []}',
+      '1:2 there is another `tasks` below, and only the last one is read: put the entries into one list',
+    ],
   ])('%s', (_, text, expected) => {
     const { tasks, problems } = parsePrd(PATH, text);
     expect(tasks).toEqual([]);
     expect(problems.map(({ line, column, message }) => `${String(line)}:${String(column)} ${message}`)).toEqual([
       expected,
     ]);
+    expect(problems).toMatchObject([{ file: PATH, hidesTasks: true }]);
   });
 
   test('an entry that is none is told and the others are read', () => {
