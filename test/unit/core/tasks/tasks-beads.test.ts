@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseBeads } from '../../../../src/core/tasks/files/beads.ts';
+import { hashId } from '../../../../src/core/tasks/ids.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const PATH = '.beads/issues.jsonl';
@@ -73,7 +74,7 @@ test.each<[string, string, boolean]>([
 test('an unknown status counts as open, and is said', () => {
   expect(read(bead('bd-1', { status: 'ready' }))).toMatchObject({
     tasks: [{ state: 'todo' }],
-    problems: [{ line: 1, message: 'the status "ready" is unknown and counts as open' }],
+    problems: [{ file: PATH, line: 1, column: null, message: 'the status "ready" is unknown and counts as open' }],
   });
 });
 
@@ -82,8 +83,31 @@ test.each<[string, Fields, number]>([
   ['4', { priority: 4 }, 5],
   ['none', { priority: undefined }, 3],
   ['nonsense', { priority: 'x' }, 3],
+  ['below 0', { priority: -1 }, 3],
+  ['above 4', { priority: 5 }, 3],
+  ['1.5', { priority: 1.5 }, 3],
 ])('priority %s', (_, fields, priority) => {
   expect(read(bead('bd-1', fields)).tasks[0]?.task.priority).toBe(priority);
+});
+
+test.each<[string, Fields, string]>([
+  ['each part alone', { description: 'a <!-- b', design: ' c ', notes: 'd' }, 'a\n\nc\n\nNotes: d'],
+  ['nothing of parts that nobody sees', { description: '<!-- a -->', design: 'b' }, 'b'],
+  ['criteria alone', { acceptance_criteria: 'works' }, 'Acceptance criteria:\n\nworks'],
+  ['nothing', {}, ''],
+])('the body has %s', (_, fields, body) => {
+  expect(read(bead('a', fields)).tasks[0]?.task.body).toBe(body);
+});
+
+test('an issue without a visible title is called by its id; a hidden character is no part of the id that people see', () => {
+  expect(read(bead('a\u200B', { title: '\u200B' })).tasks[0]?.task).toMatchObject({
+    title: 'Issue "a"',
+    source: { key: 'a' },
+  });
+});
+
+test('an issue that says that it is one is one', () => {
+  expect(read(bead('a', { _type: 'issue' })).tasks).toHaveLength(1);
 });
 
 test.each<[string, Fields]>([
@@ -158,6 +182,53 @@ describe('dependencies', () => {
     ).toEqual(['beads-gate', 'beads-done']);
   });
 
+  test.each<[string, unknown, readonly string[]]>([
+    ['a link that does not say its kind blocks', [{ depends_on_id: 'b' }], ['beads-b']],
+    ['links of which one is no link are none', [{ depends_on_id: 'b' }, { type: 'blocks' }], []],
+    ['twice the same is one', [link('a', 'b', 'blocks'), link('a', 'b', 'waits-for')], ['beads-b']],
+    ['nothing waits for itself', [link('a', 'a', 'blocks'), link('a', 'a', 'parent-child')], []],
+  ])('%s', (_, dependencies, expected) => {
+    expect(waits(bead('a', { dependencies }), bead('b'))['beads-a']).toEqual(expected);
+  });
+
+  test('a parent does not wait for a child that waits for it', () => {
+    expect(
+      waits(bead('e'), bead('c', { dependencies: [link('c', 'e', 'parent-child'), link('c', 'e', 'blocks')] })),
+    ).toEqual({ 'beads-e': [], 'beads-c': ['beads-e'] });
+  });
+
+  test('a child of several parents waits for what blocks any of them', () => {
+    expect(
+      waits(
+        bead('c', { dependencies: [link('c', 'e', 'parent-child'), link('c', 'f', 'parent-child')] }),
+        bead('e', { dependencies: [link('e', 'x', 'blocks')] }),
+        bead('f', { dependencies: [link('f', 'y', 'blocks'), link('f', 'z', 'related')] }),
+        bead('x'),
+        bead('y'),
+        bead('z'),
+      ),
+    ).toMatchObject({ 'beads-c': ['beads-x', 'beads-y'], 'beads-e': ['beads-c', 'beads-x'] });
+  });
+
+  test('a parent waits for children that are work, not for others', () => {
+    const child = (id: string, fields: Fields = {}): string =>
+      bead(id, { dependencies: [link(id, 'e', 'parent-child')], ...fields });
+    expect(waits(bead('e'), child('a'), child('b', { issue_type: 'message' }), child('c', { pinned: true }))).toEqual({
+      'beads-e': ['beads-a'],
+      'beads-a': [],
+    });
+  });
+
+  test('what is unknown is said once', () => {
+    const { problems } = read(
+      bead('b'),
+      bead('a', { dependencies: [link('a', 'x', 'blocks'), link('a', 'x', 'waits-for')] }),
+    );
+    expect(problems).toEqual([
+      { file: PATH, line: 2, column: null, message: 'depends on "x", which is not in this file' },
+    ]);
+  });
+
   test('what is not in the file stays, and is said', () => {
     expect(read(bead('a', { dependencies: [link('a', 'external:shop:cart', 'blocks')] }))).toMatchObject({
       tasks: [{ task: { dependsOn: [expect.stringMatching(/^beads-external-shop-cart-[0-9a-f]{12}$/)] } }],
@@ -193,12 +264,21 @@ describe('lines', () => {
       [5, null],
       [6, null],
     ]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^no valid JSON: .+\. This line is not read$/),
+      expect.stringMatching(/^no valid JSON: .+\. This line is not read$/),
+      'is no issue: expected an object with an id and a title',
+      'is no issue: expected an object with an id and a title',
+    ]);
+    expect(problems.every(({ hidesTasks }) => hidesTasks === true)).toBe(true);
   });
 
-  test.each<[string, string, string, string]>([
+  test.each<[string, unknown, unknown, string]>([
     ['the newer one', '2025-12-14T00:00:00Z', '2025-12-13T00:00:00Z', 'first'],
     ['the newer one', '2025-12-13T00:00:00Z', '2025-12-14T00:00:00Z', 'second'],
+    ['the newer one in any time zone', '2025-12-13T01:00:00+02:00', '2025-12-13T00:00:00Z', 'second'],
     ['the last of equals', '2025-12-13T00:00:00Z', '2025-12-13T00:00:00Z', 'second'],
+    ['the one whose time is known', '2025-12-13T00:00:00Z', 'yesterday', 'first'],
   ])('of two with the same id %s counts, and it is said', (_, first, second, title) => {
     const { tasks, problems } = read(
       bead('a', { title: 'first', updated_at: first }),
@@ -206,7 +286,10 @@ describe('lines', () => {
     );
     expect(tasks.map(({ task }) => task.title)).toEqual([title]);
     expect(problems).toMatchObject([
-      { line: 2, message: expect.stringMatching(/^the id "a" is on line 1 already/) as string },
+      {
+        line: 2,
+        message: `the id "a" is on line 1 already: ${title === 'first' ? 'that' : 'this'} line is newer and counts`,
+      },
     ]);
   });
 
@@ -219,6 +302,50 @@ describe('lines', () => {
       ['Title of b', '', []],
     ]);
     expect(problems).toEqual([]);
+  });
+
+  test('a line of its own for the newest of several, which later ones name', () => {
+    const at = (day: number, title: string): string =>
+      bead('a', { title, updated_at: `2025-12-0${String(day)}T00:00:00Z` });
+    const { tasks, problems } = read(at(2, 'second'), at(3, 'third'), at(1, 'first'));
+    expect(tasks.map(({ task }) => task.title)).toEqual(['third']);
+    expect(problems.map(({ line, message }) => `${String(line)}: ${message}`)).toEqual([
+      '2: the id "a" is on line 1 already: this line is newer and counts',
+      '3: the id "a" is on line 2 already: that line is newer and counts',
+    ]);
+  });
+
+  test.each([
+    [20_000, ['beads-last'], []],
+    [
+      20_001,
+      [],
+      [{ file: PATH, line: 20_001, column: null, message: 'only the first 20000 lines are read', hidesTasks: true }],
+    ],
+  ])('of %i lines the last is read or said', (count, ids, problems) => {
+    const { tasks, problems: said } = parseBeads({ [PATH]: `${'\n'.repeat(count - 1)}${bead('last')}` });
+    expect(tasks.map(({ task }) => task.id)).toEqual(ids);
+    expect(said).toEqual(problems);
+  });
+
+  test.each([
+    [1_000, []],
+    [
+      1_001,
+      [
+        {
+          file: PATH,
+          line: null,
+          column: null,
+          message: 'only 1000 of its 1001 issues are tasks, open ones first',
+          hidesTasks: true,
+        },
+      ],
+    ],
+  ])('%i open issues: what is beyond the limit is said', (count, problems) => {
+    const { tasks, problems: said } = read(...Array.from({ length: count }, (_, index) => bead(`o${String(index)}`)));
+    expect(tasks).toHaveLength(1_000);
+    expect(said).toEqual(problems);
   });
 
   test('more than 1,000 issues: open ones first, and it is said', () => {
@@ -268,4 +395,11 @@ test('ids stay apart and within 80 characters', () => {
   );
   expect(new Set(ids).size).toBe(4);
   for (const id of ids) expect(id).toMatch(/^[\w.-]{1,80}$/);
+});
+
+test.each([
+  ['x'.repeat(74), `beads-${'x'.repeat(74)}`],
+  ['x'.repeat(75), `beads-${'x'.repeat(61)}-${hashId('x'.repeat(75))}`],
+])('an id of its own, %s, is the id %s', (own, id) => {
+  expect(read(bead(own)).tasks[0]?.task.id).toBe(id);
 });

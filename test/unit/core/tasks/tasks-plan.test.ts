@@ -257,9 +257,45 @@ describe('dependencies', () => {
     ['a name that is in the file, but on no item', 'depends on T9', ['plan-t9']],
     ['a word that is no name here', 'depends on HTTP2 and Python3', []],
     ['code', '`depends on T1`', []],
+    ['a name twice', 'depends on T1. Blocked by t1', ['T1: first']],
   ])('%s', (_, said, expected) => {
     const plan = lines('- [ ] T1: first', '- [ ] [US-7] second', '- [ ] Task 3 - third', '- [ ] last', '', `  ${said}`);
     expect(waits(plan)['last']).toEqual(expected);
+  });
+
+  test.each([
+    ['T7: a', 'T7'],
+    ['[T7] a', 'T7'],
+    ['(T7) a', 'T7'],
+    ['T7. a', 'T7'],
+    ['T7 : a', 'T7'],
+    ['T7 – a', 'T7'],
+    ['T7 — a', 'T7'],
+    ['T7 - a', 'T7'],
+    ['T7.2: a', 'T7.2'],
+    ['T7-2: a', 'T7-2'],
+    ['US-7: a', 'us-7'],
+    ['my_task7: a', 'my_task7'],
+    ['Story.7: a', 'story.7'],
+    ['ABC-7 a', 'abc-7'],
+  ])('%j begins with the name %s', (title, name) => {
+    expect(waits(lines(`- [ ] ${title}`, '- [ ] last', '', `  depends on ${name}`))['last']).toEqual([title]);
+  });
+
+  test.each([['T7 a'], ['T7a: b'], ['a T7: b'], ['T7.a'], ['T7 -a'], ['T7- a'], ['abc-7 a'], ['an ABC-7 a']])(
+    '%j begins with no name',
+    (title) => {
+      expect(
+        problems(lines(`- [ ] ${title}`, '- [ ] T1: a', '- [ ] ABC-1: a', '', '  depends on T7 and ABC-7')),
+      ).toEqual([
+        '3: depends on T7, but no item begins with that name',
+        '3: depends on ABC-7, but no item begins with that name',
+      ]);
+    },
+  );
+
+  test('of two items with the same name the first one is meant', () => {
+    expect(waits(lines('- [ ] T1: a', '- [ ] T1: b', '- [ ] c', '', '  depends on T1'))['c']).toEqual(['T1: a']);
   });
 
   test('a name that no item begins with is said, with the line', () => {
@@ -296,6 +332,24 @@ describe('large plans', () => {
     ]);
   });
 
+  test('of more than 1,000 open items the first stay, and that others are hidden is said', () => {
+    const open = (count: number) =>
+      read(Array.from({ length: count }, (_, index) => `- [ ] a${String(index)}`).join('\n'));
+    expect(open(1_000).problems).toEqual([]);
+    const { tasks, problems: told } = open(1_001);
+    expect(tasks.at(-1)?.task.title).toBe('a999');
+    expect(told).toMatchObject([{ line: null, hidesTasks: true }]);
+  });
+
+  test('those that stay are in the order of the file', () => {
+    const { tasks } = read(
+      lines(...Array.from({ length: 1_001 }, (_, index) => `- [${index % 2 === 0 ? 'x' : ' '}] a${String(index)}`)),
+    );
+    const numbers = tasks.map(({ task }) => Number(task.title.slice(1)));
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    expect(numbers.slice(-2)).toEqual([998, 999]);
+  });
+
   test('a parent does not wait for a done child that was left out', () => {
     const { tasks } = read(
       lines('- [ ] parent', ...Array.from({ length: 1_100 }, (_, index) => `  - [x] done ${String(index)}`)),
@@ -307,8 +361,14 @@ describe('large plans', () => {
   test('lines beyond 5,000 are not read, and it is said', () => {
     const { tasks, problems: told } = read(`${'text\n'.repeat(4_998)}\n- [ ] last\n- [ ] beyond\n`);
     expect(tasks.map(({ task }) => task.title)).toEqual(['last']);
-    expect(told).toMatchObject([
-      { line: 5_001, message: expect.stringMatching(/^only the first 5000 lines are read/) as string },
+    expect(told).toEqual([
+      {
+        file: 'plan.md',
+        line: 5_001,
+        column: null,
+        message: 'only the first 5000 lines are read: split the plan, or take out what is done',
+        hidesTasks: true,
+      },
     ]);
   });
 
