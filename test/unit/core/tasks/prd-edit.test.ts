@@ -23,6 +23,18 @@ describe('everything else stays byte for byte', () => {
       3,
     ],
     [
+      'a file of blanks',
+      ' \n',
+      '{\n  "tasks": [\n    {\n      "id": "T001",\n      "title": "New thing",\n      "priority": "medium",\n      "status": "todo"\n    }\n  ]\n}\n',
+      3,
+    ],
+    [
+      'an empty list on one line',
+      '{"userStories":[], "v": 1}',
+      '{"userStories":[{ "id": "US-001", "title": "New thing", "description": "", "acceptanceCriteria": [], "priority": 1, "passes": false, "notes": "" }], "v": 1}',
+      1,
+    ],
+    [
       'a file on one line',
       '{"tasks":[{"id":"T9","title":"a"}]}',
       '{"tasks":[{"id":"T9","title":"a"},{"id":"T10","title":"New thing","priority":"medium","status":"todo"}]}',
@@ -59,6 +71,89 @@ describe('an entry is written as its neighbours are', () => {
       { tasks: [{ id: 'T101', title: 'a', details: 'b' }] },
       { body: 'more' },
       { id: 'T102', title: 'New thing', details: 'more', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where the last one has a description, whatever the others have',
+      {
+        tasks: [
+          { id: 'T1', title: 'a', details: 'b' },
+          { id: 'T2', title: 'c', description: 'd', details: 'e' },
+        ],
+      },
+      { body: 'more' },
+      { id: 'T3', title: 'New thing', description: 'more', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where the last one has neither',
+      {
+        tasks: [
+          { id: 'T1', title: 'a', details: 'b' },
+          { id: 'T2', title: 'c' },
+        ],
+      },
+      { body: 'more' },
+      { id: 'T3', title: 'New thing', description: 'more', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where some are pending and others are to do',
+      {
+        tasks: [
+          { id: 'T1', title: 'a', status: 'pending' },
+          { id: 'T2', title: 'b', status: 'todo' },
+        ],
+      },
+      {},
+      { id: 'T3', title: 'New thing', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where one has a number, urgent',
+      {
+        tasks: [
+          { id: 'T1', title: 'a', priority: 5 },
+          { id: 'T2', title: 'b', priority: 'low' },
+        ],
+      },
+      { priority: 'high' } as const,
+      { id: 'T3', title: 'New thing', priority: 1, status: 'todo' },
+    ],
+    [
+      'where one has a number, and nothing is said',
+      { tasks: [{ id: 'T1', title: 'a', priority: 5 }] },
+      {},
+      { id: 'T2', title: 'New thing', priority: 2, status: 'todo' },
+    ],
+    [
+      'where numbers are small: low is 3',
+      { tasks: [{ id: 'T1', title: 'a', priority: 1 }] },
+      { priority: 'low' } as const,
+      { id: 'T2', title: 'New thing', priority: 3, status: 'todo' },
+    ],
+    [
+      'beside what is no entry',
+      { tasks: [{ id: 'T1', title: 'a', priority: 1 }, 'no entry'] },
+      {},
+      { id: 'T2', title: 'New thing', priority: 2, status: 'todo' },
+    ],
+    [
+      'behind numbers that count, and no others',
+      {
+        userStories: [
+          { id: 'S1', title: 'a', priority: 1.5 },
+          { id: 'S2', title: 'b', priority: 'x' },
+          { id: 'S3', title: 'c' },
+        ],
+      },
+      { optional: true },
+      {
+        id: 'S4',
+        title: 'New thing',
+        description: '',
+        acceptanceCriteria: [],
+        priority: 1,
+        passes: false,
+        notes: '',
+        optional: true,
+      },
     ],
     [
       'where tasks are pending and have numbers',
@@ -102,6 +197,81 @@ describe('an entry is written as its neighbours are', () => {
     ],
   ])('%s', (_, prd, change, expected) => {
     expect(entryOf(prd, change)).toEqual(expected);
+  });
+
+  test.each<[string, object, string | null, unknown]>([
+    [
+      'counts on from the highest',
+      {
+        tasks: [
+          { id: 'T9', title: 'a' },
+          { id: 'T3', title: 'b' },
+        ],
+      },
+      null,
+      'T10',
+    ],
+    [
+      'counts with the letters of the last',
+      {
+        tasks: [
+          { id: 'T9', title: 'a' },
+          { id: 'X1', title: 'b' },
+        ],
+      },
+      null,
+      'X2',
+    ],
+    [
+      'has as many digits as the last',
+      {
+        tasks: [
+          { id: 'T0009', title: 'a' },
+          { id: 'T01', title: 'b' },
+        ],
+      },
+      null,
+      'T10',
+    ],
+    ['is the first where no id ends in a number', { tasks: [{ id: 'a', title: 'a' }, { title: 'b' }] }, null, 'T001'],
+    [
+      'is no number beside numbers',
+      {
+        tasks: [
+          { id: 4, title: 'a' },
+          { id: 'T7', title: 'b' },
+        ],
+      },
+      null,
+      'T8',
+    ],
+    [
+      'is a number behind one',
+      {
+        tasks: [
+          { id: 'T7', title: 'a' },
+          { id: 4, title: 'b' },
+        ],
+      },
+      null,
+      5,
+    ],
+    [
+      'is not one of the other list',
+      {
+        tasks: [{ id: 'A1', title: 'a' }],
+        userStories: [
+          { id: 'A7', title: 'b' },
+          { id: 'U9', title: 'c' },
+        ],
+      },
+      null,
+      'A8',
+    ],
+    ['has nothing to do with a blank archive', { tasks: [{ id: 'T1', title: 'a' }] }, ' \n', 'T2'],
+    ['nor with one that is no object', { tasks: [{ id: 'T1', title: 'a' }] }, '[]', 'T2'],
+  ])('the id %s', (_, prd, archive, id) => {
+    expect(entryOf(prd, {}, archive)).toMatchObject({ id });
   });
 
   test('no id of the archive is given again', () => {
