@@ -7,6 +7,7 @@ import {
 } from '../../../../src/core/tasks/dependencies.ts';
 import { isPlanComplete, nextTask } from '../../../../src/core/tasks/queue.ts';
 import { task } from '../core-fixtures.ts';
+import { cpuMs } from '../../../cpu.ts';
 
 type State = 'open' | 'closed' | 'missing';
 const issue = (number: number): Awaited => ({ kind: 'issue', number });
@@ -127,9 +128,10 @@ describe('circles', () => {
     const row = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index) => [index + 1, index === 999 ? [1] : [index + 2]]),
     );
-    const started = performance.now();
-    expect(Object.keys(obstacles(settle(row)))).toHaveLength(1000);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    const cost = cpuMs(() => {
+      expect(Object.keys(obstacles(settle(row)))).toHaveLength(1000);
+    });
+    expect(cost).toBeLessThan(2_000);
   });
 });
 
@@ -137,9 +139,10 @@ test('two thousand that wait in a row for a circle are no part of it, and cost n
   const row = Object.fromEntries(
     Array.from({ length: 2000 }, (_, index) => [index + 1, index === 1999 ? [1999] : [index + 2]]),
   );
-  const started = performance.now();
-  expect(Object.keys(obstacles(settle(row)))).toEqual(['issue-1999', 'issue-2000']);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  const cost = cpuMs(() => {
+    expect(Object.keys(obstacles(settle(row)))).toEqual(['issue-1999', 'issue-2000']);
+  });
+  expect(cost).toBeLessThan(1_000);
 });
 
 test('only issues that are no tasks are asked about, each once', () => {

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, test } from 'vitest';
 import { createRedactor, mapTexts, redact } from '../../../../src/core/text/redact.ts';
+import { cpuMs } from '../../../cpu.ts';
 
 const SECRET = 'p@ss/w0rd "Grüße" 7';
 
@@ -114,7 +115,8 @@ describe('data is redacted text by text', () => {
 test('long texts that nearly match take no long time', () => {
   const redactor = createRedactor([SECRET]);
   const text = `${'eyJ'.repeat(300_000)} ${'sk-'.repeat(100_000)} ${'-----BEGIN '.repeat(50_000)}`;
-  const startedAt = performance.now();
-  expect(redactor(text).length).toBeGreaterThan(0);
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  const cost = cpuMs(() => {
+    expect(redactor(text).length).toBeGreaterThan(0);
+  });
+  expect(cost).toBeLessThan(5_000);
 });
