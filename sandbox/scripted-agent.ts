@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { projectSlug } from '../src/agents/claude/session-files.ts';
-import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPlace } from './scripted-work.ts';
+import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
 // keeps a transcript for --resume, but there is no model behind it. What it does is fixed in scripted-work.ts.
@@ -248,7 +248,7 @@ async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
 }
 
 /** An item that its file does not have on this branch cannot be marked. */
-function markItem(item: ItemPlace): void {
+function markItem(item: ItemPosition): void {
   if (existsSync(item.path)) writeFileSync(item.path, marked(readFileSync(item.path, 'utf8'), item));
 }
 

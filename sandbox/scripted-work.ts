@@ -3,11 +3,11 @@ export interface NamedTask {
   readonly id: string;
   readonly title: string;
   /** Where its item stands, for one of a file. */
-  readonly item: ItemPlace | null;
+  readonly item: ItemPosition | null;
 }
 
 /** A line, or the entry's own id. */
-export interface ItemPlace {
+export interface ItemPosition {
   readonly path: string;
   readonly at: { readonly line: number } | { readonly key: string };
 }
@@ -34,7 +34,7 @@ export function taskIn(prompt: string): NamedTask | null {
 }
 
 /** The text of a file of tasks with an item marked as done: a box ticked, an entry that passes, a bead closed. */
-export function marked(text: string, { path, at }: ItemPlace): string {
+export function marked(text: string, { path, at }: ItemPosition): string {
   if ('line' in at)
     return text
       .split('\n')

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createGit, type Git, type GitPlace } from './git.ts';
+import { createGit, type Git, type GitSetup } from './git.ts';
 
-export interface BareRepositoryOptions extends Pick<GitPlace, 'env' | 'hide' | 'configuration'> {
+export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration'> {
   /** A folder outside of the checkout. */
   readonly workFolder: string;
   /** A git directory whose objects can be read as well. */

@@ -33,7 +33,7 @@ export interface Git {
  * `configuration: 'own'` is the one exception from the settings below: the person who runs this on their machine reaches
  * the server with their own git configuration, credential helpers and ssh. Only for a repository that we made ourselves.
  */
-export interface GitPlace {
+export interface GitSetup {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly variables?: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export interface GitPlace {
 }
 
 /** Binds git to a place. Every command gets a minimal environment and the settings below, which beat any config file. */
-export function createGit(place: GitPlace): Git {
+export function createGit(place: GitSetup): Git {
   const program = findGit(place.env);
   const isOwn = place.configuration === 'own';
   const base = {

@@ -15,9 +15,9 @@ export async function readFileTasks(
   const sources = fileSourcesOf(laneTasks);
   if (sources.length === 0) return [];
   // Loaded here: a run that ends in the gate needs no parsers.
-  const { readTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
+  const { parseTaskFilesAndArchive } = await import('../core/tasks/files/files.ts');
   const archivePaths = sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
-  return readTaskFilesAndArchive(
+  return parseTaskFilesAndArchive(
     await files.read([...sources.flatMap((source) => taskFilePaths[source]), ...archivePaths]),
     sources,
   ).tasks;

@@ -10,9 +10,9 @@ import type {
   Table,
 } from 'mdast';
 import { findTangles } from './tangles.ts';
-import { readRawHtml } from './raw-html.ts';
+import { parseRawHtml } from './raw-html.ts';
 import { decodeReference } from './references.ts';
-import { readSource, type Span } from './source.ts';
+import { parseSource, type Span } from './source.ts';
 
 export type HiddenKind = 'html-comment' | 'html-hidden' | 'link-title' | 'link-definition' | 'image-alt';
 
@@ -39,9 +39,9 @@ export function hiddenEdits<Kind extends string>(
       ...tangles.blocks.map((span) => withoutMarkup(text, span)),
     ];
 
-  const { tree, html, labels, titles, addresses } = readSource(text);
+  const { tree, html, labels, titles, addresses } = parseSource(text);
   const places = collect(text, tree);
-  const raw = readRawHtml(text, html, places.rawBlocks);
+  const raw = parseRawHtml(text, html, places.rawBlocks);
   const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, places.texts, kindOf)];
   // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
   const given = addresses.map((address, index) =>

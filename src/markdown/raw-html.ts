@@ -23,7 +23,7 @@ interface Tag extends Span {
  * What browsers do not show of the raw HTML in a Markdown text. `pieces` is where it stands; after each of the raw `blocks` GitHub writes a tag of
  * its own. What a piece leaves open – a comment, a quoted value, a block of script – hides the Markdown after it as well.
  */
-export function readRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
+export function parseRawHtml(text: string, pieces: readonly Span[], blocks: readonly Span[]): RawHtml {
   const hidden: HiddenHtml[] = [];
   const references: Reference[] = [];
   const hide = (start: number, end: number, kind: HiddenHtml['kind'] = 'html-hidden'): void => {

@@ -22,7 +22,7 @@ export interface MarkdownSource {
   readonly addresses: readonly Span[];
 }
 
-export function readSource(text: string): MarkdownSource {
+export function parseSource(text: string): MarkdownSource {
   const html: Span[] = [];
   const labels = new Map<number, number>();
   const titles: Span[] = [];
@@ -73,7 +73,7 @@ const textConstructs = [
 ];
 
 /** The tree of blocks alone; their text is not looked into. */
-export function readBlocks(text: string): Root {
+export function parseBlockTree(text: string): Root {
   return fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: textConstructs } }],
     mdastExtensions: [positioned],

@@ -1,5 +1,5 @@
 import type { Nodes } from 'mdast';
-import { readBlocks, type Span } from './source.ts';
+import { parseBlockTree, type Span } from './source.ts';
 
 /** What would keep the Markdown parser busy for seconds, or run it out of stack; honest text has none of it. */
 export interface Tangles {
@@ -94,7 +94,7 @@ function tangledBlocks(text: string): readonly Span[] {
   )
     return [];
   let pairs = 0;
-  return textBlocks(readBlocks(text)).filter(({ start, end }) => {
+  return textBlocks(parseBlockTree(text)).filter(({ start, end }) => {
     const own = markPairs(text.slice(start, end));
     if (pairs + own > MAX_MARK_PAIRS) return true;
     pairs += own;

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { view } from '../core/lane/circuit.ts';
+import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
@@ -16,7 +16,7 @@ export function laneViewOf(
   const { config, runUrl, now } = run;
   const id = lane?.id ?? state?.lane ?? QUEUE;
   const known = state ?? initialState(id, now);
-  const circuit = view(known.circuit, config.policy.circuit, now);
+  const circuit = viewCircuit(known.circuit, config.policy.circuit, now);
   return {
     lane: id,
     state,

@@ -1,5 +1,5 @@
 import type { Config, RunContext } from '../config/config.ts';
-import { view } from '../core/lane/circuit.ts';
+import { viewCircuit } from '../core/lane/circuit.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -96,7 +96,7 @@ function laneFactsOf(
 ): Pick<LaneFacts, 'tasks' | 'circuit' | 'callsRemaining' | 'restored'> {
   return {
     tasks: tasksWithProgress(tasks, state),
-    circuit: view(state.circuit, config.policy.circuit, now).kind,
+    circuit: viewCircuit(state.circuit, config.policy.circuit, now).kind,
     callsRemaining: callsRemaining(state.windows, config.policy, now),
     restored: notes.restored,
   };

@@ -71,7 +71,7 @@ export function discrepancies(report: RunReport): readonly string[] {
 }
 
 /** `where` of a saved state. That label and comment events may not write the cache is usual, and explained in the log where it happens. */
-export function placesWord(where: string): string {
+export function storesWord(where: string): string {
   return where.replace(/^cache ✗: this event's cache is read-only.*, ref ✓$/, 'cache ✗ (read-only event) ref ✓');
 }
 

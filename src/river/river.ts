@@ -1,5 +1,5 @@
 import { countTasks } from '../core/tasks/queue.ts';
-import { readIntent } from '../gate/event/events.ts';
+import { parseIntent } from '../gate/event/events.ts';
 import { dismiss, gate } from '../gate/gate.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
@@ -34,7 +34,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
   const { connect, machine, appendJournal } = deps;
   // Read before anything else: from the checkout as the job made it, before any agent ran.
   const promptTemplate = await machine.readPrompt();
-  const intent = readIntent(deps.context.event, deps.config);
+  const intent = parseIntent(deps.context.event, deps.config);
   // Most events of a repository: they end before the code of any adapter is loaded.
   if (intent.kind === 'not-for-us' || intent.kind === 'refused')
     return endBeforeLoop(deps, recording, endIntake(dismiss(intent, deps.log)));

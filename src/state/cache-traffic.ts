@@ -41,7 +41,7 @@ export function watchTraffic(onExchange: (exchange: Exchange) => void): void {
 }
 
 /** The service really said that it has no such entry: v2 answers without `ok`, v1 with 204. */
-export function saysNoEntry(exchange: Exchange | undefined): boolean {
+export function hasNoEntry(exchange: Exchange | undefined): boolean {
   if (exchange?.kind !== 'answered' || exchange.step !== 'lookup') return false;
   return (
     exchange.status === 204 || (isSuccess(exchange.status) && exchange.body !== null && exchange.body['ok'] !== true)

@@ -7,7 +7,7 @@ import {
   ANSWER_DESCRIPTOR,
   STATE_FOLDER_NAME,
 } from './cache-protocol.ts';
-import { type Exchange, describeExchange, saysNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
+import { type Exchange, describeExchange, hasNoEntry, serviceMessage, watchTraffic } from './cache-traffic.ts';
 import { textOf } from '../errors.ts';
 
 /** The worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is its lifeline to the action. */
@@ -49,7 +49,7 @@ async function restore(
   const key = await cache.restoreCache([STATE_FOLDER_NAME], prefix, [prefix]);
   if (key !== undefined) return { kind: 'restored', key };
   const last = exchanges.at(-1);
-  if (saysNoEntry(last)) return { kind: 'no-entry' };
+  if (hasNoEntry(last)) return { kind: 'no-entry' };
   if (serviceMessage(last).startsWith(cache.CACHE_READ_DENIED_PREFIX))
     return { kind: 'denied', why: serviceMessage(last) };
   const wasDownloaded = last?.kind === 'answered' && last.step === 'download' && last.status === 200;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJournal, type Journal } from '../../src/core/journal/read-journal.ts';
+import { parseJournal, type Journal } from '../../src/core/journal/parse-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { createProject, loseState, runOnce, type Run } from './stage/river.ts';
 

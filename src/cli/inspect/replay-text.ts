@@ -1,6 +1,6 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import type { Journal } from '../../core/journal/read-journal.ts';
+import type { Journal } from '../../core/journal/parse-journal.ts';
 import type { Difference, WhatIf } from '../../core/journal/replay.ts';
 import { plainLine } from '../plain-line.ts';
 

@@ -7,7 +7,7 @@ import {
   type GivenInputs,
 } from '../../config/policy-inputs.ts';
 import { nearest } from '../../core/text/nearest.ts';
-import { parseJournal, type Journal } from '../../core/journal/read-journal.ts';
+import { parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
 import { replay, whatIf } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';

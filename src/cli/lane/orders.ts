@@ -7,7 +7,7 @@ import { plainLine } from '../plain-line.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces, StatePlace } from './state-places.ts';
 import { renderLane } from './lane-text.ts';
-import { renderJson, tellLane } from './status.ts';
+import { renderJson, printLane } from './status.ts';
 import { parseTaskName } from '../../core/tasks/ids.ts';
 
 /** `ralph pause`, `resume`, `stop`, `retry` and `reset`: orders to a lane. */
@@ -116,7 +116,7 @@ async function order(
     return 'failed';
   }
   if (!json) terminal.out(receipt(words, lane, places));
-  return tellLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
+  return printLane(words, { report: await readLane(lane, places, terminal.now()), json, sameLane }, terminal);
 }
 
 /** What becomes of an order that these places keep; nothing when there is none. */

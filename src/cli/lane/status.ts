@@ -30,11 +30,11 @@ export function createStatusCommand(open: OpenPlaces): Command {
 
 async function status(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
   const { lane, json, sameLane, opened } = await readLaneArguments(args, open);
-  return tellLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
+  return printLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
 }
 
 /** Prints the report of the command `name`; what is wrong with a place goes to the error output. */
-export function tellLane(
+export function printLane(
   name: string,
   { report, json, sameLane }: { readonly report: LaneReport; readonly json: boolean; readonly sameLane: string },
   terminal: Terminal,

@@ -95,7 +95,7 @@ async function readTasks(
   sources: readonly FileSource[],
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
-  const [{ readTaskFiles }, { inWorkOrder }, { settleDependencies }, { placesInPrd }] = await Promise.all([
+  const [{ parseTaskFiles }, { inWorkOrder }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/work-order.ts'),
     import('../../core/tasks/dependencies.ts'),
@@ -105,7 +105,7 @@ async function readTasks(
     ...sources.flatMap((source) => taskFilePaths[source]),
     ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
   ]);
-  const read = readTaskFiles(texts, sources);
+  const read = parseTaskFiles(texts, sources);
   const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
     read.tasks.map(({ task }) => ({
@@ -115,7 +115,7 @@ async function readTasks(
     })),
     { states: new Map(), isDone: (id) => done.has(id) },
   );
-  const places = placesInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
+  const places = positionsInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
   const circular = tasks.flatMap(({ id, obstacle, source }) =>
     obstacle === 'dependency-cycle' && source.kind !== 'issue'
       ? [

@@ -2,7 +2,7 @@ import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from
 import type { JournalEntry } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
-import type { Journal } from './read-journal.ts';
+import type { Journal } from './parse-journal.ts';
 import { resetSession } from '../lane/session.ts';
 import { beginIteration, settle, type Settled } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';

@@ -72,7 +72,7 @@ export interface CircuitFacts {
 }
 
 /** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
-export function view(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
+export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
     return circuit.noProgress >= Math.max(1, policy.noProgress - 1)
       ? { kind: 'half-open', of: 'diagnosis' }
@@ -94,7 +94,7 @@ export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPol
   const next = counted(circuit, facts);
   const reason = tripReason(next, policy);
   if (reason !== null) return opened(next, reason, now);
-  const recovered = facts.progress && view(circuit, policy, now).kind === 'half-open';
+  const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
   return recovered ? closedCircuit(circuit.totalOpens) : next;
 }
 

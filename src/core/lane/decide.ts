@@ -1,5 +1,5 @@
 import type { Analysis } from '../analysis/analysis.ts';
-import { view, type CircuitView } from './circuit.ts';
+import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome } from '../outcome.ts';
@@ -54,7 +54,7 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
   const { state, tasks, policy, now } = situation;
   const task = nextTask(tasks, state.tasks, state.currentTask);
   if (task === null) return { kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } };
-  const circuit = view(state.circuit, policy.circuit, now);
+  const circuit = viewCircuit(state.circuit, policy.circuit, now);
   return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
 }
 
@@ -161,7 +161,7 @@ function circuitOpen({ state, run, policy, now }: Situation): Outcome | null {
   if (state.circuit.kind === 'closed') return null;
   const { reason, openedAt, totalOpens } = state.circuit;
   const trippedNow = totalOpens > run.opensAtStart;
-  const seen = view(state.circuit, policy.circuit, now);
+  const seen = viewCircuit(state.circuit, policy.circuit, now);
   // A probe is for the next run: what tripped now stays open, however short the cooldown is.
   if (!trippedNow && seen.kind !== 'open') return null;
   const probeAt = policy.circuit.autoReset ? openedAt : openedAt + policy.circuit.cooldownMs;

@@ -4,7 +4,7 @@ import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
 import type { Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
-import { noted, type Transition } from './transitions.ts';
+import { withTransition, type Transition } from './transitions.ts';
 
 export const sessionSchema = z.object({
   id: z.string().min(1).max(200),
@@ -64,7 +64,10 @@ export function keepSession<State extends WithSession>(
 /** The state without its session. */
 export function resetSession<State extends WithSession>(state: State, reason: SessionReset, now: number): State {
   if (state.session === null) return state;
-  return noted({ ...state, session: null }, { at: now, subject: 'session', from: 'active', to: 'none', reason });
+  return withTransition(
+    { ...state, session: null },
+    { at: now, subject: 'session', from: 'active', to: 'none', reason },
+  );
 }
 
 function whyNot(session: Session, taskId: TaskId, policy: Policy, now: number): SessionReset | null {

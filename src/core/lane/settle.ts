@@ -1,4 +1,4 @@
-import { MAX_FINGERPRINT_CHARS, record, reset, view, type CircuitFacts, type CircuitView } from './circuit.ts';
+import { MAX_FINGERPRINT_CHARS, record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
@@ -8,7 +8,7 @@ import { MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
-import { noted } from './transitions.ts';
+import { withTransition } from './transitions.ts';
 import { judge, type IterationFacts, type Judgement, type Verdict } from './verdict.ts';
 import { chargeCall, chargeUsage } from './windows.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../time.ts';
@@ -82,7 +82,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),
-    verdict: { ...judgement.verdict, circuit: view(circuit, policy.circuit, now).kind },
+    verdict: { ...judgement.verdict, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
 }
 
@@ -109,7 +109,7 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
       return outcome.reason === 'circuit_open' ? ended : { ...ended, signals: noSignals };
     case 'parked': {
       const park = { reason: outcome.reason, resumeAt: outcome.resumeAt, taskId: state.currentTask, branchHead };
-      return noted(
+      return withTransition(
         { ...ended, park },
         { at: now, subject: 'park', from: 'running', to: 'parked', reason: outcome.reason },
       );
@@ -161,7 +161,7 @@ export function loseProgress(
 
 /** CLOSED by a person's order; `reason` says whose. */
 export function resetCircuit(state: LaneState, reason: string, now: number): LaneState {
-  return noted(
+  return withTransition(
     { ...state, circuit: reset(state.circuit) },
     { at: now, subject: 'circuit', from: state.circuit.kind, to: 'closed', reason },
   );
@@ -174,14 +174,14 @@ export function retryTask(state: LaneState, taskId: TaskId, reason: string, now:
 
 function admitCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
-  const seen = view(state.circuit, policy.circuit, now);
+  const seen = viewCircuit(state.circuit, policy.circuit, now);
   if (seen.kind === 'closed') {
-    return noted(
+    return withTransition(
       { ...state, circuit: reset(state.circuit) },
       { at: now, subject: 'circuit', from: 'open', to: 'closed', reason: 'auto_reset' },
     );
   }
-  return noted(state, {
+  return withTransition(state, {
     at: now,
     subject: 'circuit',
     from: 'open',
@@ -297,12 +297,12 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   if (state.circuit === before.circuit) return state;
   // An iteration on an open circuit was its probe.
   const from: CircuitView['kind'] =
-    before.circuit.kind === 'open' ? 'half-open' : view(before.circuit, policy.circuit, now).kind;
-  const to = view(state.circuit, policy.circuit, now).kind;
+    before.circuit.kind === 'open' ? 'half-open' : viewCircuit(before.circuit, policy.circuit, now).kind;
+  const to = viewCircuit(state.circuit, policy.circuit, now).kind;
   const opens = state.circuit.kind === 'open';
   if (from === to && !opens) return state;
   const reason = state.circuit.kind === 'open' ? state.circuit.reason : to === 'closed' ? 'progress' : 'no_progress';
-  const settled = noted(state, { at: now, subject: 'circuit', from, to: opens ? 'open' : to, reason });
+  const settled = withTransition(state, { at: now, subject: 'circuit', from, to: opens ? 'open' : to, reason });
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
@@ -324,5 +324,11 @@ function withTask(
   const from = progressOf(state.tasks, id).state;
   const next = { ...state, tasks: { ...state.tasks, [id]: task } };
   if (from === task.state) return next;
-  return noted(next, { at: change.now, subject: 'task', from: `${id} ${from}`, to: task.state, reason: change.reason });
+  return withTransition(next, {
+    at: change.now,
+    subject: 'task',
+    from: `${id} ${from}`,
+    to: task.state,
+    reason: change.reason,
+  });
 }

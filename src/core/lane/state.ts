@@ -12,7 +12,7 @@ import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
 import { sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
-import { MAX_TRANSITIONS, noted, transitionSchema } from './transitions.ts';
+import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions.ts';
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
@@ -127,7 +127,13 @@ export function initialState(lane: LaneId, now: number): LaneState {
 /** For a lane whose state should be there and cannot be read: one probe iteration decides whether to go on. */
 export function probeState(lane: LaneId, now: number): LaneState {
   const state = { ...initialState(lane, now), circuit: unreadableCircuit };
-  return noted(state, { at: now, subject: 'state', from: 'unreadable', to: 'initial', reason: 'state_unreadable' });
+  return withTransition(state, {
+    at: now,
+    subject: 'state',
+    from: 'unreadable',
+    to: 'initial',
+    reason: 'state_unreadable',
+  });
 }
 
 const headSchema = z.object({

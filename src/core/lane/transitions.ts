@@ -22,7 +22,7 @@ export const transitionSchema = z.object({
 export type Transition = Immutable<z.infer<typeof transitionSchema>>;
 
 /** The state with one more transition; the oldest beyond `maxTransitions` go. */
-export function noted<State extends { readonly transitions: readonly Transition[] }>(
+export function withTransition<State extends { readonly transitions: readonly Transition[] }>(
   state: State,
   transition: Transition,
 ): State {

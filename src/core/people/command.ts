@@ -43,8 +43,8 @@ const known: Readonly<Record<CommandWords, Command>> = {
   help: { kind: 'help' },
 };
 
-/** Reads a command's words; what is none comes back cut to 40 characters. */
-export function readCommand(text: string): Command {
+/** Parses a command's words; an unknown word comes back cut to 40 characters. */
+export function parseCommand(text: string): Command {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
   if (isCommand(words)) return known[words];
   const task = parseTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');

@@ -1,6 +1,6 @@
 import type { TaskComment } from '../tasks/task.ts';
 import { cleanText, unseenIn } from '../text/clean.ts';
-import { OWN_COMMENT_MARKER, readCommand } from './command.ts';
+import { OWN_COMMENT_MARKER, parseCommand } from './command.ts';
 
 /** Who wrote or edited a comment. */
 interface Person {
@@ -102,5 +102,5 @@ export function* readableComments<Account extends Person>(
 /** By these, somebody asks for the work again, and so for what was said until then to be read. */
 function asksForWork(body: string): boolean {
   const words = /^\s*\/ralph[ \t]+([^\r\n]*)/i.exec(body)?.[1] ?? '';
-  return ['run', 'retry'].includes(readCommand(words).kind);
+  return ['run', 'retry'].includes(parseCommand(words).kind);
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { resetCircuit, retryTask } from '../lane/settle.ts';
 import type { LaneState } from '../lane/state.ts';
-import { noted } from '../lane/transitions.ts';
+import { withTransition } from '../lane/transitions.ts';
 import { anyInstant, instant } from '../numbers.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
@@ -92,7 +92,7 @@ function obey(state: LaneState, order: Order): LaneState {
     case 'pause':
     case 'stop':
       return state.pause === null
-        ? noted(
+        ? withTransition(
             { ...state, pause: { by: order.by, at } },
             { at, subject: 'pause', from: 'working', to: 'paused', reason },
           )
@@ -100,13 +100,13 @@ function obey(state: LaneState, order: Order): LaneState {
     case 'resume':
       return state.pause === null
         ? state
-        : noted({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
+        : withTransition({ ...state, pause: null }, { at, subject: 'pause', from: 'paused', to: 'working', reason });
     case 'retry':
       return tasksToRetry(state, order.task).reduce((next, id) => retryTask(next, id, reason, at), state);
     case 'reset-circuit':
       return resetCircuit(state, reason, at);
     case 'reset-session':
-      return noted(
+      return withTransition(
         { ...state, session: null },
         { at, subject: 'session', from: state.session === null ? 'none' : 'active', to: 'none', reason },
       );

@@ -1,5 +1,5 @@
 import type { LaneState } from '../lane/state.ts';
-import { noted } from '../lane/transitions.ts';
+import { withTransition } from '../lane/transitions.ts';
 import {
   noticeFor,
   tooManyPeople,
@@ -203,7 +203,7 @@ function askedAgain(
   if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(state, id)) return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
   const { [id]: settled, ...tasks } = state.tasks;
-  return noted(
+  return withTransition(
     { ...state, tasks },
     { at: now, subject: 'task', from: `${id} ${settled?.state ?? 'todo'}`, to: 'todo', reason: 'asked_again' },
   );

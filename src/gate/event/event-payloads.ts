@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, readCommand, type Command } from '../../core/people/command.ts';
+import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, parseCommand, type Command } from '../../core/people/command.ts';
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import type { Account } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
@@ -63,8 +63,8 @@ const closedPull = z.object({
   sender: account,
 });
 
-/** Reads `workflow_dispatch`. A server need not say who dispatched. */
-export function readDispatch(payload: unknown, { command }: EventInputs): Intent {
+/** Parses `workflow_dispatch`. A server need not say who dispatched. */
+export function parseDispatch(payload: unknown, { command }: EventInputs): Intent {
   if (command === '') return { kind: 'work-queue' };
   return {
     kind: 'dispatched-command',
@@ -73,8 +73,8 @@ export function readDispatch(payload: unknown, { command }: EventInputs): Intent
   };
 }
 
-/** Reads `repository_dispatch`; the step's own input `command` goes first. */
-export function readRepositoryDispatch(payload: unknown, { command }: EventInputs): Intent | null {
+/** Parses `repository_dispatch`; the step's own input `command` goes first. */
+export function parseRepositoryDispatch(payload: unknown, { command }: EventInputs): Intent | null {
   const parsed = repositoryDispatch.safeParse(payload);
   if (!parsed.success) return null;
   const { client_payload: given, sender } = parsed.data;
@@ -86,7 +86,7 @@ export function readRepositoryDispatch(payload: unknown, { command }: EventInput
 }
 
 function commandOf(words: string, whence: string): Command {
-  const command = readCommand(words);
+  const command = parseCommand(words);
   if (command.kind !== 'unknown') return command;
   const meant = nearestCommand(command.word);
   throw new UserError(
@@ -95,8 +95,8 @@ function commandOf(words: string, whence: string): Command {
   );
 }
 
-/** Reads `push`. */
-export function readPush(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
+/** Parses `push`. */
+export function parsePush(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
   const parsed = push.safeParse(payload);
   if (!parsed.success) return null;
   const { ref, deleted } = parsed.data;
@@ -107,8 +107,8 @@ export function readPush(payload: unknown, { branchPrefix }: EventInputs): Inten
   return { kind: 'work-queue' };
 }
 
-/** Reads `issues: labeled`. */
-export function readLabeled(payload: unknown, inputs: EventInputs): Intent | null {
+/** Parses `issues: labeled`. */
+export function parseLabeled(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = labeled.safeParse(payload);
   if (!parsed.success) return null;
   const { sender, label: put, issue: about } = parsed.data;
@@ -120,8 +120,8 @@ export function readLabeled(payload: unknown, inputs: EventInputs): Intent | nul
     : null;
 }
 
-/** Reads `issues: unlabeled`, `closed`, `deleted` and `transferred`. */
-export function readWithdrawal(payload: unknown, inputs: EventInputs): Intent | null {
+/** Parses `issues: unlabeled`, `closed`, `deleted` and `transferred`. */
+export function parseWithdrawal(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = withdrawn.safeParse(payload);
   if (!parsed.success) return null;
   const { action: because, issue: about } = parsed.data;
@@ -135,8 +135,8 @@ export function readWithdrawal(payload: unknown, inputs: EventInputs): Intent | 
   return { kind: 'withdraw', issue: about.number, because };
 }
 
-/** Reads `issues: reopened`. */
-export function readReopened(payload: unknown, inputs: EventInputs): Intent | null {
+/** Parses `issues: reopened`. */
+export function parseReopened(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = reopened.safeParse(payload);
   if (!parsed.success) return null;
   const { issue: about } = parsed.data;
@@ -144,8 +144,8 @@ export function readReopened(payload: unknown, inputs: EventInputs): Intent | nu
   return hasTaskLabel(about, inputs) ? { kind: 'take-back', issue: about.number } : noTask(about.number, inputs);
 }
 
-/** Reads `issues: edited`. */
-export function readEdited(payload: unknown, inputs: EventInputs): Intent | null {
+/** Parses `issues: edited`. */
+export function parseEdited(payload: unknown, inputs: EventInputs): Intent | null {
   const parsed = edited.safeParse(payload);
   if (!parsed.success) return null;
   const { issue: about, changes } = parsed.data;
@@ -157,8 +157,8 @@ export function readEdited(payload: unknown, inputs: EventInputs): Intent | null
   return { kind: 'recheck', issue: about.number };
 }
 
-/** Reads `issue_comment: created`. */
-export function readComment(payload: unknown): Intent | null {
+/** Parses `issue_comment: created`. */
+export function parseComment(payload: unknown): Intent | null {
   const parsed = commented.safeParse(payload);
   if (!parsed.success) return null;
   const { comment, issue: about, sender } = parsed.data;
@@ -168,15 +168,15 @@ export function readComment(payload: unknown): Intent | null {
   if (!words) return notForUs('The comment does not start with /ralph.');
   return {
     kind: 'command',
-    command: readCommand((words[1] ?? '').trim()),
+    command: parseCommand((words[1] ?? '').trim()),
     commentId: comment.id,
     thread: { number: about.number, isPullRequest: about.isPullRequest },
     actor: sender,
   };
 }
 
-/** Reads `pull_request: closed`. */
-export function readClosedPull(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
+/** Parses `pull_request: closed`. */
+export function parseClosedPull(payload: unknown, { branchPrefix }: EventInputs): Intent | null {
   const parsed = closedPull.safeParse(payload);
   if (!parsed.success) return null;
   const { pull_request: pull, sender } = parsed.data;

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { UserError } from '../../errors.ts';
 import {
-  readClosedPull,
-  readComment,
-  readDispatch,
-  readEdited,
-  readLabeled,
-  readPush,
-  readReopened,
-  readRepositoryDispatch,
-  readWithdrawal,
+  parseClosedPull,
+  parseComment,
+  parseDispatch,
+  parseEdited,
+  parseLabeled,
+  parsePush,
+  parseReopened,
+  parseRepositoryDispatch,
+  parseWithdrawal,
 } from './event-payloads.ts';
 import type { EventInputs, Intent } from './intent.ts';
 
@@ -21,7 +21,7 @@ export interface EventRow {
   /** One sentence for people. */
   readonly does: string;
   /** What a payload asks for; null: it does not have the shape that GitHub documents. Throws a UserError for words that are no command. */
-  readonly read: (payload: unknown, inputs: EventInputs) => Intent | null;
+  readonly parse: (payload: unknown, inputs: EventInputs) => Intent | null;
 }
 
 /** Every supported event. */
@@ -30,81 +30,81 @@ export const EVENTS: readonly EventRow[] = [
     event: 'schedule',
     types: null,
     does: 'Works the queue: all admitted tasks, on the lane `queue`.',
-    read: () => ({ kind: 'work-queue' }),
+    parse: () => ({ kind: 'work-queue' }),
   },
   {
     event: 'workflow_dispatch',
     types: null,
     does: 'Works the queue, or obeys the command in the input `command`.',
-    read: readDispatch,
+    parse: parseDispatch,
   },
   {
     event: 'repository_dispatch',
     types: null,
     does: 'Works the queue, or obeys the command in `client_payload.command`.',
-    read: readRepositoryDispatch,
+    parse: parseRepositoryDispatch,
   },
   {
     event: 'push',
     types: null,
     does: 'Works the queue; pushes of tags and of branches of our own, and deletions, are not for us.',
-    read: readPush,
+    parse: parsePush,
   },
   {
     event: 'issues',
     types: ['labeled'],
     does: 'With the task label: works that issue on its own lane `issue-N`, with the text that was labelled.',
-    read: readLabeled,
+    parse: parseLabeled,
   },
   {
     event: 'issues',
     types: ['unlabeled', 'closed'],
     does: 'Takes the issue out of the queue and takes our labels off, but `ralph:done` of a closed one; its own lane rests until it is labelled again.',
-    read: readWithdrawal,
+    parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['deleted', 'transferred'],
     does: 'Takes the issue out of the queue; its own lane rests.',
-    read: readWithdrawal,
+    parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['reopened'],
     does: 'With the task label: puts the issue back in the queue for the next run; done work begins anew only if somebody with write permission reopened it.',
-    read: readReopened,
+    parse: parseReopened,
   },
   {
     event: 'issues',
     types: ['edited'],
     does: 'With the task label: judges the consent to the new text; if it was changed by somebody who may not write, it waits for the label to be put on again, and one comment says so.',
-    read: readEdited,
+    parse: parseEdited,
   },
   {
     event: 'issue_comment',
     types: ['created'],
     does: 'Obeys a command: a comment that begins with `/ralph`, on an issue or on a pull request of ours. An edited comment is none.',
-    read: readComment,
+    parse: parseComment,
   },
   {
     event: 'pull_request',
     types: ['closed'],
     does: 'Of a branch of ours. Merged: deletes the branch and ends the conversation of the lane, whose tasks are done. Not merged: the lane rests until the pull request is opened again.',
-    read: readClosedPull,
+    parse: parseClosedPull,
   },
 ];
 
 const typed = z.object({ action: z.string().max(100) });
 
-/** Reads an event's intent; throws a UserError that names the event, or the command, when it is not supported. */
-export function readIntent(event: { readonly name: string; readonly payload: unknown }, inputs: EventInputs): Intent {
+/** The intent of an event; throws a UserError that names the event, or the command, when it is not supported. */
+export function parseIntent(event: { readonly name: string; readonly payload: unknown }, inputs: EventInputs): Intent {
   const rows = EVENTS.filter((row) => row.event === event.name);
   if (rows.length === 0) throw unsupported(`The event "${event.name}" is not supported.`);
   const type = typed.safeParse(event.payload).data?.action ?? null;
   const row = rows.find(({ types }) => types === null || (type !== null && types.includes(type)));
   if (row === undefined && type !== null)
     throw unsupported(`The event "${event.name}" with the type "${type.replace(/[^\w-]/g, '')}" is not supported.`);
-  const intent = row?.read(event.payload, inputs) ?? null;
+  const intent = row?.parse(event.payload, inputs) ?? null;
   if (intent === null)
     throw new UserError(
       'configuration',

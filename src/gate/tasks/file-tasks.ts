@@ -58,11 +58,11 @@ export async function readTasks(
   lane: { readonly branch: string; readonly head: string } | null,
 ): Promise<ReadFiles> {
   // Brings the parsers along, which a run without such files does not need.
-  const [{ fileOfSource, readTaskFiles, readTaskFilesAndArchive }, { unreadableTasks }] = await Promise.all([
+  const [{ fileOfSource, parseTaskFiles, parseTaskFilesAndArchive }, { unreadableTasks }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
     import('../../core/tasks/files/unreadable.ts'),
   ]);
-  const ofBase = readTaskFiles(base, sources);
+  const ofBase = parseTaskFiles(base, sources);
   const counting = new Set(
     sources.map((source) => fileOfSource([...Object.keys(base), ...Object.keys(unread)], source)),
   );
@@ -80,7 +80,7 @@ export async function readTasks(
     lane === null
       ? null
       : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
-  const ofLane = texts?.lane == null ? null : readTaskFilesAndArchive(texts.lane, sources);
+  const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources);
   const told = problems.map(sentence);
   const ofBranch = (ofLane?.problems ?? [])
     .map(sentence)
@@ -89,7 +89,7 @@ export async function readTasks(
   // Of a file that is broken now nobody can tell what people took out of it.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
-  const fork = readTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
+  const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
   return {
     base: ofBase.tasks,
     lane: ofLane === null ? null : { now: ofLane.tasks, fork },

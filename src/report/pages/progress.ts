@@ -6,7 +6,7 @@ import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { progressBar } from './progress-bar.ts';
 import type { RunReport, SavedReport } from '../../handover/report.ts';
-import { doneTasks, laneOf, placesWord, workOf } from '../facts.ts';
+import { doneTasks, laneOf, storesWord, workOf } from '../facts.ts';
 
 /** `[████░░] 4/6 title`, a line of the job log. */
 export function renderProgressLine(progress: {
@@ -85,7 +85,7 @@ function numberLines(report: RunReport): readonly string[] {
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [`saved #${saved.sequence} (${flatten(placesWord(saved.where))})`]
+    ? [`saved #${saved.sequence} (${flatten(storesWord(saved.where))})`]
     : [`NOT saved: ${flatten(saved.why)}`];
 }
 

@@ -9,12 +9,12 @@ import {
   iterationsOf,
   laneOf,
   lastVerification,
-  placesWord,
+  storesWord,
   tasksOf,
   warningsOf,
   workOf,
 } from '../facts.ts';
-import { heldLines } from '../sentences/waiting.ts';
+import { obstacleLines } from '../sentences/waiting.ts';
 import { firstLines, moreLine } from '../../core/text/lists.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
@@ -109,7 +109,7 @@ export function waitingSection(report: RunReport): string {
     unchecked === 0
       ? []
       : [`${count(unchecked, 'task')} so far down the queue that this run did not look who approved them`];
-  return list('What tasks wait for', [...heldLines(tasksOf(report)).map((line) => prose(line, 300)), ...more]);
+  return list('What tasks wait for', [...obstacleLines(tasksOf(report)).map((line) => prose(line, 300)), ...more]);
 }
 
 /** One line about tasks that the branch has work of and that are not listed any more; empty when there are none. */
@@ -189,6 +189,6 @@ function testsWord(report: LaneReport): string {
 function savedWord(saved: SavedReport | null): readonly string[] {
   if (saved === null) return [];
   return saved.kind === 'saved'
-    ? [text(`saved #${saved.sequence} (${placesWord(saved.where)})`, 200)]
+    ? [text(`saved #${saved.sequence} (${storesWord(saved.where)})`, 200)]
     : [`**not saved**: ${prose(saved.why, 300)}`];
 }

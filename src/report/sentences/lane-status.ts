@@ -6,7 +6,7 @@ import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts
 import { code, link, text } from '../markdown.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
 import type { LaneView } from '../../handover/report.ts';
-import { heldLines, stuckLines } from './waiting.ts';
+import { obstacleLines, stuckLines } from './waiting.ts';
 import { formatInstant } from '../../core/time.ts';
 
 const SHOWN_TRANSITIONS = 5;
@@ -69,7 +69,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
       : [
           `${claimedBy === null ? 'Next' : 'Working on'}: ${style.text(current.task.title, 120)} (${count(current.progress.attempts, 'iteration')} so far)`,
         ]),
-    ...[...stuckLines(tasks), ...heldLines(tasks)]
+    ...[...stuckLines(tasks), ...obstacleLines(tasks)]
       .slice(0, SHOWN_WAITING)
       .map((line) => `Waits: ${style.text(line, 300)}`),
     ...(claimedBy === null

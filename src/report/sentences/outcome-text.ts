@@ -3,9 +3,9 @@ import type { Outcome, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, isQueue, iterationsOf, laneOf, settingOf, tasksOf, warningsOf } from '../facts.ts';
-import { noTasks, taskInvitation, type TaskPlaces } from './task-places.ts';
+import { noTasks, taskInvitation, type TaskSources } from './task-places.ts';
 import { unblocking } from './unblocking.ts';
-import { heldLines, stuckLines } from './waiting.ts';
+import { obstacleLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
@@ -249,7 +249,7 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
-  const places: TaskPlaces = { sources: setting?.taskSources ?? [], label };
+  const places: TaskSources = { sources: setting?.taskSources ?? [], label };
   switch (reason) {
     case 'no_tasks':
       return {
@@ -276,7 +276,7 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
 
 /** Which tasks wait for what: the first five, each in a line of its own. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
-  const waiting = [...stuckLines(tasks), ...heldLines(tasks)];
+  const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
   if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
   return [
     `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,

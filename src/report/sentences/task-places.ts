@@ -1,11 +1,11 @@
 /** Where a run looks for tasks: its sources, and what people call the label (`the label ralph`). */
-export interface TaskPlaces {
+export interface TaskSources {
   readonly sources: readonly string[];
   readonly label: string;
 }
 
 /** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`: some may be there that this run may not work. */
-export function noTasks(places: TaskPlaces, leftOut: boolean): string {
+export function noTasks(places: TaskSources, leftOut: boolean): string {
   const files = filesOf(places);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
   return [
@@ -17,7 +17,7 @@ export function noTasks(places: TaskPlaces, leftOut: boolean): string {
 }
 
 /** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */
-export function taskInvitation(places: TaskPlaces): string {
+export function taskInvitation(places: TaskSources): string {
   const [file] = filesOf(places);
   return [
     ...(looksAtIssues(places) ? [`put ${places.label} on an issue that an agent should work on`] : []),
@@ -31,11 +31,11 @@ const FILES: ReadonlyMap<string, string> = new Map([
   ['beads', '`.beads/`'],
 ]);
 
-function filesOf({ sources }: TaskPlaces): readonly string[] {
+function filesOf({ sources }: TaskSources): readonly string[] {
   return sources.map((source) => FILES.get(source)).filter((path) => path !== undefined);
 }
 
 /** A run that ended before it knew its sources speaks of the label. */
-function looksAtIssues({ sources }: TaskPlaces): boolean {
+function looksAtIssues({ sources }: TaskSources): boolean {
   return sources.length === 0 || sources.includes('issues');
 }

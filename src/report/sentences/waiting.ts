@@ -15,7 +15,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
 }
 
 /** Open tasks that may not be worked yet, in the same form; not those that only nobody has looked at. */
-export function heldLines(tasks: readonly TaskReport[]): readonly string[] {
+export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (one.progress.state !== 'todo' && one.progress.state !== 'in-progress') return [];
     const why = whyHeld(one, tasks);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseInputs } from '../../../src/config/inputs.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
-import { parseJournal } from '../../../src/core/journal/read-journal.ts';
+import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
 import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EVENTS, readIntent } from '../../../src/gate/event/events.ts';
+import { EVENTS, parseIntent } from '../../../src/gate/event/events.ts';
 import type { EventInputs, Intent } from '../../../src/gate/event/intent.ts';
 import { UserError } from '../../../src/errors.ts';
 import { runs } from '../../runs.ts';
@@ -23,7 +23,7 @@ const examplesOf = (name: string, action: string | null): readonly Payload[] =>
 
 const inputs: EventInputs = { taskLabel: 'ralph', command: '', branchPrefix: 'ralph/' };
 const read = (name: string, payload: unknown, change: Partial<EventInputs> = {}): Intent =>
-  readIntent({ name, payload }, { ...inputs, ...change });
+  parseIntent({ name, payload }, { ...inputs, ...change });
 
 /** The payload with other values at some places; `issue.labels` goes two levels down. */
 function changed(payload: Payload, values: Payload): Payload {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS, nearestCommand, readCommand } from '../../../src/core/people/command.ts';
+import { COMMANDS, nearestCommand, parseCommand } from '../../../src/core/people/command.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
 import type { OrderKind } from '../../../src/core/sharing/orders.ts';
 import { laneStatusLines, renderLaneStatus } from '../../../src/report/sentences/lane-status.ts';
@@ -452,7 +452,7 @@ describe('the receipt of an order comes first', () => {
 });
 
 test('help is a command, in any case', () => {
-  expect(readCommand(' Help ')).toEqual({ kind: 'help' });
+  expect(parseCommand(' Help ')).toEqual({ kind: 'help' });
 });
 
 test.each([

@@ -3,7 +3,7 @@ import type { CliEvent } from '../events/cli-event.ts';
 import { tryJson } from '../../../core/text/try-json.ts';
 import { asArray, asObject } from '../events/json.ts';
 import { createJsonWalker } from './json-walker.ts';
-import { announces, holdsProse } from './noise.ts';
+import { announces, hasProse } from './noise.ts';
 import { holdsMarker } from '../../../core/analysis/status-block.ts';
 
 type Format = Analysis['format'];
@@ -55,7 +55,7 @@ export function createFormatWitness(): FormatWitness {
     hasText = true;
     if (events === 0) announced = announces(lines, announced);
     const side = events === 0 ? 'before' : 'after';
-    if (!prose[side]) prose[side] = holdsProse(lines);
+    if (!prose[side]) prose[side] = hasProse(lines);
   }
 
   function format(text: string): Format {

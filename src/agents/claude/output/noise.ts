@@ -13,13 +13,13 @@ export function announces(lines: Uint8Array, before: boolean): boolean {
   if (lines[end - 1] !== COLON) return false;
   const start = lines.lastIndexOf(LINE_FEED, end - 1) + 1;
   const line = lines.subarray(Math.max(start, end - LOOK_CHARS), end);
-  return holdsProse(line) && !LOG.test(decodeKept({ head: line, tail: null }));
+  return hasProse(line) && !LOG.test(decodeKept({ head: line, tail: null }));
 }
 
 const COLON = 0x3a;
 
 /** Whether one of the lines is a sentence, as far as its beginning tells. */
-export function holdsProse(lines: Uint8Array): boolean {
+export function hasProse(lines: Uint8Array): boolean {
   return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
 }
 

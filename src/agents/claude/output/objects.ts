@@ -16,7 +16,7 @@ import {
   SPACE,
   startsLikeEvent,
 } from './line-bytes.ts';
-import { holdsProse } from './noise.ts';
+import { hasProse } from './noise.ts';
 
 /** JSON in a line, and the noise around it, which is text. */
 export interface FoundObjects {
@@ -53,7 +53,7 @@ function gluedObjects({ head, tail }: Kept, start: number): FoundObjects | null 
     at = firstVisible(head, walk.at);
   }
   const behind = head.subarray(at);
-  if (objects.length === 0 || head[at] === COMMA || (head[at] !== OPEN_BRACE && holdsProse(behind))) return null;
+  if (objects.length === 0 || head[at] === COMMA || (head[at] !== OPEN_BRACE && hasProse(behind))) return null;
   return { before: head.subarray(0, start), objects, behind };
 }
 

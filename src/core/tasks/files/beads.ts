@@ -26,7 +26,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
 } {
   const path = beadsFile(Object.keys(files));
   if (path === undefined) return { tasks: [], problems: [] };
-  const { beads, problems } = readBeads(files[path] ?? '');
+  const { beads, problems } = beadsById(files[path] ?? '');
   const work = [...beads.values()].filter(isWork);
   const kept = work.length <= MAX_TASKS ? work : openFirst(work);
   const isTask = new Set(kept.map(({ id }) => id));
@@ -88,7 +88,7 @@ type Bead = z.infer<typeof beadSchema> & { readonly line: number };
 type Problem = Partial<Pick<TaskProblem, 'column'>> & Pick<TaskProblem, 'line' | 'message' | 'hidesTasks'>;
 
 /** Every issue by its id; of several lines with the same one the newest, as when beads merges. */
-function readBeads(document: string): {
+function beadsById(document: string): {
   readonly beads: ReadonlyMap<string, Bead>;
   readonly problems: readonly Problem[];
 } {

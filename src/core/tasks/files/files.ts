@@ -4,28 +4,28 @@ import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
 
 /** What was read from files of tasks. */
-export interface ReadTasks {
+export interface ParsedTasks {
   readonly tasks: readonly FileTask[];
   readonly problems: readonly TaskProblem[];
 }
 
 /** Reads the tasks of some files (path → text; the archive beside a prd tells what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
-export function readTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ReadTasks {
-  const read = sources.map((source) => readSource(files, source));
+export function parseTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ParsedTasks {
+  const parsed = sources.map((source) => parseSource(files, source));
   return {
-    tasks: read
+    tasks: parsed
       .flatMap(({ tasks }) => tasks)
       .sort(({ task: a }, { task: b }) => Number(a.optional) - Number(b.optional) || a.priority - b.priority),
-    problems: read.flatMap(({ problems }) => problems),
+    problems: parsed.flatMap(({ problems }) => problems),
   };
 }
 
 /** The same, and behind them what was archived: its entries are not gone. What is wrong with an archive is told when it is written. */
-export function readTaskFilesAndArchive(
+export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],
-): ReadTasks {
-  const { tasks, problems } = readTaskFiles(files, sources);
+): ParsedTasks {
+  const { tasks, problems } = parseTaskFiles(files, sources);
   const archive = sources.includes('prd') ? files[PRD_ARCHIVE_PATH] : undefined;
   if (archive === undefined) return { tasks, problems };
   const listed = new Set(tasks.map(({ task }) => task.id));
@@ -40,9 +40,9 @@ export function fileOfSource(paths: readonly string[], source: FileSource): stri
   return source === 'beads' ? beadsFile(paths) : taskFilePaths[source].find((path) => paths.includes(path));
 }
 
-const nothing: ReadTasks = { tasks: [], problems: [] };
+const nothing: ParsedTasks = { tasks: [], problems: [] };
 
-function readSource(files: Readonly<Record<string, string>>, source: FileSource): ReadTasks {
+function parseSource(files: Readonly<Record<string, string>>, source: FileSource): ParsedTasks {
   if (source === 'beads')
     return parseBeads(
       Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))),

@@ -12,7 +12,7 @@ import {
 import { itemsOf, member, parseJson, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { PRD_ARCHIVE_PATH, type TaskProblem } from './file-task.ts';
 import { dependencyKeys, idsByKey } from './prd.ts';
-import { nameOf, prdLists, readPrd, type PrdEntry, type PrdList } from './prd-entries.ts';
+import { nameOf, prdLists, parsePrdFile, type PrdEntry, type PrdList } from './prd-entries.ts';
 import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
@@ -33,7 +33,7 @@ export function archivePrd(
   { prd, archive }: { readonly prd: string; readonly archive: string | null },
   doneIds: ReadonlySet<TaskId>,
 ): ArchivedPrd | null {
-  const file = readPrd('', prd);
+  const file = parsePrdFile('', prd);
   if (file.kind === 'unreadable' || archiveObstacle(archive) !== null) return null;
   const moving = movable(file.entries, doneIds);
   if (moving.length === 0) return null;

@@ -4,7 +4,7 @@ import { cleanTitle } from '../../text/clean.ts';
 import type { AddedTask, NewTask } from './new-task.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
-import { prdLists, readPrd, textMember, type PrdList } from './prd-entries.ts';
+import { prdLists, parsePrdFile, textMember, type PrdList } from './prd-entries.ts';
 
 /** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */
 export function addToPrd(
@@ -13,7 +13,7 @@ export function addToPrd(
   wanted: NewTask,
 ): AddedTask {
   const text = prd.trim() === '' ? '{\n  "tasks": []\n}\n' : prd;
-  const file = readPrd(path, text);
+  const file = parsePrdFile(path, text);
   if (file.kind === 'unreadable')
     return {
       kind: 'refused',
@@ -56,7 +56,7 @@ export function addToPrd(
     childIndent(text, target.node, around),
   );
   const added = applyEdits(text, [appendChildren(text, target.node, [piece], around)]);
-  const after = readPrd(path, added);
+  const after = parsePrdFile(path, added);
   const found = after.kind === 'prd' ? after.entries.findLast((candidate) => candidate.title === title) : undefined;
   if (after.kind === 'unreadable' || found === undefined)
     return {

@@ -43,7 +43,7 @@ const MAX_ENTRIES = 1_000;
 const MAX_KEY_CHARS = 76;
 
 /** Finds the entries of a prd.json. Half a file is no list: malformed JSON has no entries. */
-export function readPrd(path: string, text: string): PrdFile {
+export function parsePrdFile(path: string, text: string): PrdFile {
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed')
     return {
@@ -108,8 +108,8 @@ function repeatedLists(root: JsonNode): readonly { readonly list: PrdList; reado
 }
 
 /** Where the entries of a prd.json stand, by the ids of their tasks; empty when it cannot be read. */
-export function placesInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
-  const prd = readPrd('', text);
+export function positionsInPrd(text: string): ReadonlyMap<TaskId, JsonPosition> {
+  const prd = parsePrdFile('', text);
   return new Map(prd.kind === 'prd' ? prd.entries.map(({ id, node }) => [id, prd.at(node)]) : []);
 }
 

@@ -1,7 +1,7 @@
 import { itemsOf, member, valueOf, type JsonNode } from '../../../json/parse.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import type { FileTask, TaskProblem } from './file-task.ts';
-import { nameOf, quoted, readPrd, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
+import { nameOf, quoted, parsePrdFile, safeKey, textMember, type PrdEntry } from './prd-entries.ts';
 import { NORMAL_PRIORITY, priorityOfWord } from '../priority.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';
@@ -14,7 +14,7 @@ export function parsePrd(
   text: string,
   archive: string | null = null,
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
-  const prd = readPrd(path, text);
+  const prd = parsePrdFile(path, text);
   if (prd.kind === 'unreadable') return { tasks: [], problems: prd.problems };
   const idOfKey = idsByKey(prd.entries);
   const archived = doneKeys(archive);
@@ -65,7 +65,7 @@ export function dependencyKeys(
 
 /** The entries' own ids of what an archive has as done. */
 function doneKeys(archive: string | null): ReadonlySet<string> {
-  const file = archive === null ? null : readPrd('', archive);
+  const file = archive === null ? null : parsePrdFile('', archive);
   const done = file?.kind === 'prd' ? file.entries.filter((entry) => stateOf(entry, () => undefined) === 'done') : [];
   return new Set(done.flatMap(({ key }) => key ?? []));
 }

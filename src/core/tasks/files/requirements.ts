@@ -54,20 +54,20 @@ export function parseFoundTasks(text: string): FoundTasks {
     return { kind: 'unreadable', why: `it is longer than ${String(MAX_LIST_BYTES / 1024)} KiB` };
   const parsed = list.safeParse(tryJson(text));
   if (!parsed.success) return { kind: 'unreadable', why: 'it is not JSON of the form { "tasks": [ … ] }' };
-  const entries = parsed.data.tasks.map((raw, index) => readEntry(raw, index + 1));
-  const tasks = entries.flatMap((read) => (read.kind === 'task' ? [read.task] : []));
+  const entries = parsed.data.tasks.map((raw, index) => parseEntry(raw, index + 1));
+  const tasks = entries.flatMap((parsed) => (parsed.kind === 'task' ? [parsed.task] : []));
   const beyond = tasks.length - MAX_FOUND_TASKS;
   return {
     kind: 'tasks',
     tasks: tasks.slice(0, MAX_FOUND_TASKS),
     problems: [
-      ...entries.flatMap((read) => (read.kind === 'problem' ? [read.problem] : [])),
+      ...entries.flatMap((parsed) => (parsed.kind === 'problem' ? [parsed.problem] : [])),
       ...(beyond > 0 ? [`${String(beyond)} tasks beyond the first ${String(MAX_FOUND_TASKS)} are left out.`] : []),
     ],
   };
 }
 
-function readEntry(
+function parseEntry(
   raw: unknown,
   number: number,
 ): { readonly kind: 'task'; readonly task: FoundTask } | { readonly kind: 'problem'; readonly problem: string } {

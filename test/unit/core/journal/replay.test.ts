@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/policy-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
-import { parseJournal, type Journal } from '../../../../src/core/journal/read-journal.ts';
+import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf, type Difference } from '../../../../src/core/journal/replay.ts';
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   record,
   reset,
-  view,
+  viewCircuit,
   type CircuitFacts,
   closedCircuit,
   type Circuit,
@@ -30,7 +30,7 @@ const error = (fingerprint: string, more: Partial<CircuitFacts> = { progress: tr
 });
 
 const word = (circuit: Circuit, now = noon): string => {
-  const seen = view(circuit, bounds, now);
+  const seen = viewCircuit(circuit, bounds, now);
   const detail = seen.kind === 'half-open' ? seen.of : circuit.kind === 'open' ? circuit.reason : '';
   return `${seen.kind} ${detail}`.trim();
 };
@@ -165,8 +165,8 @@ describe('an open circuit', () => {
   });
 
   test('cb-auto-reset closes it at once, but not one that could not be read', () => {
-    expect(view(opened(0), { ...bounds, autoReset: true }, noon)).toEqual({ kind: 'closed' });
-    expect(view(opened(noon, { reason: 'state_unreadable' }), { ...bounds, autoReset: true }, noon)).toEqual({
+    expect(viewCircuit(opened(0), { ...bounds, autoReset: true }, noon)).toEqual({ kind: 'closed' });
+    expect(viewCircuit(opened(noon, { reason: 'state_unreadable' }), { ...bounds, autoReset: true }, noon)).toEqual({
       kind: 'half-open',
       of: 'probe',
     });
@@ -186,7 +186,7 @@ test.each([
   let circuit: Circuit = closedCircuit(0);
   const shown = expected.map(() => {
     circuit = record(circuit, idle, own, noon);
-    return view(circuit, own, noon).kind;
+    return viewCircuit(circuit, own, noon).kind;
   });
   expect(shown).toEqual(expected);
 });

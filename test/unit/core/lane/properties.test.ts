@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { view } from '../../../../src/core/lane/circuit.ts';
+import { viewCircuit } from '../../../../src/core/lane/circuit.ts';
 import { afterIteration, nextStep, startRun } from '../../../../src/core/lane/decide.ts';
 import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
@@ -186,7 +186,7 @@ test('a circuit opened in the future is open at every earlier instant', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 10 * HOUR }), fc.integer({ min: 0, max: HOUR }), (ahead, cooldownMs) => {
       const circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + ahead } as const;
-      expect(view(circuit, { ...policy.circuit, cooldownMs }, noon).kind).toBe('open');
+      expect(viewCircuit(circuit, { ...policy.circuit, cooldownMs }, noon).kind).toBe('open');
     }),
   );
 });

@@ -10,7 +10,7 @@ import {
   type LaneState,
 } from '../../../../src/core/lane/state.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { noted, type Transition } from '../../../../src/core/lane/transitions.ts';
+import { withTransition, type Transition } from '../../../../src/core/lane/transitions.ts';
 import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
 import { HOUR, MINUTE, noon, play, policy, progress, said } from '../core-fixtures.ts';
 
@@ -188,7 +188,7 @@ describe('the document stays within 64 KiB', () => {
 
   test('transitions are capped at 50, reasons at 200 characters', () => {
     const long = Array.from({ length: 120 }, (_, at) => at).reduce<LaneState>(
-      (next, at) => noted(next, { ...transition, at: noon + at }),
+      (next, at) => withTransition(next, { ...transition, at: noon + at }),
       state,
     );
     expect(long.transitions).toHaveLength(50);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestCommand, readCommand, type Command } from '../../../../src/core/people/command.ts';
+import { nearestCommand, parseCommand, type Command } from '../../../../src/core/people/command.ts';
 
 test.each<[string, Command]>([
   ['run', { kind: 'run' }],
@@ -21,7 +21,7 @@ test.each<[string, Command]>([
   ['toString', { kind: 'unknown', word: 'toString' }],
   [` ${'x'.repeat(50)}`, { kind: 'unknown', word: 'x'.repeat(40) }],
 ])('%j is %j', (text, command) => {
-  expect(readCommand(text)).toEqual(command);
+  expect(parseCommand(text)).toEqual(command);
 });
 
 test.each([

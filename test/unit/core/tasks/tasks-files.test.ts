@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fileSources, positionOf, type FileSource, type FileTask } from '../../../../src/core/tasks/files/file-task.ts';
-import { fileOfSource, readTaskFiles, readTaskFilesAndArchive } from '../../../../src/core/tasks/files/files.ts';
+import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../src/core/tasks/files/unreadable.ts';
 import { inWorkOrder } from '../../../../src/core/tasks/work-order.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
@@ -13,7 +13,7 @@ const bead = (id: string, fields: object = {}): string =>
 const titles = (
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[] = fileSources,
-): readonly string[] => readTaskFiles(files, sources).tasks.map(({ task }) => task.title);
+): readonly string[] => parseTaskFiles(files, sources).tasks.map(({ task }) => task.title);
 
 describe('files of tasks', () => {
   const all = {
@@ -72,7 +72,7 @@ describe('files of tasks', () => {
 
   test('an archive beside the prd says what is done, and is no list of its own', () => {
     expect(
-      readTaskFiles(
+      parseTaskFiles(
         {
           '.ralph/prd.json': prd({ id: 'B', title: 'b', depends_on: ['A'] }),
           '.ralph/prd_archive.json': prd({ id: 'A', title: 'a', status: 'done' }),
@@ -94,14 +94,14 @@ describe('files of tasks', () => {
       ['not when the prd is no source', { ...all, ...archive }, ['plan', 'beads'], ['item', 'bead b']],
       ['nor when there is none', all, fileSources, ['item', 'story', 'bead b']],
     ])('%s', (_, files, sources, expected) => {
-      const { tasks, problems } = readTaskFilesAndArchive(files, sources);
+      const { tasks, problems } = parseTaskFilesAndArchive(files, sources);
       expect(tasks.map(({ task }) => task.title)).toEqual(expected);
       expect(problems).toEqual([]);
     });
 
     test('problems are those of the files', () => {
       expect(
-        readTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources).problems.map(({ file }) => file),
+        parseTaskFilesAndArchive({ ...archive, '.ralph/prd.json': '{' }, fileSources).problems.map(({ file }) => file),
       ).toEqual(['.ralph/prd.json']);
     });
   });
@@ -159,7 +159,7 @@ describe('files of tasks', () => {
   });
 
   test('a malformed file is a problem with its place, and loses nothing of the others', () => {
-    const { tasks, problems } = readTaskFiles(
+    const { tasks, problems } = parseTaskFiles(
       { ...all, '.ralph/prd.json': '{ "tasks": [ { "id": "S1", "title": ' },
       fileSources,
     );
@@ -223,7 +223,7 @@ describe('files of tasks', () => {
       ['plan-unreadable: @fix_plan.md cannot be read', 'prd-unreadable: .ralph/prd.json:1:2 cannot be read'],
     ],
   ])('that may hide tasks have one that nobody can work: %s', (_, files, expected) => {
-    const tasks = unreadableTasks(readTaskFiles(files, fileSources).problems, fileSources);
+    const tasks = unreadableTasks(parseTaskFiles(files, fileSources).problems, fileSources);
     expect(tasks.map(({ id, title }) => `${id}: ${title}`)).toEqual(expected);
     for (const task of tasks)
       expect(task).toMatchObject({ obstacle: 'unreadable', optional: false, source: { kind: task.id.split('-')[0] } });
@@ -239,7 +239,7 @@ describe('files of tasks', () => {
     ],
     ['another kind of record', { '.beads/issues.jsonl': `${bead('a')}\n{"_type":"memory","key":"k"}` }],
   ])('of which nothing is hidden have none: %s', (_, files) => {
-    expect(unreadableTasks(readTaskFiles(files, fileSources).problems, fileSources)).toEqual([]);
+    expect(unreadableTasks(parseTaskFiles(files, fileSources).problems, fileSources)).toEqual([]);
   });
 
   test('any text is answered; every id is one of a kind, safe and short', () => {
@@ -275,7 +275,7 @@ describe('files of tasks', () => {
     const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(text, text, text, (plan, list, beads) => {
-        const { tasks } = readTaskFiles(
+        const { tasks } = parseTaskFiles(
           { '@fix_plan.md': plan, '.ralph/prd.json': list, '.beads/x.jsonl': beads },
           fileSources,
         );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJournal, type Journal } from '../../../../src/core/journal/read-journal.ts';
+import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
 import { idle, progress } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
