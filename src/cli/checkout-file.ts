@@ -5,8 +5,8 @@ import { reasonOf } from './input.ts';
 
 /** A text file of a checkout. `place` is where it really is. */
 export type CheckoutFile =
-  | { readonly kind: 'text'; readonly text: string; readonly place: string }
-  | { readonly kind: 'absent'; readonly place: string }
+  | { readonly kind: 'text'; readonly text: string; readonly realPath: string }
+  | { readonly kind: 'absent'; readonly realPath: string }
   | RefusedFile;
 
 /** `why` goes on from the file's name: `is no file`; `line` from 1, null: of the file as a whole. */
@@ -23,13 +23,13 @@ const MAX_BYTES = 1024 * 1024;
 export async function readCheckoutFile(folder: string, path: string): Promise<CheckoutFile> {
   try {
     const root = await realpath(folder);
-    const place = await placeOf(join(root, path));
-    if (!isInside(root, place)) return refused(`leads out of the checkout, to ${JSON.stringify(place)}`);
-    const found = await stat(place).catch(absent);
-    if (found === null) return { kind: 'absent', place };
+    const realPath = await realPathOf(join(root, path));
+    if (!isInside(root, realPath)) return refused(`leads out of the checkout, to ${JSON.stringify(realPath)}`);
+    const found = await stat(realPath).catch(absent);
+    if (found === null) return { kind: 'absent', realPath };
     if (!found.isFile()) return refused('is no file');
     if (found.size > MAX_BYTES) return refused('is longer than 1 MiB, which no run reads');
-    return textOf(await readFile(place), place);
+    return textOf(await readFile(realPath), realPath);
   } catch (error) {
     return refused(`cannot be read: ${reasonOf(error)}`);
   }
@@ -43,10 +43,10 @@ export async function writeCheckoutFile(
   file: Exclude<CheckoutFile, { kind: 'refused' }>,
   text: string,
 ): Promise<string | null> {
-  const beside = join(dirname(file.place), `.${basename(file.place)}.${randomUUID()}.new`);
+  const beside = join(dirname(file.realPath), `.${basename(file.realPath)}.${randomUUID()}.new`);
   try {
-    await mkdir(dirname(file.place), { recursive: true });
-    const mode = (await stat(file.place).catch(absent))?.mode;
+    await mkdir(dirname(file.realPath), { recursive: true });
+    const mode = (await stat(file.realPath).catch(absent))?.mode;
     const handle = await open(beside, 'wx', mode === undefined ? 0o644 : mode & 0o777);
     try {
       // The mode above is cut by the umask.
@@ -56,9 +56,9 @@ export async function writeCheckoutFile(
     } finally {
       await handle.close();
     }
-    const now = await readFile(file.place, 'utf8').catch(absent);
+    const now = await readFile(file.realPath, 'utf8').catch(absent);
     if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
-    await rename(beside, file.place);
+    await rename(beside, file.realPath);
     return null;
   } catch (error) {
     return reasonOf(error);
@@ -68,18 +68,18 @@ export async function writeCheckoutFile(
 }
 
 /** Where a path leads, also when its last parts do not exist yet; a link to nowhere throws. */
-async function placeOf(path: string): Promise<string> {
+async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
     absent(error);
     if ((await lstat(path).catch(absent)) !== null) throw error;
-    return join(await placeOf(dirname(path)), basename(path));
+    return join(await realPathOf(dirname(path)), basename(path));
   }
 }
 
-function isInside(root: string, place: string): boolean {
-  const path = relative(root, place);
+function isInside(root: string, realPath: string): boolean {
+  const path = relative(root, realPath);
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
@@ -90,7 +90,7 @@ function absent(error: unknown): null {
 }
 
 /** What holds NUL bytes may decode (UTF-16 does), but no run reads it. */
-function textOf(bytes: Uint8Array, place: string): CheckoutFile {
+function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
   const nul = bytes.indexOf(0);
   if (nul !== -1)
     return refused(
@@ -98,7 +98,7 @@ function textOf(bytes: Uint8Array, place: string): CheckoutFile {
       bytes.subarray(0, nul).filter((byte) => byte === LINE_FEED).length + 1,
     );
   try {
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), place };
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), realPath };
   } catch {
     return refused('is no UTF-8 text: save it as UTF-8');
   }

@@ -10,8 +10,8 @@ export async function runCommand(
 ): Promise<number> {
   const [name, ...rest] = args;
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const say = name === undefined ? terminal.error : terminal.out;
-    say(helpOf(commands));
+    const print = name === undefined ? terminal.error : terminal.out;
+    print(helpOf(commands));
     return name === undefined ? 2 : 0;
   }
   if (name === '--version') {

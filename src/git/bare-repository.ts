@@ -13,7 +13,7 @@ export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | '
 
 /** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
 export async function withBareRepository<T>(
-  { workFolder, borrowFrom = null, keepObjectsIn, ...place }: BareRepositoryOptions,
+  { workFolder, borrowFrom = null, keepObjectsIn, ...setup }: BareRepositoryOptions,
   body: (git: Git, gitFolder: string) => Promise<T>,
 ): Promise<T> {
   await mkdir(workFolder, { recursive: true });
@@ -27,7 +27,7 @@ export async function withBareRepository<T>(
     ]);
     if (borrowFrom !== null) await writeFile(join(objects, 'info', 'alternates'), `${join(borrowFrom, 'objects')}\n`);
     return await body(
-      createGit({ ...place, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),
+      createGit({ ...setup, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),
       folder,
     );
   } finally {

@@ -42,12 +42,12 @@ export interface GitSetup {
 }
 
 /** Binds git to a place. Every command gets a minimal environment and the settings below, which beat any config file. */
-export function createGit(place: GitSetup): Git {
-  const program = findGit(place.env);
-  const isOwn = place.configuration === 'own';
+export function createGit(setup: GitSetup): Git {
+  const program = findGit(setup.env);
+  const isOwn = setup.configuration === 'own';
   const base = {
-    ...(isOwn ? { ...withoutPlace(place.env), ...ownVariables } : { ...keep(place.env), ...fixedVariables }),
-    ...place.variables,
+    ...(isOwn ? { ...withoutRepository(setup.env), ...ownVariables } : { ...keep(setup.env), ...fixedVariables }),
+    ...setup.variables,
   };
   const settings = isOwn ? ownSettings : fixedSettings;
 
@@ -56,7 +56,7 @@ export function createGit(place: GitSetup): Git {
       {
         file: program,
         args: [...settings, ...args],
-        cwd: place.folder,
+        cwd: setup.folder,
         environment: { ...base, ...options.variables },
         input: options.input ?? '',
         timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
@@ -68,7 +68,7 @@ export function createGit(place: GitSetup): Git {
     return {
       exitCode: end.kind === 'exited' ? end.code : -1,
       stdout,
-      stderr: hidden(`${why}${stderr.toString()}`, place.hide ?? []),
+      stderr: hidden(`${why}${stderr.toString()}`, setup.hide ?? []),
     };
   }
 
@@ -77,7 +77,7 @@ export function createGit(place: GitSetup): Git {
     if (exitCode !== 0)
       throw new UserError(
         'infrastructure',
-        `git ${args[0] ?? ''} failed in ${place.folder} (exit code ${exitCode}): ${lastWords(stderr)}`,
+        `git ${args[0] ?? ''} failed in ${setup.folder} (exit code ${exitCode}): ${lastWords(stderr)}`,
       );
     return stdout;
   }
@@ -169,7 +169,7 @@ const ownSettings = [
 const ownVariables = { LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'false', GIT_PAGER: 'cat' };
 
 /** What a hook or a wrapper of git may have set for another repository (`git rev-parse --local-env-vars`, without the person's settings). */
-const placeVariables: ReadonlySet<string> = new Set([
+const repositoryVariables: ReadonlySet<string> = new Set([
   'GIT_ALTERNATE_OBJECT_DIRECTORIES',
   'GIT_OBJECT_DIRECTORY',
   'GIT_DIR',
@@ -185,10 +185,10 @@ const placeVariables: ReadonlySet<string> = new Set([
   'GIT_NAMESPACE',
 ]);
 
-function withoutPlace(env: NodeJS.ProcessEnv): Record<string, string> {
+function withoutRepository(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !placeVariables.has(entry[0]),
+      (entry): entry is [string, string] => entry[1] !== undefined && !repositoryVariables.has(entry[0]),
     ),
   );
 }

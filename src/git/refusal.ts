@@ -1,9 +1,9 @@
 /** What a server said about a push, as a sentence that names the cure. */
 export function explainRefusal(words: string): string {
-  const said = words.trim().slice(0, 1000);
-  if (isUnreachable(said)) return `The git server could not be reached: ${said}`;
-  const known = refusals.find(({ pattern }) => pattern.test(said));
-  return known ? `${known.meaning} (The server said: ${said})` : `The server refused the push: ${said}`;
+  const answer = words.trim().slice(0, 1000);
+  if (isUnreachable(answer)) return `The git server could not be reached: ${answer}`;
+  const known = refusals.find(({ pattern }) => pattern.test(answer));
+  return known ? `${known.meaning} (The server said: ${answer})` : `The server refused the push: ${answer}`;
 }
 
 /** Whether git's words are about the way to the server or a breakdown of it (5xx), not about an answer. */

@@ -46,11 +46,11 @@ export function createCaches(
           throw error;
         }
       });
-      const said = work.catch((error: unknown) => {
+      const reported = work.catch((error: unknown) => {
         debug(textOf(error));
       });
       await Promise.race([
-        said,
+        reported,
         wait(Math.min(LONGEST_MS, pace.requestMs), undefined, { signal: over.signal }).catch(() => undefined),
       ]);
       over.abort();

@@ -69,8 +69,8 @@ interface Meter {
 
 /** What an answer says of the budget of REST; GraphQL has one of its own, and an Enterprise server may have none. */
 function restBudget(headers: Headers): Partial<RequestsSent> {
-  const told = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
-  const budget = { limit: told('limit'), remaining: told('remaining'), resetAt: told('reset') * 1000 };
+  const header = (name: string): number => Number(headers.get(`x-ratelimit-${name}`) ?? NaN);
+  const budget = { limit: header('limit'), remaining: header('remaining'), resetAt: header('reset') * 1000 };
   return (headers.get('x-ratelimit-resource') ?? 'core') === 'core' && Object.values(budget).every(Number.isSafeInteger)
     ? budget
     : {};

@@ -9,13 +9,13 @@ type DependencyMethods = Pick<Forge, 'dependenciesOf' | 'statesOf'>;
 
 /** What waits for what. */
 export function createDependencies(client: Client, log: Log): DependencyMethods {
-  let isSaid = false;
-  const sayOnce = (number: number): void => {
-    if (!isSaid)
+  let isReported = false;
+  const reportOnce = (number: number): void => {
+    if (!isReported)
       log.info(
         `GitHub tells no dependencies or sub-issues of #${String(number)} (404): an older server does not know them. Such issues are taken to have none.`,
       );
-    isSaid = true;
+    isReported = true;
   };
 
   return {
@@ -33,7 +33,7 @@ export function createDependencies(client: Client, log: Log): DependencyMethods 
             found.push(...(await list()).map((answer) => toDependency(answer, at)));
           } catch (error) {
             if (!isGone(error)) throw error;
-            if (statusOf(error) === 404) sayOnce(number);
+            if (statusOf(error) === 404) reportOnce(number);
           }
         }
         return found;

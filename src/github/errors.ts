@@ -63,12 +63,12 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   const { status, message, details, headers } = refused;
   const name = `${situation.repository.owner}/${situation.repository.repo}`;
   const failed = `GitHub did not let us ${purpose.doing} in ${name}`;
-  const said = `${String(status)} ${quote(message)}`.trim();
+  const answer = `${String(status)} ${quote(message)}`.trim();
   const permissions = purpose.needs.map((need) => `\`${need}\``).join(' and ');
   if (status === 401) {
     return [
       'configuration',
-      `GitHub does not accept the token (${said}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`,
+      `GitHub does not accept the token (${answer}). Set the input \`github-token\` to a valid one: \`\${{ github.token }}\` ends with its job, a personal token may have expired.`,
     ];
   }
   const pause = rateLimit(refused, situation.now());
@@ -76,37 +76,37 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (/not permitted to create or approve pull requests/i.test(message)) {
     return [
       'configuration',
-      `${failed} (${said}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
+      `${failed} (${answer}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
     ];
   }
   if (/^Resource not accessible by/i.test(message)) {
     return [
       'configuration',
-      `${failed} (${said}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,
+      `${failed} (${answer}). Add ${permissions} under \`permissions:\` in the workflow, or to the token that the input \`github-token\` gets.`,
     ];
   }
   if (status === 404) {
     return [
       'configuration',
-      `${failed}: it finds no such thing there for this token (${said}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`,
+      `${failed}: it finds no such thing there for this token (${answer}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`,
     ];
   }
-  if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${said}).`];
+  if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${answer}).`];
   if (status === 410)
     return [
       'configuration',
-      `${failed} (${said}). If issues are switched off, switch them on: Settings → General → Features → Issues.`,
+      `${failed} (${answer}). If issues are switched off, switch them on: Settings → General → Features → Issues.`,
     ];
   if (status >= 500)
     return [
       'infrastructure',
-      `${failed}: its API failed (${said}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`,
+      `${failed}: its API failed (${answer}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`,
     ];
   const hint =
     headers['x-github-sso'] === undefined
       ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.`
       : 'Authorise the token for the organisation (SAML single sign-on).';
-  return ['configuration', `${failed} (${said}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
+  return ['configuration', `${failed} (${answer}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
 
 function isOfOneIssue(message: string): boolean {

@@ -83,8 +83,8 @@ async function archivedEntries({ files }: LoopDeps, { tasks, state }: Work): Pro
   const texts = await files.read([PRD_PATH, PRD_ARCHIVE_PATH]);
   const prd = texts[PRD_PATH] ?? '';
   // Both must say so: an entry that its file calls open is not put away, nor one whose work was not accepted.
-  const isDone = ({ task, state: said }: FileTask): boolean =>
-    said === 'done' && progressOf(state.tasks, task.id).state === 'done';
+  const isDone = ({ task, state: stateInFile }: FileTask): boolean =>
+    stateInFile === 'done' && progressOf(state.tasks, task.id).state === 'done';
   const done = parsePrd(PRD_PATH, prd).tasks.filter(isDone);
   const archive = texts[PRD_ARCHIVE_PATH] ?? null;
   const archived = archivePrd({ prd, archive }, new Set(done.map(({ task }) => task.id)));

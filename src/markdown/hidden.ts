@@ -40,23 +40,23 @@ export function hiddenEdits<Kind extends string>(
     ];
 
   const { tree, html, labels, titles, addresses } = parseSource(text);
-  const places = collect(text, tree);
-  const raw = parseRawHtml(text, html, places.rawBlocks);
-  const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, places.texts, kindOf)];
+  const nodes = collect(text, tree);
+  const raw = parseRawHtml(text, html, nodes.rawBlocks);
+  const unseenText = [...raw.hidden.map((span) => cut(span.kind, span)), ...hiddenInTexts(text, nodes.texts, kindOf)];
   // What is hidden anyway has no address to give: each kind would not be counted where it was cut.
   const given = addresses.map((address, index) =>
-    unseenText.some((span) => overlap(span, spanOf(places.definitions[index]))) ? null : address,
+    unseenText.some((span) => overlap(span, spanOf(nodes.definitions[index]))) ? null : address,
   );
   return [
     ...unseenText,
     ...raw.references.flatMap(({ character, start, end }) => unseen({ start, end }, kindOf(character))),
     ...titles.map(({ start, end }) => cut('link-title', { start: endOfWords(text, start), end })),
-    ...linkEdits(text, places, { labels, addresses: given }),
-    ...(raw.endsOpen ? places.footnotes.map(spanOf) : unusedFootnotes(places)).map((span) =>
+    ...linkEdits(text, nodes, { labels, addresses: given }),
+    ...(raw.endsOpen ? nodes.footnotes.map(spanOf) : unusedFootnotes(nodes)).map((span) =>
       cut('link-definition', span),
     ),
-    ...places.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
-    ...places.fences.flatMap((span) => fenceWords(text, span)).map((span) => cut('html-hidden', span)),
+    ...nodes.tables.flatMap(excessCells).map((span) => cut('html-hidden', span)),
+    ...nodes.fences.flatMap((span) => fenceWords(text, span)).map((span) => cut('html-hidden', span)),
   ];
 }
 
@@ -92,7 +92,7 @@ function hiddenInTexts<Kind extends string>(
 /** Without definitions. The first link by a definition takes its address over, others become their text. */
 function linkEdits(
   text: string,
-  { definitions, links, images }: Places,
+  { definitions, links, images }: HidingNodes,
   { labels, addresses }: { readonly labels: ReadonlyMap<number, number>; readonly addresses: readonly (Span | null)[] },
 ): readonly Edit<HiddenKind>[] {
   const free = new Map<string, string>();
@@ -135,7 +135,7 @@ function linkEdits(
 }
 
 /** Footnotes that nothing which is shown refers to, and second ones of the same name. */
-function unusedFootnotes({ footnotes, calls }: Places): readonly Span[] {
+function unusedFootnotes({ footnotes, calls }: HidingNodes): readonly Span[] {
   const first = new Map<string, FootnoteDefinition>();
   for (const node of footnotes) if (!first.has(node.identifier)) first.set(node.identifier, node);
   const used = new Set<string>();
@@ -165,7 +165,7 @@ function fenceWords(text: string, { start, end }: Span): readonly Span[] {
   return words.trim() === '' ? [] : [{ start: start + shown.length, end: start + shown.length + words.length }];
 }
 
-interface Places {
+interface HidingNodes {
   readonly texts: readonly Span[];
   readonly rawBlocks: readonly Span[];
   readonly definitions: readonly Definition[];
@@ -179,8 +179,8 @@ interface Places {
 }
 
 /** The nodes that may hide something, in the order of the text. */
-function collect(text: string, tree: Nodes): Places {
-  const places = {
+function collect(text: string, tree: Nodes): HidingNodes {
+  const nodes = {
     texts: [] as Span[],
     rawBlocks: [] as Span[],
     definitions: [] as Definition[],
@@ -199,35 +199,35 @@ function collect(text: string, tree: Nodes): Places {
     let { footnote } = next;
     switch (node.type) {
       case 'text':
-        places.texts.push(spanOf(node));
+        nodes.texts.push(spanOf(node));
         break;
       case 'html':
         if (['root', 'blockquote', 'listItem', 'footnoteDefinition'].includes(parent))
-          places.rawBlocks.push(spanOf(node));
+          nodes.rawBlocks.push(spanOf(node));
         break;
       case 'definition':
-        places.definitions.push(node);
+        nodes.definitions.push(node);
         break;
       case 'link':
       case 'linkReference':
-        places.links.push(node);
+        nodes.links.push(node);
         break;
       case 'image':
       case 'imageReference':
-        places.images.push(node);
+        nodes.images.push(node);
         break;
       case 'footnoteDefinition':
-        places.footnotes.push(node);
+        nodes.footnotes.push(node);
         footnote = node.identifier;
         break;
       case 'footnoteReference':
-        places.calls.set(footnote, (places.calls.get(footnote) ?? new Set()).add(node.identifier));
+        nodes.calls.set(footnote, (nodes.calls.get(footnote) ?? new Set()).add(node.identifier));
         break;
       case 'table':
-        places.tables.push(node);
+        nodes.tables.push(node);
         break;
       case 'code':
-        places.fences.push(spanOf(node));
+        nodes.fences.push(spanOf(node));
         break;
       default:
     }
@@ -236,7 +236,7 @@ function collect(text: string, tree: Nodes): Places {
     if ('children' in node)
       for (const child of node.children.toReversed()) open.push({ node: child, parent: node.type, footnote });
   }
-  return places;
+  return nodes;
 }
 
 /** Where the blanks in front of `end` begin. */

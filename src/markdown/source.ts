@@ -32,7 +32,7 @@ export function parseSource(text: string): MarkdownSource {
       list.push({ start: start.offset, end: end.offset });
     };
   const nothing = (): undefined => undefined;
-  const places: Extension = {
+  const spans: Extension = {
     enter: {
       htmlFlowData: into(html),
       htmlTextData: into(html),
@@ -47,7 +47,7 @@ export function parseSource(text: string): MarkdownSource {
   // Mail addresses hide nothing, and behind a bracket that stays open the search for them takes quadratic time.
   const tree = fromMarkdown(text, {
     extensions: [gfm(), { disable: { null: ['emailAutolink'] } }],
-    mdastExtensions: [positioned, places],
+    mdastExtensions: [positioned, spans],
   });
   return { tree, html, labels, titles, addresses };
 }

@@ -31,7 +31,7 @@ const MAX_FILES = 100;
 export function createWorkFiles(workspace: string): WorkFiles {
   async function textOf(path: string): Promise<string | null> {
     try {
-      const full = await placeOf(path);
+      const full = await fullPathOf(path);
       const content = await readRegular(full, (size) => (size > MAX_TEXT_BYTES ? null : size));
       return content === null || content.includes(0) ? null : content.toString('utf8');
     } catch {
@@ -40,7 +40,7 @@ export function createWorkFiles(workspace: string): WorkFiles {
   }
 
   /** Where the path is, if no part of it but the last is a link. */
-  async function placeOf(path: string): Promise<string> {
+  async function fullPathOf(path: string): Promise<string> {
     const folder = join(await realpath(workspace), dirname(path));
     if ((await realpath(folder)) !== folder) throw new Error(`${dirname(path)} is a link`);
     return join(folder, basename(path));
@@ -49,8 +49,8 @@ export function createWorkFiles(workspace: string): WorkFiles {
   async function matching(path: string): Promise<readonly string[]> {
     if (!path.includes('*')) return [path];
     const [before = '', after = ''] = basename(path).split('*');
-    const folder = await placeOf(path).then(
-      (place) => readdir(dirname(place)),
+    const folder = await fullPathOf(path).then(
+      (full) => readdir(dirname(full)),
       () => [],
     );
     return folder
@@ -71,10 +71,10 @@ export function createWorkFiles(workspace: string): WorkFiles {
     },
 
     async replace({ path, old, text }) {
-      const full = await placeOf(path);
+      const full = await fullPathOf(path);
       const found = await lstat(full).catch(() => null);
-      const isAsTold = old === null ? found === null : (await textOf(path)) === old;
-      if (!isAsTold) throw new Error(`${path} was changed meanwhile, is a link, or is too long.`);
+      const isUnchanged = old === null ? found === null : (await textOf(path)) === old;
+      if (!isUnchanged) throw new Error(`${path} was changed meanwhile, is a link, or is too long.`);
       const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
       try {
         await writeFile(beside, text, { flag: 'wx', mode: found === null ? 0o644 : found.mode & 0o777 });

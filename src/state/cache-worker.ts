@@ -13,13 +13,13 @@ import { textOf } from '../errors.ts';
 /** The worker process from start to exit. `argument` is a CacheRequest as JSON; stdin is its lifeline to the action. */
 export async function cacheWorkerProcess(argument: string): Promise<never> {
   process.stdin.on('end', endWithDescendants).resume();
-  const say = (line: WorkerLine): void => {
+  const send = (line: WorkerLine): void => {
     writeSync(ANSWER_DESCRIPTOR, `${JSON.stringify(line)}\n`);
   };
   const answer = await runCacheWorker(JSON.parse(argument) as CacheRequest, (exchange) => {
-    say({ kind: 'seen', what: describeExchange(exchange) });
+    send({ kind: 'seen', what: describeExchange(exchange) });
   });
-  say({ kind: 'answer', answer });
+  send({ kind: 'answer', answer });
   // A hung socket of the library would keep the process alive.
   process.exit(0);
 }

@@ -20,8 +20,8 @@ const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.gi
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
 export const openImport: OpenImport = () =>
   Promise.resolve<ImportWorld>({
-    askAgent: (asked) => telling(() => askAgent(asked)),
-    issues: (asked) => telling(() => listIssues(asked)),
+    askAgent: (asked) => asAnswer(() => askAgent(asked)),
+    issues: (asked) => asAnswer(() => listIssues(asked)),
   });
 
 async function askAgent({
@@ -192,20 +192,20 @@ function repositoryOf(
   return host === '' ? null : { host, repository: { owner, repo } };
 }
 
-function logTo(say: (line: string) => void): Log {
+function logTo(print: (line: string) => void): Log {
   return {
-    info: say,
-    warning: say,
-    error: say,
+    info: print,
+    warning: print,
+    error: print,
     group: (title, body) => {
-      say(title);
+      print(title);
       return body();
     },
   };
 }
 
 /** What a person can mend is told, not thrown. */
-async function telling<T>(ask: () => Promise<T>): Promise<T | { readonly kind: 'failed'; readonly why: string }> {
+async function asAnswer<T>(ask: () => Promise<T>): Promise<T | { readonly kind: 'failed'; readonly why: string }> {
   try {
     return await ask();
   } catch (error) {

@@ -107,11 +107,11 @@ function notUsable(folder: string, version: string): never {
 /** The platform's binary (2.1.113 and later), or the script of older versions. */
 function findProgram(folder: string): Program | null {
   const scope = join(folder, 'node_modules', '@anthropic-ai');
-  const places = [
+  const candidates = [
     ...['', '-musl'].map((libc) => join(scope, `claude-code-${process.platform}-${process.arch}${libc}`, 'claude')),
     join(scope, 'claude-code', 'cli.js'),
   ];
-  const found = places.find((place) => existsSync(place));
+  const found = candidates.find((path) => existsSync(path));
   return found === undefined ? null : programAt(found);
 }
 

@@ -6,7 +6,7 @@ import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 
 /** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
-interface SessionPlace {
+interface SessionFolders {
   readonly configFolder: string;
   readonly workFolder: string;
 }
@@ -21,14 +21,14 @@ type ExportedSession =
  * of long tool results are left behind: the conversation is whole without them, and names them by paths of this run only.
  */
 export async function exportSession(
-  place: SessionPlace,
+  folders: SessionFolders,
   session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string },
 ): Promise<ExportedSession> {
   if (!isSessionId(session.id)) return leftBehind('its id is no UUID');
-  const tail = await readPlainFile(await transcriptPath(place, session.id), readTail);
+  const tail = await readPlainFile(await transcriptPath(folders, session.id), readTail);
   if (tail === null) return leftBehind('it is missing, empty or no plain file');
-  const { content, holdsMessage } = keepLines(tail, session.redact);
-  if (!holdsMessage)
+  const { content, hasMessage } = keepLines(tail, session.redact);
+  if (!hasMessage)
     return leftBehind(
       tail.isCut ? `its last prompt and what came of it are larger than ${MAX_MEBIBYTES} MiB` : 'it holds no message',
     );
@@ -40,7 +40,7 @@ export async function exportSession(
 
 /** Puts a transcript from `folder` where `--resume <id>` finds it; false when there is none, or it is no plain file of at most `maxSessionBytes`. */
 export async function importSession(
-  place: SessionPlace,
+  folders: SessionFolders,
   session: { readonly id: string; readonly folder: string },
 ): Promise<boolean> {
   if (!isSessionId(session.id)) return false;
@@ -48,7 +48,7 @@ export async function importSession(
     size <= MAX_SESSION_BYTES ? file.readFile() : null,
   );
   if (content === null) return false;
-  await write(await transcriptPath(place, session.id), content);
+  await write(await transcriptPath(folders, session.id), content);
   return true;
 }
 
@@ -72,7 +72,7 @@ function leftBehind(why: string): ExportedSession {
   return { kind: 'left-behind', why };
 }
 
-async function transcriptPath({ configFolder, workFolder }: SessionPlace, id: string): Promise<string> {
+async function transcriptPath({ configFolder, workFolder }: SessionFolders, id: string): Promise<string> {
   return join(configFolder, 'projects', projectSlug(await realpath(workFolder)), `${id}.jsonl`);
 }
 
@@ -96,19 +96,19 @@ async function readTail(file: FileHandle, size: number): Promise<Tail> {
 function keepLines(
   { bytes, isCut }: Tail,
   redact: (text: string) => string,
-): { readonly content: Buffer; readonly holdsMessage: boolean } {
+): { readonly content: Buffer; readonly hasMessage: boolean } {
   const kept: Buffer[] = [];
   let hasBegun = !isCut;
-  let holdsMessage = false;
+  let hasMessage = false;
   for (const line of linesOf(bytes)) {
     const entry = parseEntry(line);
     hasBegun ||= entry !== null && isPrompt(entry);
     const redacted = entry !== null && hasBegun ? redactLine(line, entry, redact) : null;
     if (redacted === null) continue;
     kept.push(Buffer.from(`${redacted}\n`));
-    holdsMessage ||= entry?.type === 'user' || entry?.type === 'assistant';
+    hasMessage ||= entry?.type === 'user' || entry?.type === 'assistant';
   }
-  return { content: Buffer.concat(kept), holdsMessage };
+  return { content: Buffer.concat(kept), hasMessage };
 }
 
 /** One after another: as text, all of them would take several times the memory. */

@@ -20,26 +20,34 @@ function renderPlace(
   const facts: readonly (readonly [string, string])[] = [
     [
       'state',
-      saved === null ? 'none yet' : `restored #${String(saved.sequence)} (${saved.origin}), saved ${told(saved.at)}`,
+      saved === null
+        ? 'none yet'
+        : `restored #${String(saved.sequence)} (${saved.origin}), saved ${formatIso(saved.at)}`,
     ],
     [
       'works now',
       working === null
         ? 'nobody'
-        : `${working.runUrl || `run ${working.runId}`}, until ${toldFrom(working.until, now)} at the latest`,
+        : `${working.runUrl || `run ${working.runId}`}, until ${formatIsoFrom(working.until, now)} at the latest`,
     ],
-    ['pause', pause === null ? 'none' : `by ${pause.by}, since ${told(pause.at)}; to go on: ralph resume${sameLane}`],
+    [
+      'pause',
+      pause === null ? 'none' : `by ${pause.by}, since ${formatIso(pause.at)}; to go on: ralph resume${sameLane}`,
+    ],
     ['circuit', describeCircuit(place.circuit, sameLane)],
-    ['parked', park === null ? 'no' : `${park.reason}, goes on from ${toldFrom(park.resumeAt, now)}`],
-    ['session', session === null ? 'none' : `since ${told(session.startedAt)}, last used ${told(session.lastUsedAt)}`],
+    ['parked', park === null ? 'no' : `${park.reason}, goes on from ${formatIsoFrom(park.resumeAt, now)}`],
+    [
+      'session',
+      session === null ? 'none' : `since ${formatIso(session.startedAt)}, last used ${formatIso(session.lastUsedAt)}`,
+    ],
     ...(usage === null ? [] : describeUsage(usage, now)),
-    ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${told(lastRun.at)}`],
+    ['last run', lastRun === null ? 'none yet' : `${lastRun.outcome} (${lastRun.reason}), ${formatIso(lastRun.at)}`],
     ...(lastRun?.pullRequest ? [['pull request', lastRun.pullRequest] as const] : []),
     ...place.ordersWaiting.map(
       ({ order, task, by, from, at }) =>
         [
           'waits',
-          `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${told(at)}: the next run obeys it first`,
+          `${order.replace('-', ' ')}${task === null ? '' : ` ${task}`}, by ${by} (${from}), ${formatIso(at)}: the next run obeys it first`,
         ] as const,
     ),
     ...place.warnings.map((warning) => ['warning', warning] as const),
@@ -51,7 +59,7 @@ function renderPlace(
     ...listed(
       'Last changes',
       place.transitions.map(
-        ({ at, subject, from, to, reason }) => `${told(at)}  ${subject}: ${from} → ${to} (${reason})`,
+        ({ at, subject, from, to, reason }) => `${formatIso(at)}  ${subject}: ${from} → ${to} (${reason})`,
       ),
     ),
     '',
@@ -60,7 +68,7 @@ function renderPlace(
 
 function describeCircuit(circuit: KnownLane['circuit'], sameLane: string): string {
   if (circuit.kind === 'open')
-    return `open (${circuit.reason}) since ${told(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
+    return `open (${circuit.reason}) since ${formatIso(circuit.openedAt)}; when it has cooled down, one iteration probes; to close it now: ralph reset circuit${sameLane}`;
   return `closed${circuit.noProgress === 0 ? '' : `, ${count(circuit.noProgress, 'iteration')} without progress in a row`}`;
 }
 
@@ -74,16 +82,16 @@ function describeUsage(
       hour === null
         ? 'nothing used'
         : hour.calls >= USED_UP
-          ? `used up, until ${toldFrom(hour.endsAt, now)}`
-          : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${toldFrom(hour.endsAt, now)}`,
+          ? `used up, until ${formatIsoFrom(hour.endsAt, now)}`
+          : `${count(hour.calls, 'call')}, ${formatTokens(hour.tokens)} tokens, until ${formatIsoFrom(hour.endsAt, now)}`,
     ],
     [
       'this day',
       day === null
         ? 'nothing used'
         : day.costUsd >= USED_UP
-          ? `used up, until ${toldFrom(day.endsAt, now)}`
-          : `${formatCost(day.costUsd)}, until ${toldFrom(day.endsAt, now)}`,
+          ? `used up, until ${formatIsoFrom(day.endsAt, now)}`
+          : `${formatCost(day.costUsd)}, until ${formatIsoFrom(day.endsAt, now)}`,
     ],
     ...reservations.map(({ lane, runUrl, calls, tokens, costUsd }) => {
       const parts = [
@@ -113,10 +121,10 @@ function listed(heading: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`  ${heading}:`, ...lines.map((line) => `    ${line}`)];
 }
 
-function told(instant: string): string {
+function formatIso(instant: string): string {
   return formatInstant(Date.parse(instant));
 }
 
-function toldFrom(instant: string, now: number): string {
+function formatIsoFrom(instant: string, now: number): string {
   return formatInstantFrom(Date.parse(instant), now);
 }

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { taskStates } from '../../core/tasks/task.ts';
 
-const place = { file: z.string().describe('Relative to the checkout.'), line: z.int().positive() };
+const position = { file: z.string().describe('Relative to the checkout.'), line: z.int().positive() };
 
 /** What can come of adding one task. */
 export const addReportOptions = [
-  z.object({ kind: z.literal('added'), id: z.string(), ...place }),
+  z.object({ kind: z.literal('added'), id: z.string(), ...position }),
   z
-    .object({ kind: z.literal('there'), id: z.string(), ...place, state: z.enum(taskStates) })
+    .object({ kind: z.literal('there'), id: z.string(), ...position, state: z.enum(taskStates) })
     .describe('A task of this title is there already: nothing was written.'),
   z
     .object({
       kind: z.literal('refused'),
-      file: place.file,
+      file: position.file,
       line: z.int().positive().nullable(),
       column: z.int().positive().nullable(),
       message: z.string(),

@@ -134,12 +134,12 @@ async function readBody(terminal: Terminal): Promise<string | null> {
 
 /** Why nothing was added, and what to do. */
 function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTask): string {
-  const place = [report.file, report.line, 'column' in report ? report.column : null]
+  const position = [report.file, report.line, 'column' in report ? report.column : null]
     .filter((part) => part !== null)
     .join(':');
   if (report.kind === 'there')
-    return `${place}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
-  return `${place}: ${plainLine(report.message, 600)}. Nothing was written.`;
+    return `${position}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
+  return `${position}: ${plainLine(report.message, 600)}. Nothing was written.`;
 }
 
 function shown(value: string): string {

@@ -13,13 +13,15 @@ export function renderTasks(
   problems: TasksReport['problems'],
   looked: readonly string[],
 ): string {
-  const told = problems.map(
+  const problemLines = problems.map(
     ({ file, line, message }) =>
       `  ${plainLine(line === null ? file : `${file}:${line}`)}: ${plainLine(message, 400)}\n`,
   );
   const heading =
     tasks.length === 0 ? `No tasks found in ${looked.join(', ') || 'any file'}.\n` : `${summary(tasks)}\n\n`;
-  return [heading, ...renderRows(tasks), ...(told.length === 0 ? [] : ['\nProblems:\n', ...told])].join('');
+  return [heading, ...renderRows(tasks), ...(problemLines.length === 0 ? [] : ['\nProblems:\n', ...problemLines])].join(
+    '',
+  );
 }
 
 function summary(tasks: readonly FileTask[]): string {

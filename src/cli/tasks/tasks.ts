@@ -69,7 +69,7 @@ async function listTasks(args: readonly string[], terminal: Terminal): Promise<C
 
   const files = sources.data.filter((source) => source !== 'issues');
   const { tasks, problems } = await readTasks(folder, files);
-  const all = [...problems.map(toldProblem), ...(sources.data.includes('issues') ? [offline] : [])];
+  const all = [...problems.map(problemRow), ...(sources.data.includes('issues') ? [offline] : [])];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
   else
@@ -105,17 +105,17 @@ async function readTasks(
     ...sources.flatMap((source) => taskFilePaths[source]),
     ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
   ]);
-  const read = parseTaskFiles(texts, sources);
-  const done = new Set(read.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
+  const parsed = parseTaskFiles(texts, sources);
+  const done = new Set(parsed.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
   const { tasks } = settleDependencies(
-    read.tasks.map(({ task }) => ({
+    parsed.tasks.map(({ task }) => ({
       task,
       name: task.id,
       waitsFor: task.dependsOn.map((id) => ({ kind: 'task' as const, id })),
     })),
     { states: new Map(), isDone: (id) => done.has(id) },
   );
-  const places = positionsInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
+  const positions = positionsInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
   const circular = tasks.flatMap(({ id, obstacle, source }) =>
     obstacle === 'dependency-cycle' && source.kind !== 'issue'
       ? [
@@ -123,13 +123,13 @@ async function readTasks(
             file: source.path,
             line: source.kind === 'plan' ? source.line : null,
             column: null,
-            ...places.get(id),
+            ...positions.get(id),
             message: circle(source),
           },
         ]
       : [],
   );
-  return { tasks: inWorkOrder(read.tasks), problems: [...problems, ...read.problems, ...circular] };
+  return { tasks: inWorkOrder(parsed.tasks), problems: [...problems, ...parsed.problems, ...circular] };
 }
 
 function circle(source: { readonly kind: string; readonly key?: string }): string {
@@ -166,6 +166,6 @@ function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
   return { id, title, source: source.kind, state, priority, optional, dependsOn: [...dependsOn] };
 }
 
-function toldProblem({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {
+function problemRow({ file, line, column, message }: TaskProblem): TasksReport['problems'][number] {
   return { file, line, message: column === null ? message : `column ${column}: ${message}` };
 }

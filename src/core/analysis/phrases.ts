@@ -21,17 +21,18 @@ const MAX_SENTENCE_CHARS = 1_000;
 /** Reads phrases as whole words, un-negated. `prose` is the message without code and quotes. Of two errors it prefers to miss what was said. */
 export function findPhrases(prose: string): Phrases {
   const sentences = sentencesOf(prose);
-  const says = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
+  const isAnyStated = (patterns: readonly RegExp[], unless?: RegExp): boolean =>
     sentences.some(
       (sentence) => unless?.test(sentence) !== true && patterns.some((pattern) => isStated(sentence, pattern)),
     );
 
   const complete = sentences.some((sentence) => COMPLETION.some((pattern) => isPlainlyStated(sentence, pattern)));
-  const noWork = says(NO_WORK, CONDITION) && !says(MAKING);
-  const testOnly = says(TEST_RUN, INTENTION) && !says(MAKING) && !says(OTHER_WORK);
-  const stuck = says(STUCK);
+  const noWork = isAnyStated(NO_WORK, CONDITION) && !isAnyStated(MAKING);
+  const testOnly = isAnyStated(TEST_RUN, INTENTION) && !isAnyStated(MAKING) && !isAnyStated(OTHER_WORK);
+  const stuck = isAnyStated(STUCK);
   const question =
-    sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) || says(WAITING_FOR_ANSWER);
+    sentences.some((sentence, index) => isAsked(sentence, index === sentences.length - 1)) ||
+    isAnyStated(WAITING_FOR_ANSWER);
   const score = Math.min(95, (complete ? 80 : 0) + (noWork ? 40 : 0));
   return {
     found: complete || noWork || testOnly || stuck || question,

@@ -188,7 +188,7 @@ function parseBlock(passage: Passage): StatusBlock | null {
   if (isTemplate(fields) || (fields.size === 0 && !unreadMention)) return null;
 
   const unreadable: FieldName[] = [];
-  function read<T>(name: FieldName, parse: (value: string) => T | null): T | null {
+  function fieldOf<T>(name: FieldName, parse: (value: string) => T | null): T | null {
     const values = fields.get(name);
     if (values === undefined) return null;
     const parsed = new Set(values.map(parse));
@@ -197,27 +197,27 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable.push(name);
     return null;
   }
-  const status = read('STATUS', oneOf(STATUSES));
-  const tasksCompleted = read('TASKS_COMPLETED_THIS_LOOP', count);
-  const filesModified = read('FILES_MODIFIED', count);
-  const testsStatus = read('TESTS_STATUS', oneOf(TESTS_STATUSES));
-  const workType = read('WORK_TYPE', oneOf(WORK_TYPES));
+  const status = fieldOf('STATUS', oneOf(STATUSES));
+  const tasksCompleted = fieldOf('TASKS_COMPLETED_THIS_LOOP', count);
+  const filesModified = fieldOf('FILES_MODIFIED', count);
+  const testsStatus = fieldOf('TESTS_STATUS', oneOf(TESTS_STATUSES));
+  const workType = fieldOf('WORK_TYPE', oneOf(WORK_TYPES));
   const exitSignal = parseExitSignal();
-  const recommendation = read('RECOMMENDATION', (value) =>
+  const recommendation = fieldOf('RECOMMENDATION', (value) =>
     value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
   );
   return { status, exitSignal, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
 
   /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
   function parseExitSignal(): boolean | null {
-    const said = read('EXIT_SIGNAL', trueOrFalse);
-    if (said === false || unreadable.includes('EXIT_SIGNAL')) return said;
+    const claimed = fieldOf('EXIT_SIGNAL', trueOrFalse);
+    if (claimed === false || unreadable.includes('EXIT_SIGNAL')) return claimed;
     const isHidden =
-      said === true
+      claimed === true
         ? mentions([...unread, ...foreign], ASSIGNMENT)
         : unreadMention || mentions([...foreign, ...valuesOfOthers()], ASSIGNMENT) || mentions(passage.behind, MENTION);
     if (isHidden) unreadable.push('EXIT_SIGNAL');
-    return isHidden ? null : (said ?? (status === 'COMPLETE' ? true : null));
+    return isHidden ? null : (claimed ?? (status === 'COMPLETE' ? true : null));
   }
 
   /** A recommendation may speak of anything. */

@@ -309,8 +309,8 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
 /** A limit that the provider reported parks the lane: at least a minute, so that nothing is called again at once. */
 function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, now: number): LaneState {
   if (analysis.usageLimit === null) return state;
-  const told = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
-  const wanted = Number.isNaN(told) ? now + HOUR_MS : told;
+  const reported = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
+  const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
   const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + MAX_USAGE_WAIT_MS);
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
 }

@@ -106,7 +106,7 @@ export function needsVerification(
   const { analysis, evidence } = iteration;
   if (!policy.verifies) return false;
   if (evidence.before.tree !== evidence.after.tree) return true;
-  const claims = saysDone(analysis) || claimsEverything(analysis) || (evidence.checklist?.finished ?? 0) > 0;
+  const claims = claimsDone(analysis) || claimsEverything(analysis) || (evidence.checklist?.finished ?? 0) > 0;
   return claims && inherited(state, evidence.after.tree) !== 'passed';
 }
 
@@ -124,7 +124,7 @@ interface Finding {
 
 /** Whether the iteration's task is claimed to be done: by its mark where its file had it, else by the status block. */
 function claimsTask({ analysis, evidence: { checklist } }: Pick<IterationFacts, 'analysis' | 'evidence'>): boolean {
-  return checklist === null || checklist.current === null ? saysDone(analysis) : checklist.current === 'done';
+  return checklist === null || checklist.current === null ? claimsDone(analysis) : checklist.current === 'done';
 }
 
 function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
@@ -139,7 +139,7 @@ function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: 
     .filter((id) => id !== task.id && marked.has(id) && progressOf(state.tasks, id).state !== 'done');
 }
 
-function saysDone({ signal }: Analysis): boolean {
+function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
@@ -201,7 +201,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   }
   if (
     evidence.withheld.length > 0 &&
-    (saysDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)
+    (claimsDone(analysis) || claimsEverything(analysis) || (checklist?.finished ?? 0) > 0)
   ) {
     found.push({
       hint: 'withheld',
@@ -284,7 +284,7 @@ interface HintFacts {
 function hintsAfter({ analysis, evidence }: IterationFacts, judged: HintFacts): readonly HintCode[] {
   const spoke = evidence.end.kind === 'exited' && analysis.agentError === null;
   const hints: HintCode[] = judged.claims.map(({ hint }) => hint);
-  if (evidence.checklist?.current === 'open' && saysDone(analysis) && !hints.includes('discrepancy_not_marked'))
+  if (evidence.checklist?.current === 'open' && claimsDone(analysis) && !hints.includes('discrepancy_not_marked'))
     hints.push('not_marked');
   if (evidence.withheld.length > 0) hints.push('withheld');
   if (judged.verification === 'failed') hints.push('verify_failed');

@@ -92,11 +92,11 @@ export function saveRecord(
   | { readonly kind: 'already' }
   | { readonly kind: 'outrun' } {
   const isOwner = record.lease?.runTag === saver.runTag;
-  const isTaken = record.lease !== null && keepsOut(record.lease, saver, now);
+  const isClaimed = record.lease !== null && keepsOut(record.lease, saver, now);
   const isSaved = record.savedBy === saver.runTag && record.sequence >= copy.sequence;
   const isNewest = record.sequence > copy.sequence || record.document === copy.document;
-  if (!isOwner && isSaved && (isTaken || isNewest)) return { kind: 'already' };
-  if (!isOwner && !isSaved && (isTaken || record.sequence >= copy.sequence)) return { kind: 'outrun' };
+  if (!isOwner && isSaved && (isClaimed || isNewest)) return { kind: 'already' };
+  if (!isOwner && !isSaved && (isClaimed || record.sequence >= copy.sequence)) return { kind: 'outrun' };
   return {
     kind: 'record',
     record: { ...record, sequence: copy.sequence, document: copy.document, savedBy: saver.runTag, lease: null },

@@ -106,7 +106,7 @@ export function settleWaiting(
 export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
   switch (answer.kind) {
     case 'texts': {
-      const texts = answer.of.map(({ number }) => [number, answer.found.get(number) ?? saysNothing] as const);
+      const texts = answer.of.map(({ number }) => [number, answer.found.get(number) ?? noDependencies] as const);
       return { ...facts, texts: new Map([...facts.texts, ...texts]) };
     }
     case 'dependencies': {
@@ -127,7 +127,7 @@ export function learnWaiting(facts: WaitFacts, answer: WaitAnswer): WaitFacts {
   }
 }
 
-const saysNothing: TextDependencies = { issues: [], elsewhere: [], names: [] };
+const noDependencies: TextDependencies = { issues: [], elsewhere: [], names: [] };
 
 /** Whether a text may say that it waits for an issue; most do not, and need no parser. */
 export function mayWait(body: string): boolean {
@@ -137,7 +137,7 @@ export function mayWait(body: string): boolean {
 function waitsFor({ texts, dependencies }: WaitFacts, task: Task): readonly Awaited[] {
   const number = issueOfTask(task);
   if (number === null) return task.dependsOn.map(awaitedOfFile);
-  const text = texts.get(number) ?? saysNothing;
+  const text = texts.get(number) ?? noDependencies;
   return [
     ...(isOverlong(text) ? [] : text.issues.map((other): Awaited => ({ kind: 'issue', number: other }))),
     ...(dependencies.get(number) ?? []).filter(({ state }) => state === 'open').map(awaitedOnGitHub),
@@ -184,7 +184,7 @@ function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task
   const unchecked = open
     .map((task) => ({
       name: nameOfTask(task),
-      others: (texts.get(issueOfTask(task) ?? 0) ?? saysNothing).elsewhere.filter(
+      others: (texts.get(issueOfTask(task) ?? 0) ?? noDependencies).elsewhere.filter(
         (other) => !known.has(other.toLowerCase()),
       ),
     }))

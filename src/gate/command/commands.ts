@@ -143,8 +143,8 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   if (!isKnown) return QUEUE;
   const { state, claimedBy } = judgeLane({ restored: kept, budget: null }, { lane: own, expected: false, deps });
   const wasPublished = (state.lastRun?.published ?? null) !== null;
-  const isHeldUp = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
-  if (!wasPublished || isHeldUp) return own;
+  const cannotWork = claimedBy !== null || state.pause !== null || state.circuit.kind === 'open';
+  if (!wasPublished || cannotWork) return own;
   const issue = await deps.forge.issue(topic.issue);
   return issue !== null && issue.state === 'open' && hasTaskLabel(deps, issue) ? QUEUE : own;
 }

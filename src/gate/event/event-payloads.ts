@@ -127,9 +127,9 @@ export function parseWithdrawal(payload: unknown, inputs: EventInputs): Intent |
   const { action: because, issue: about } = parsed.data;
   if (about.isPullRequest) return noIssue(about.number);
   if (because === 'unlabeled') {
-    const taken = unlabeled.safeParse(payload);
-    if (!taken.success) return null;
-    if (!sameLabel(taken.data.label.name, inputs.taskLabel))
+    const removed = unlabeled.safeParse(payload);
+    if (!removed.success) return null;
+    if (!sameLabel(removed.data.label.name, inputs.taskLabel))
       return notForUs(`The label is not the task label "${inputs.taskLabel}".`);
   } else if (!hasTaskLabel(about, inputs)) return noTask(about.number, inputs);
   return { kind: 'withdraw', issue: about.number, because };
@@ -162,9 +162,9 @@ export function parseComment(payload: unknown): Intent | null {
   const parsed = commented.safeParse(payload);
   if (!parsed.success) return null;
   const { comment, issue: about, sender } = parsed.data;
-  const said = comment.body.trimStart();
-  if (said.startsWith(OWN_COMMENT_MARKER)) return notForUs('The comment is one of our own.');
-  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(said);
+  const body = comment.body.trimStart();
+  if (body.startsWith(OWN_COMMENT_MARKER)) return notForUs('The comment is one of our own.');
+  const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(body);
   if (!words) return notForUs('The comment does not start with /ralph.');
   return {
     kind: 'command',

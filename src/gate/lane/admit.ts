@@ -150,7 +150,7 @@ async function decide(
     );
   await checkBeforeSpending(deps, { base, branch });
   const prepared = await prepareTasks(deps, judged);
-  const admitted = {
+  const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
     notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
@@ -158,10 +158,10 @@ async function decide(
   return {
     kind: 'admissible',
     lane,
-    ...admitted,
+    ...eligible,
     sessionFolder: restored.sessionFolder,
     ownWindows: restored.ownWindows,
-    end: endWith(admitted),
+    end: endWith(eligible),
   };
 }
 

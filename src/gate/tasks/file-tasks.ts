@@ -81,10 +81,10 @@ export async function readTasks(
       ? null
       : await repository.readTexts([...new Set([...Object.keys(base), ...archivesOf(sources)])], lane);
   const ofLane = texts?.lane == null ? null : parseTaskFilesAndArchive(texts.lane, sources);
-  const told = problems.map(sentence);
+  const sentences = problems.map(sentence);
   const ofBranch = (ofLane?.problems ?? [])
     .map(sentence)
-    .filter((text) => !told.includes(text))
+    .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
   // Of a file that is broken now nobody can tell what people took out of it.
   const isReadable = ({ task }: FileTask): boolean =>
@@ -94,7 +94,7 @@ export async function readTasks(
     base: ofBase.tasks,
     lane: ofLane === null ? null : { now: ofLane.tasks, fork },
     unreadable,
-    problems: capped([...told, ...ofBranch]),
+    problems: capped([...sentences, ...ofBranch]),
   };
 }
 

@@ -4,7 +4,7 @@ import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
 import type { Workspace } from './workspace.ts';
 
-interface Place {
+interface HideOptions {
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -22,16 +22,16 @@ interface HiddenFile {
  * The returned function puts every file back as it was, and so does restoreCredentials after a kill.
  * This keeps them from `git config` and `git push`; an agent that searches the whole disk as the same user can find the copies.
  */
-export async function hideCredentials(workspace: Workspace, place: Place): Promise<() => Promise<void>> {
-  const restore = (): Promise<void> => restoreCredentials(place.workFolder);
+export async function hideCredentials(workspace: Workspace, options: HideOptions): Promise<() => Promise<void>> {
+  const restore = (): Promise<void> => restoreCredentials(options.workFolder);
   // A run that was killed may have left some hidden.
   await restore();
-  const git = createGit({ folder: '/', env: place.env });
+  const git = createGit({ folder: '/', env: options.env });
   const configs = await configsOf(git, workspace);
-  const included = await includedSecrets(git, configs, place.env);
+  const included = await includedSecrets(git, configs, options.env);
   if (configs.length === 0) return restore;
 
-  await save(place.workFolder, [...configs.map((config) => config.path), ...included]);
+  await save(options.workFolder, [...configs.map((config) => config.path), ...included]);
   await Promise.all(included.map((path) => rm(path, { force: true })));
   for (const config of configs) await rewrite(git, config);
   return restore;

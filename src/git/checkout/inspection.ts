@@ -33,7 +33,7 @@ const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
 export function createInspection(git: Git, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
-  const holdsSecret = createSecretSearch(rules.secretValues);
+  const findsSecret = createSecretSearch(rules.secretValues);
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
     return content.subarray(0, 8000).includes(0) ? [] : await rules.scanner.scan(content.toString());
@@ -41,7 +41,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
 
   async function inspectText(text: string): Promise<string | null> {
     const content = Buffer.from(text);
-    if (holdsSecret(content)) return 'it holds the value of a secret of this job';
+    if (findsSecret(content)) return 'it holds the value of a secret of this job';
     const keys = await keysIn(content);
     return keys.length > 0 ? `it looks like it holds a key (${[...new Set(keys)].join(', ')})` : null;
   }
@@ -70,7 +70,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
 
   function judgePath({ path, oldMode, newMode }: Change): string | null {
     if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
-    if (holdsSecret(Buffer.from(path))) return 'its name holds the value of a secret of this job';
+    if (findsSecret(Buffer.from(path))) return 'its name holds the value of a secret of this job';
     if (isLoopState(path)) return 'it belongs to the state of the loop';
     if (isAllowed(path)) return null;
     if (isProtected(path)) return 'it is a protected path; the input allow-protected-paths can allow it';
@@ -91,7 +91,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
     await eachObject(git, searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
-        if (holdsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
+        if (findsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
         if (change.newMode === '120000' && !isAllowed(change.path) && leadsOut(change.path, content.toString()))
           withheld.set(change.path, 'it is a link that could lead out of the repository');
         weights.set(change.path, (weights.get(change.path) ?? 0) + weightOf(change, content));

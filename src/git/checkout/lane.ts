@@ -161,11 +161,11 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
       'infrastructure',
       `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`,
     );
-  await place(workspace, repository, { ...lane, hasIndex: false });
+  await placeLane(workspace, repository, { ...lane, hasIndex: false });
 }
 
 /** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. `hasIndex`: the repository's index holds the very tree of the tip. */
-export async function place(
+export async function placeLane(
   workspace: Workspace,
   repository: PrivateRepository,
   lane: Lane & { readonly hasIndex: boolean },

@@ -21,7 +21,7 @@ export interface PrivateRepository {
 }
 
 /** `hide`: texts that no error may repeat. */
-interface PrivatePlace {
+interface PrivateRepositoryOptions {
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
@@ -30,7 +30,7 @@ interface PrivatePlace {
 /** Builds it in a new folder under `workFolder`. */
 export async function createPrivateRepository(
   workspace: Workspace,
-  { workFolder, env, hide }: PrivatePlace,
+  { workFolder, env, hide }: PrivateRepositoryOptions,
 ): Promise<PrivateRepository> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));

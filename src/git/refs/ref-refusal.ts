@@ -11,25 +11,25 @@ export function explainStateRefusal(
   words: string,
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
 ): StateRefusal {
-  const said = words
+  const answer = words
     .trim()
     .replaceAll(/\s*\n\s*/g, '; ')
     .slice(0, 500)
     .replace(/\.$/, '');
   const who = isOwn ? 'your git credentials' : 'the token';
-  if (/could not resolve host|couldn't resolve host|name or service not known/i.test(said))
+  if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))
     return passing(
-      `the name of the git server of ${url} cannot be found (DNS): check the address and the network (${said})`,
+      `the name of the git server of ${url} cannot be found (DNS): check the address and the network (${answer})`,
     );
-  if (/was not answered|no time is left/.test(said))
-    return passing(`the git server of ${url} gives no answer: ${said}`);
+  if (/was not answered|no time is left/.test(answer))
+    return passing(`the git server of ${url} gives no answer: ${answer}`);
   // A repository may be called `read-only`, and that is no refusal.
-  const meant = said.replaceAll(url, '').replaceAll(/'[a-z+]+:\/\/[^']*'/gi, '');
+  const meant = answer.replaceAll(url, '').replaceAll(/'[a-z+]+:\/\/[^']*'/gi, '');
   const known = refusals.find(({ pattern }) => pattern.test(meant));
-  if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${said})` };
-  if (isUnreachable(said))
-    return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${said}`);
-  return passing(`git could not do it at ${url}: ${said}`);
+  if (known) return { kind: known.kind, why: `${known.meaning(who, url)} (git said: ${answer})` };
+  if (isUnreachable(answer))
+    return passing(`the git server of ${url} cannot be reached or is broken at the moment: ${answer}`);
+  return passing(`git could not do it at ${url}: ${answer}`);
 }
 
 function passing(why: string): StateRefusal {

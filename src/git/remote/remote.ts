@@ -137,21 +137,21 @@ async function deleteMerged(
 ): Promise<BranchDeleted> {
   const { url, branchPrefix } = options;
   const ref = `refs/heads/${branch}`;
-  const place = { url, ref, network: networkOf(options) };
+  const question = { url, ref, network: networkOf(options) };
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return rejected(
       `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever deleted.`,
     );
   if ((await git.answer(['check-ref-format', ref])).exitCode !== 0) return { kind: 'gone' };
-  const there = await readRemote(git, place);
+  const there = await readRemote(git, question);
   if (there.defaultBranch === branch)
     return rejected(`"${branch}" is the default branch of ${url}, which is never deleted.`);
   if (there.tip === null) return { kind: 'gone' };
   if (there.tip !== head) return { kind: 'moved' };
-  const removed = await remove(git, place, head);
+  const removed = await remove(git, question, head);
   if (removed.exitCode === 0) return { kind: 'deleted' };
   // Another run, a person or GitHub itself was faster.
-  const { tip } = await readRemote(git, place);
+  const { tip } = await readRemote(git, question);
   if (tip === null) return { kind: 'gone' };
   return tip === head ? rejected(explainRefusal(wordsOf(removed))) : { kind: 'moved' };
 }
@@ -175,11 +175,11 @@ async function rescue(
   { branch, commit, tip }: { readonly branch: string; readonly commit: ObjectId; readonly tip: ObjectId | null },
 ): Promise<PushResult> {
   const name = `${branch}-run-${commit.slice(0, 7)}`;
-  const place = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
-  const there = await readRemote(git, place);
+  const question = { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) };
+  const there = await readRemote(git, question);
   const isFree = there.tip === null && there.defaultBranch !== name;
   const obstacle =
-    there.tip === commit ? null : isFree ? await send(git, place, commit) : 'a branch of that name exists already.';
+    there.tip === commit ? null : isFree ? await send(git, question, commit) : 'a branch of that name exists already.';
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`

@@ -68,7 +68,7 @@ function workSection(report: WorkedReport): string {
 function taskItem({ task, progress }: TaskReport, report: WorkedReport): string {
   const entries = iterationsOn(report, task.id);
   const files = [...new Set(entries.flatMap((entry) => entry.evidence.files))];
-  const said = entries.at(-1)?.analysis.signal.recommendation ?? null;
+  const recommendation = entries.at(-1)?.analysis.signal.recommendation ?? null;
   return [
     `**${text(task.title, 120)}** (${taskLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
     ...(report.unmarked.includes(task.id) ? ["Not marked as done in this branch's file: do that after merging"] : []),
@@ -80,7 +80,7 @@ function taskItem({ task, progress }: TaskReport, report: WorkedReport): string 
           ).join(', ')}`,
         ]
       : []),
-    ...(said === null ? [] : [`The agent says: “${text(said, 300)}”`]),
+    ...(recommendation === null ? [] : [`The agent says: “${text(recommendation, 300)}”`]),
   ].join('<br>\n  ');
 }
 

@@ -249,19 +249,19 @@ function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'not
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
-  const places: TaskSources = { sources: setting?.taskSources ?? [], label };
+  const where: TaskSources = { sources: setting?.taskSources ?? [], label };
   switch (reason) {
     case 'no_tasks':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${noTasks(places, warned)}.${warned ? ' What was left out, the warnings say.' : ''}`,
-        next: sentence(taskInvitation(places)),
+        what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' What was left out, the warnings say.' : ''}`,
+        next: sentence(taskInvitation(where)),
       };
     case 'all_done':
       return {
         title: 'Idle',
         what: `Nothing to do: ${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done already.`,
-        next: `Merge the pull request. For more work, ${taskInvitation(places)}.`,
+        next: `Merge the pull request. For more work, ${taskInvitation(where)}.`,
       };
     case 'not_for_us':
       return {

@@ -21,13 +21,13 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!isStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
-  const said =
+  const recommendation =
     entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
   return [
     one.progress.state === 'failed'
       ? givenUp(one, report)
       : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
-    ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
+    ...(recommendation === null ? [] : [`The agent says: “${text(recommendation, 500)}”`]),
     `What was tried last:\n\n${entries
       .slice(-SHOWN_ITERATIONS)
       .map((entry) => `- ${iterationLine(entry)}`)
@@ -77,7 +77,7 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
 
 function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
   const isFailed = progress.state === 'failed';
-  const where = whereToSay(task);
+  const where = whereToAnswer(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
     isFailed
@@ -89,7 +89,7 @@ function remedies({ task, progress }: TaskReport, report: RunReport): readonly s
 }
 
 /** An item of the plan is known by its title. */
-function whereToSay(task: Task): string {
+function whereToAnswer(task: Task): string {
   if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
   return task.source.kind === 'plan'
     ? `below the title in ${taskLink(task)} (another title makes it another task)`

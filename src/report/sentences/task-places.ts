@@ -5,22 +5,22 @@ export interface TaskSources {
 }
 
 /** `no open issue has the label ralph, and no task is open in .ralph/fix_plan.md or .ralph/prd.json`. `leftOut`: some may be there that this run may not work. */
-export function noTasks(places: TaskSources, leftOut: boolean): string {
-  const files = filesOf(places);
+export function noTasks(where: TaskSources, leftOut: boolean): string {
+  const files = filesOf(where);
   const inFiles = files.length < 2 ? files.join('') : `${files.slice(0, -1).join(', ')} or ${files.at(-1) ?? ''}`;
   return [
-    ...(looksAtIssues(places)
-      ? [leftOut ? `no open issue with ${places.label} is for this run` : `no open issue has ${places.label}`]
+    ...(looksAtIssues(where)
+      ? [leftOut ? `no open issue with ${where.label} is for this run` : `no open issue has ${where.label}`]
       : []),
     ...(files.length === 0 ? [] : [`no task is open in ${inFiles}`]),
   ].join(', and ');
 }
 
 /** `put the label ralph on an issue that an agent should work on, or write a task into .ralph/fix_plan.md`. */
-export function taskInvitation(places: TaskSources): string {
-  const [file] = filesOf(places);
+export function taskInvitation(where: TaskSources): string {
+  const [file] = filesOf(where);
   return [
-    ...(looksAtIssues(places) ? [`put ${places.label} on an issue that an agent should work on`] : []),
+    ...(looksAtIssues(where) ? [`put ${where.label} on an issue that an agent should work on`] : []),
     ...(file === undefined ? [] : [`write a task into ${file}`]),
   ].join(', or ');
 }

@@ -18,7 +18,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
 export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
     if (one.progress.state !== 'todo' && one.progress.state !== 'in-progress') return [];
-    const why = whyHeld(one, tasks);
+    const why = obstacleOf(one, tasks);
     return why === null ? [] : [`${called(one)}: ${why}`];
   });
 }
@@ -32,7 +32,7 @@ const OBSTACLES: Readonly<Record<TaskObstacle, string | null>> = {
     'the file, or a part of it, cannot be read, so what it asks for is not known: correct it on the base branch',
 };
 
-function whyHeld({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
+function obstacleOf({ task }: TaskReport, tasks: readonly TaskReport[]): string | null {
   if (task.obstacle !== null) return OBSTACLES[task.obstacle];
   const open = awaitedBy(task, tasks);
   const names = open.map((id) => nameOf(id, tasks));

@@ -16,7 +16,7 @@ const MAX_NAME_CHARS = 100;
 const MAX_INPUT_CHARS = 300;
 
 /** What a tool call is about: the first of these that its input has. */
-const TELLING_INPUTS = [
+const SHOWN_INPUTS = [
   'command',
   'file_path',
   'notebook_path',
@@ -62,6 +62,6 @@ export function textEvent(text: string, nested: boolean): StreamEvent {
 }
 
 function toolEvent({ name, input }: ToolUse, nested: boolean): StreamEvent {
-  const telling = TELLING_INPUTS.map((key) => asString(input[key])).find((value) => value !== null) ?? '';
-  return { kind: 'tool-use', nested, name: capped(name, MAX_NAME_CHARS), input: capped(telling, MAX_INPUT_CHARS) };
+  const shown = SHOWN_INPUTS.map((key) => asString(input[key])).find((value) => value !== null) ?? '';
+  return { kind: 'tool-use', nested, name: capped(name, MAX_NAME_CHARS), input: capped(shown, MAX_INPUT_CHARS) };
 }

@@ -18,8 +18,8 @@ export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTas
 
   const isRight = ({ task }: FileTask): boolean =>
     task.optional === wanted.optional && (wanted.optional || task.priority === numberOf(wanted));
-  for (const place of placesFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted)) {
-    const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, place, wanted);
+  for (const insertion of insertionsFor(plan.trim() === '' ? FIRST_PLAN : plan, wanted)) {
+    const text = inserted(plan.trim() === '' ? FIRST_PLAN : plan, insertion, wanted);
     const after = parsePlan(path, text).tasks;
     const added = after.find(({ task }) => task.title === alone.task.title);
     if (added !== undefined && isRight(added) && isKept(before, after))
@@ -33,7 +33,7 @@ export function addToPlan(path: string, plan: string, wanted: NewTask): AddedTas
 const FIRST_PLAN = '# Fix plan\n';
 
 /** Where an item can be put: below a line, behind blank lines or not, under a heading of its own or not. */
-interface Place {
+interface Insertion {
   readonly line: number;
   readonly heading: string | null;
   readonly bullet: string;
@@ -41,9 +41,9 @@ interface Place {
 }
 
 /** The places for a task, the best first. */
-function placesFor(plan: string, wanted: NewTask): readonly Place[] {
+function insertionsFor(plan: string, wanted: NewTask): readonly Insertion[] {
   const sections = outlineOf(plan);
-  return [...bestSections(sections, wanted).flatMap(placesIn), ...placesForHeading(sections, wanted)];
+  return [...bestSections(sections, wanted).flatMap(insertionsIn), ...insertionsForHeading(sections, wanted)];
 }
 
 function bestSections(sections: readonly OutlineSection[], wanted: NewTask): readonly OutlineSection[] {
@@ -66,7 +66,7 @@ function bestSections(sections: readonly OutlineSection[], wanted: NewTask): rea
   ];
 }
 
-function placesIn({ checklist, headingLine, lastLine }: OutlineSection): readonly Place[] {
+function insertionsIn({ checklist, headingLine, lastLine }: OutlineSection): readonly Insertion[] {
   const behind = { heading: null, bullet: '- ', afterBlank: true };
   return [
     ...(checklist === null
@@ -78,7 +78,7 @@ function placesIn({ checklist, headingLine, lastLine }: OutlineSection): readonl
 }
 
 /** Below the last section with work to do: what is done, and notes, stay at the end. */
-function placesForHeading(sections: readonly OutlineSection[], wanted: NewTask): readonly Place[] {
+function insertionsForHeading(sections: readonly OutlineSection[], wanted: NewTask): readonly Insertion[] {
   const name = wanted.optional
     ? 'Optional'
     : ({ 1: 'High Priority', 2: 'Medium Priority', 3: 'Low Priority' }[numberOf(wanted)] ?? 'Medium Priority');
@@ -94,7 +94,7 @@ function placesForHeading(sections: readonly OutlineSection[], wanted: NewTask):
 }
 
 /** The plan with the item at a place, in its own line ends. */
-function inserted(plan: string, { line, heading, bullet, afterBlank }: Place, { title, body }: NewTask): string {
+function inserted(plan: string, { line, heading, bullet, afterBlank }: Insertion, { title, body }: NewTask): string {
   const end = plan.includes('\r\n') ? '\r\n' : '\n';
   const lines = plan.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
   const above = lines.slice(0, line);

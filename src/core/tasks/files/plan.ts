@@ -155,12 +155,12 @@ function dependencies(
   const ids = new Map(items.toReversed().map(({ id, title }) => [nameIn(title), id] as const));
   const families = new Set([...ids.keys()].flatMap((name) => (name === null ? [] : [familyOf(name)])));
   return (item) => {
-    const said = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
-    const names = [...new Set(said.names.map(normalName))].filter((name) => families.has(familyOf(name)));
+    const named = dependenciesOfText(`${item.title}\n\n${item.body}`, null);
+    const names = [...new Set(named.names.map(normalName))].filter((name) => families.has(familyOf(name)));
     const all = [
       ...(nested.get(item.id) ?? []).map(({ id }) => id),
       ...names.map((name) => ids.get(name) ?? taskIdOfEntry('plan', name)),
-      ...said.issues.map(taskIdOfIssue),
+      ...named.issues.map(taskIdOfIssue),
     ];
     return {
       // A part cannot wait for the whole.

@@ -57,10 +57,10 @@ export function archivePrd(
 export function archiveObstacle(archive: string | null): TaskProblem | null {
   if (archive === null || archive.trim() === '') return null;
   const parsed = parseJson(archive);
-  const problem = (place: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
+  const problem = (position: { readonly line: number; readonly column: number } | null, what: string): TaskProblem => ({
     file: PRD_ARCHIVE_PATH,
-    line: place?.line ?? null,
-    column: place?.column ?? null,
+    line: position?.line ?? null,
+    column: position?.column ?? null,
     message: `${what}. Done entries stay in the prd until it is corrected`,
   });
   if (parsed.kind === 'malformed')

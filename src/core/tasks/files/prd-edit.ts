@@ -83,14 +83,14 @@ function newTask(id: Id, { title, body, priority, optional }: NewTask, neighbour
     last !== undefined && member(last, 'description') === null && member(last, 'details') !== null
       ? 'details'
       : 'description';
-  const says = (status: string): boolean => neighbours.some((node) => textMember(node, 'status') === status);
+  const hasStatus = (status: string): boolean => neighbours.some((node) => textMember(node, 'status') === status);
   const numbers = neighbours.some((node) => member(node, 'priority')?.type === 'number');
   return {
     id,
     title,
     ...(body === '' ? {} : { [bodyName]: body }),
     priority: numbers ? numberFor(priority ?? 'medium', neighbours) : (priority ?? 'medium'),
-    status: says('pending') && !says('todo') ? 'pending' : 'todo',
+    status: hasStatus('pending') && !hasStatus('todo') ? 'pending' : 'todo',
     ...(optional ? { optional: true } : {}),
   };
 }

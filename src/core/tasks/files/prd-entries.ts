@@ -139,12 +139,12 @@ export function safeKey(key: string): string {
   return withSuffix(key.replaceAll(/[^A-Za-z0-9._-]+/g, '-'), hashId(key));
 }
 
-type Place = Pick<TaskProblem, 'file' | 'line' | 'column'>;
+type FilePosition = Pick<TaskProblem, 'file' | 'line' | 'column'>;
 
 /** Gives every entry an id of its own, and tells which are no tasks. */
 function identified(
   items: readonly { readonly list: PrdList; readonly node: JsonNode }[],
-  place: (node: JsonNode) => Place,
+  positionOf: (node: JsonNode) => FilePosition,
 ): { readonly entries: readonly PrdEntry[]; readonly problems: readonly TaskProblem[] } {
   const entries = new Map<TaskId, PrdEntry>();
   const problems: TaskProblem[] = [];
@@ -153,7 +153,7 @@ function identified(
     const title = titleOf(node) || cleanTitle(key ?? '').text;
     if (node.type !== 'object' || title === '') {
       problems.push({
-        ...place(node),
+        ...positionOf(node),
         message:
           node.type === 'object'
             ? 'an entry without a title is no task'
@@ -168,15 +168,15 @@ function identified(
     const id = first === undefined ? ownId : freeId(own, title, entries);
     if (first !== undefined)
       problems.push({
-        ...place(node),
-        message: `${key === null ? `the title ${quoted(title)}` : `the id ${quoted(key)}`} is on line ${place(first.node).line ?? 0} already: this second one is called ${id}`,
+        ...positionOf(node),
+        message: `${key === null ? `the title ${quoted(title)}` : `the id ${quoted(key)}`} is on line ${positionOf(first.node).line ?? 0} already: this second one is called ${id}`,
       });
     entries.set(id, { id, list, node, key, title });
   }
   const more = items[MAX_ENTRIES];
   if (more !== undefined)
     problems.push({
-      ...place(more.node),
+      ...positionOf(more.node),
       message: `only the first ${MAX_ENTRIES} of ${items.length} entries are read`,
       hidesTasks: true,
     });
@@ -184,12 +184,12 @@ function identified(
 }
 
 /** An id for an entry whose own one is taken: it follows from the title, so that it does not depend on the order. */
-function freeId(own: string, title: string, taken: ReadonlyMap<TaskId, unknown>): TaskId {
+function freeId(own: string, title: string, used: ReadonlyMap<TaskId, unknown>): TaskId {
   const byTitle = taskIdOfEntry('prd', withSuffix(own, hashId(title)));
-  if (!taken.has(byTitle)) return byTitle;
+  if (!used.has(byTitle)) return byTitle;
   for (let count = 2; ; count += 1) {
     const id = taskIdOfEntry('prd', withSuffix(own, `${hashId(title)}-${count}`));
-    if (!taken.has(id)) return id;
+    if (!used.has(id)) return id;
   }
 }
 

@@ -86,8 +86,8 @@ const states: Readonly<Record<string, State>> = {
 
 /** `tasks` go by their status, `userStories` by what they pass; each by the other where its own is absent. */
 function stateOf({ list, node }: PrdEntry, note: Note): State {
-  const said = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
-  return (list === 'tasks' ? (said.status ?? said.passes) : (said.passes ?? said.status)) ?? 'todo';
+  const stated = { status: stateOfStatus(node, note), passes: stateOfPasses(node, note) };
+  return (list === 'tasks' ? (stated.status ?? stated.passes) : (stated.passes ?? stated.status)) ?? 'todo';
 }
 
 function stateOfStatus(entry: JsonNode, note: Note): State | null {
