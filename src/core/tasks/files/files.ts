@@ -43,10 +43,7 @@ export function fileOfSource(paths: readonly string[], source: FileSource): stri
 const nothing: ParsedTasks = { tasks: [], problems: [] };
 
 function parseSource(files: Readonly<Record<string, string>>, source: FileSource): ParsedTasks {
-  if (source === 'beads')
-    return parseBeads(
-      Object.fromEntries(Object.entries(files).filter(([path]) => /^\.beads\/[^/]+\.jsonl$/.test(path))),
-    );
+  if (source === 'beads') return parseBeads(files);
   const path = fileOfSource(Object.keys(files), source);
   if (path === undefined) return nothing;
   return source === 'plan'

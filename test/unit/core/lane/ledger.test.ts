@@ -15,5 +15,14 @@ test('keeps the newest 31 days', () => {
   let ledger = bookCall([], 0);
   for (let day = 1; day <= 40; day += 1) ledger = bookCall(ledger, day * 86_400_000);
   expect(ledger).toHaveLength(31);
-  expect(ledger.at(-1)?.day).toBe('1970-02-10');
+  expect([ledger[0]?.day, ledger.at(-1)?.day]).toEqual(['1970-01-11', '1970-02-10']);
+});
+
+test('what several calls of a day used adds up, whatever days stand beside it', () => {
+  const next = noon + 24 * HOUR;
+  const usage = { tokens: 5, costUsd: 0.5, durationMs: 30_000 };
+  expect(bookUsage(bookUsage(bookCall(bookCall([], next), next), usage, next), usage, next)).toEqual([
+    { day: '2026-11-22', calls: 2, tokens: 10, costUsd: 1, minutes: 1 },
+  ]);
+  expect(bookUsage([], usage, noon)).toEqual([{ day: '2026-11-21', calls: 0, tokens: 5, costUsd: 0.5, minutes: 0.5 }]);
 });

@@ -107,6 +107,12 @@ describe('progress with what the files say', () => {
     expect(progress['plan-a']?.state ?? null).toBe(expected);
   });
 
+  test('keeps what a task took that both the lane and the base have done, also when the lane begins anew', () => {
+    expect(
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAnew: true, unmarked: [] })['plan-a'],
+    ).toEqual(worked('done'));
+  });
+
   test('leaves the other tasks alone, and puts what files say anyway where it is pruned first', () => {
     const progress = fileProgress(
       { 'issue-1': worked('done'), 'plan-b': worked('in-progress') },

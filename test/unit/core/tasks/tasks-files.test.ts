@@ -38,6 +38,10 @@ describe('files of tasks', () => {
     expect(titles(all, sources)).toEqual(expected);
   });
 
+  test('without files there are no tasks, and nothing is wrong', () => {
+    expect(readTaskFiles({}, fileSources)).toEqual({ tasks: [], problems: [] });
+  });
+
   test('required tasks come first, then by priority, then as they stand', () => {
     const plan = '## Optional\n- [ ] optional\n## Low\n- [ ] low\n## High\n- [ ] high 1\n- [x] high 2\n';
     expect(
