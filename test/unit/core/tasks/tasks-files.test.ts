@@ -39,7 +39,7 @@ describe('files of tasks', () => {
   });
 
   test('without files there are no tasks, and nothing is wrong', () => {
-    expect(readTaskFiles({}, fileSources)).toEqual({ tasks: [], problems: [] });
+    expect(parseTaskFiles({}, fileSources)).toEqual({ tasks: [], problems: [] });
   });
 
   test('required tasks come first, then by priority, then as they stand', () => {
