@@ -3,6 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** The tables that judge core/ and what an agent prints, for mutation testing. Properties find what no table names, but are too slow to run for each mutant. */
 export default defineConfig({
   test: {
+    env: { RALPH_MUTATION: '1' },
     testTimeout: 120_000,
     // The tables share nothing; a worker for each file would take most of the time.
     isolate: false,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { costly } from '../../../cpu.ts';
 import {
   claimRecord,
   emptyRecord,
@@ -306,7 +307,7 @@ describe('a stored record', () => {
     });
   });
 
-  test('is answered, whatever the text', () => {
+  costly('is answered, whatever the text', () => {
     const text = serializeRecord(full);
     const broken = fc.oneof(
       fc.string({ unit: 'binary' }),

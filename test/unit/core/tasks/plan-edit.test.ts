@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { costly } from '../../../cpu.ts';
 import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
 import { addToPlan } from '../../../../src/core/tasks/files/plan-edit.ts';
 import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
@@ -98,12 +99,19 @@ describe('nothing is added', () => {
   test.each([
     ['without a visible text', '', '<!-- x -->', 'its title has no visible text'],
     ['where a comment stays open from the start', '<!--\n', 'New', 'no place was found'],
-    ['where the plan is too long', `- [ ] a\n${'words\n\n'.repeat(3_000)}`, 'New', 'no place was found'],
   ])('%s', (_, plan, title, message) => {
     const added = add(plan, { title, priority: 'high' });
     expect(added).toMatchObject({
       kind: 'refused',
       problem: { file: PATH, message: expect.stringContaining(message) as string },
+    });
+  });
+
+  costly('where the plan is too long', () => {
+    const added = add(`- [ ] a\n${'words\n\n'.repeat(3_000)}`, { title: 'New', priority: 'high' });
+    expect(added).toMatchObject({
+      kind: 'refused',
+      problem: { file: PATH, message: expect.stringContaining('no place was found') as string },
     });
   });
 });
@@ -134,34 +142,37 @@ const line = fc.constantFrom(
   '\t- [ ] tab',
 );
 
-test('whatever the plan: its lines stay in order, its tasks stay as they are, and the new one has its priority', () => {
-  fc.assert(
-    fc.property(
-      fc.array(line, { maxLength: 14 }),
-      fc.constantFrom('high', 'medium', 'low', null),
-      fc.boolean(),
-      fc.constantFrom('', 'More.', '- [ ] sub\n\n<!--'),
-      (lines, priority, isOptional, body) => {
-        const plan = lines.join('\n');
-        const added = add(plan, { priority, optional: isOptional, body });
-        if (added.kind !== 'added') return;
-        const after = parsePlan(PATH, added.text).tasks;
-        const kept = (tasks: typeof after): readonly unknown[] =>
-          tasks.map(({ task, state }) => [task.id, task.priority, task.optional, task.dependsOn, state]);
-        expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(PATH, plan).tasks)]));
-        expect(after.find(({ task }) => task.id === added.id)).toMatchObject({
-          state: 'todo',
-          task: {
-            title: 'New',
-            optional: isOptional,
-            ...(isOptional ? {} : { priority: { high: 1, medium: 2, low: 3 }[priority ?? 'medium'] }),
-          },
-        });
-        const rest = added.text.split('\n');
-        for (const one of plan.trim() === '' ? [] : plan.split('\n'))
-          expect(rest.splice(0, rest.indexOf(one) + 1).at(-1)).toBe(one);
-      },
-    ),
-    { numRuns: runs(300) },
-  );
-});
+costly(
+  'whatever the plan: its lines stay in order, its tasks stay as they are, and the new one has its priority',
+  () => {
+    fc.assert(
+      fc.property(
+        fc.array(line, { maxLength: 14 }),
+        fc.constantFrom('high', 'medium', 'low', null),
+        fc.boolean(),
+        fc.constantFrom('', 'More.', '- [ ] sub\n\n<!--'),
+        (lines, priority, isOptional, body) => {
+          const plan = lines.join('\n');
+          const added = add(plan, { priority, optional: isOptional, body });
+          if (added.kind !== 'added') return;
+          const after = parsePlan(PATH, added.text).tasks;
+          const kept = (tasks: typeof after): readonly unknown[] =>
+            tasks.map(({ task, state }) => [task.id, task.priority, task.optional, task.dependsOn, state]);
+          expect(kept(after)).toEqual(expect.arrayContaining([...kept(parsePlan(PATH, plan).tasks)]));
+          expect(after.find(({ task }) => task.id === added.id)).toMatchObject({
+            state: 'todo',
+            task: {
+              title: 'New',
+              optional: isOptional,
+              ...(isOptional ? {} : { priority: { high: 1, medium: 2, low: 3 }[priority ?? 'medium'] }),
+            },
+          });
+          const rest = added.text.split('\n');
+          for (const one of plan.trim() === '' ? [] : plan.split('\n'))
+            expect(rest.splice(0, rest.indexOf(one) + 1).at(-1)).toBe(one);
+        },
+      ),
+      { numRuns: runs(300) },
+    );
+  },
+);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { costly } from '../../../cpu.ts';
 import { archiveObstacle, archivePrd } from '../../../../src/core/tasks/files/prd-archive.ts';
 import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
 
@@ -139,7 +140,7 @@ const entry = fc.record(
 );
 const entries = fc.array(entry, { maxLength: 8 });
 
-test('nothing is ever lost, and nothing else is touched', () => {
+costly('nothing is ever lost, and nothing else is touched', () => {
   fc.assert(
     fc.property(
       entries,

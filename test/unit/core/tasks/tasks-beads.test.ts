@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseBeads } from '../../../../src/core/tasks/files/beads.ts';
 import { hashId } from '../../../../src/core/tasks/ids.ts';
-import { cpuMs } from '../../../cpu.ts';
+import { costly, cpuMs } from '../../../cpu.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const PATH = '.beads/issues.jsonl';
@@ -362,7 +362,7 @@ describe('lines', () => {
   });
 });
 
-test('thousands that are nested in each other and block each other are read at once', () => {
+costly('thousands that are nested in each other and block each other are read at once', () => {
   const chain = Array.from({ length: 4_000 }, (_, at) =>
     bead(`b${String(at)}`, {
       dependencies: [

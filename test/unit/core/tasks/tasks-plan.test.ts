@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { costly } from '../../../cpu.ts';
 import { nameOfTask } from '../../../../src/core/tasks/task.ts';
 import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
 
@@ -372,7 +373,7 @@ describe('large plans', () => {
     ]);
   });
 
-  test.each<[string, string, number]>([
+  costly.each<[string, string, number]>([
     [
       'a thousand boxes, each nested in the one before',
       Array.from({ length: 1_000 }, (_, depth) => `${'  '.repeat(depth)}- [ ] a ${String(depth)}`).join('\n'),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dependenciesOfText } from '../../../../src/core/tasks/text-dependencies.ts';
 import { runs } from '../../../runs.ts';
-import { cpuMs } from '../../../cpu.ts';
+import { costly, cpuMs } from '../../../cpu.ts';
 
 const issues = (text: string): readonly number[] => dependenciesOfText(text, 'octo/shop').issues;
 
@@ -104,7 +104,7 @@ test('names of tasks of a list stand apart', () => {
   });
 });
 
-test.each([
+costly.each([
   ['headings with a line under them', 'a\n=\n'],
   ['quotes that end', '>\n\n'],
   ['lists that end', '- a\n  - b\n'],
@@ -115,7 +115,7 @@ test.each([
   expect(cost).toBeLessThan(4_000);
 });
 
-test('40 texts of 60,000 characters that look like boxes are looked at in no time', () => {
+costly('40 texts of 60,000 characters that look like boxes are looked at in no time', () => {
   const text = `${'[a]'.repeat(21_000)} #1 x [ ] blocke`;
   const cost = cpuMs(() => {
     for (let count = 0; count < 40; count += 1) expect(issues(text)).toEqual([]);

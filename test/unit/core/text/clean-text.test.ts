@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cleanMarkdown, cleanText, cleanTitle, type CleanKind } from '../../../../src/core/text/clean.ts';
-import { cpuMs } from '../../../cpu.ts';
+import { costly, cpuMs } from '../../../cpu.ts';
 
 type Kinds = Partial<Record<CleanKind, number>>;
 type Row = readonly [string, string, Kinds];
@@ -209,7 +209,7 @@ describe('a text of 60,000 characters that is made to take long', () => {
   const long = (text: string, begin = ''): string => `${begin}${text.repeat(60_000 / text.length)}`;
 
   // Without guards the parser takes from 3 to 40 seconds for each, or runs out of stack.
-  test.each([
+  costly.each([
     ['brackets', long(']', '<x>')],
     ['brackets in brackets', long('[[a] b] ', 'x ')],
     ['brackets that code hides', long('`[` ] ', 'x ')],
@@ -239,7 +239,7 @@ describe('a text of 60,000 characters that is made to take long', () => {
     expect(cost).toBeLessThan(5_000);
   });
 
-  test.each([
+  costly.each([
     ['a list within a list, of 1,900 lines', '- [ ] a task of mine\n  - a detail of it\n'.repeat(950)],
     ['a list with blank lines', '- a task of mine that is long enough\n\n'.repeat(1_500)],
     ['a log', '[1] [INFO] [worker-1] message [ok]\n'.repeat(1_700)],
@@ -256,7 +256,7 @@ describe('a text of 60,000 characters that is made to take long', () => {
     expect(cost).toBeLessThan(5_000);
   });
 
-  test('keeps the words of a block that cannot be parsed in time', () => {
+  costly('keeps the words of a block that cannot be parsed in time', () => {
     expect(cleanMarkdown(long('word *a_ ', '<x>')).text.match(/word a/g)).toHaveLength(6_666);
     expect(cleanMarkdown(long('word <a\n', '<x>')).text).toBe(`x>${'word a\n'.repeat(7_500)}`);
   });
