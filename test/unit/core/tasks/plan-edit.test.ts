@@ -13,6 +13,8 @@ const add = (plan: string, change: Partial<NewTask> = {}): ReturnType<typeof add
 const high = { priority: 'high' } as const;
 const low = { priority: 'low' } as const;
 const optional = { optional: true };
+const NO_PLACE =
+  'no place was found where it would be read as a task and change no other: does a code block or a comment stay open, or is the plan too long?';
 
 /** Each plan with the place of the new item: the lines with `+` are what is added. */
 describe('an item goes under its heading', () => {
@@ -61,6 +63,51 @@ describe('an item goes under its heading', () => {
       high,
       '> ## High\n> - [ ] a\n\n```\n## High\n- [ ] a\n```\n+\n+## High Priority\n+\n+- [ ] New\n',
     ],
+    [
+      'of two headings of its priority the last with items',
+      high,
+      '## High\n\n- [ ] a\n\n## P0\n\n- [ ] b\n+- [ ] New\n\n## Critical\n\nNothing yet.\n',
+    ],
+    [
+      'of two without items the first',
+      low,
+      '## Low\n\nNothing yet.\n+\n+- [ ] New\n\n## Low Priority\n\nNothing here.\n',
+    ],
+    [
+      'by the innermost heading that gives a priority',
+      low,
+      '# High\n\n- [ ] a\n\n## Low\n\n- [ ] b\n+- [ ] New\n\n# Parser\n\nWords.\n',
+    ],
+    [
+      'not under its priority where everything is optional',
+      high,
+      '# Optional\n\n## High\n\n- [ ] a\n+\n+# High Priority\n+\n+- [ ] New\n',
+    ],
+    [
+      'optional of several the last with items',
+      optional,
+      '## Optional\n\n- [ ] a\n+- [ ] New\n\n## Future\n\nNothing yet.\n',
+    ],
+    [
+      'under any heading: the last with open items',
+      {},
+      '## A\n\n- [ ] a\n\n## B\n\n- [ ] b\n+- [ ] New\n\n## C\n\n- [x] c\n\n## D\n\nWords.\n',
+    ],
+    [
+      'under any heading: the last with items, when all are done',
+      {},
+      '## A\n\n- [x] a\n\n## B\n\n- [x] b\n+- [ ] New\n\n## C\n\nWords.\n',
+    ],
+    ['not under a heading of another priority', {}, '## Low\n\n- [ ] a\n+\n+## Medium Priority\n+\n+- [ ] New\n'],
+    ['urgent work not under any heading', high, '## Backend\n\n- [ ] a\n+\n+## High Priority\n+\n+- [ ] New\n'],
+    ['optional work under a heading of its own', optional, '## High\n\n- [ ] a\n+\n+## Optional\n+\n+- [ ] New\n'],
+    [
+      'under a heading of its own above everything, where all is done',
+      high,
+      '+## High Priority\n+\n+- [ ] New\n+\n## Done\n\n- [x] a\n',
+    ],
+    ['in its own numbers with a body', { body: 'Why' }, '8. [ ] a\n+9. [ ] New\n+\n+   Why\n'],
+    ['with a body above words', { body: 'Why' }, '- [ ] a\n+- [ ] New\n+\n+  Why\n\nWords.\n'],
     ['not in a code block that stays open', {}, '## Medium\n+\n+- [ ] New\n\n```\n- [ ] a\n'],
   ])('%s', (_, change, marked) => {
     const lines = marked.split('\n');
@@ -75,7 +122,28 @@ describe('an item goes under its heading', () => {
   });
 });
 
+test.each(['Done', 'Complete', 'Completed (2)', 'Finished', 'Archive', 'Archived items', 'Note', 'NOTES'])(
+  'under %j stands what is finished: nothing goes there, and headings go above it',
+  (name) => {
+    const finished = `## ${name}\n\n- [ ] b\n`;
+    expect(add(`## High\n\n- [x] a\n\n${finished}`)).toMatchObject({
+      text: `## High\n\n- [x] a\n\n## Medium Priority\n\n- [ ] New\n\n${finished}`,
+    });
+  },
+);
+
+test.each(['Donemark', 'Not done', 'Notebook'])('under %j work goes on', (name) => {
+  expect(add(`## ${name}\n\n- [ ] b\n`)).toMatchObject({ text: `## ${name}\n\n- [ ] b\n- [ ] New\n` });
+});
+
+test('a body of any line ends gets those of the plan', () => {
+  expect(add('- [ ] a\r\n', { body: 'b\rc\r\n\nd' })).toMatchObject({
+    text: '- [ ] a\r\n- [ ] New\r\n\r\n  b\r\n  c\r\n\r\n  d\r\n',
+  });
+});
+
 test.each([
+  ['blanks', ' \n', '# Fix plan\n\n## Medium Priority\n\n- [ ] New\n'],
   ['nothing', '', '# Fix plan\n\n## Medium Priority\n\n- [ ] New\n'],
   ['a last line without its end', '- [ ] a', '- [ ] a\n- [ ] New'],
   ['a byte order mark', '\uFEFF- [ ] a\n', '\uFEFF- [ ] a\n- [ ] New\n'],
@@ -98,20 +166,17 @@ describe('nothing is added', () => {
 
   test.each([
     ['without a visible text', '', '<!-- x -->', 'its title has no visible text'],
-    ['where a comment stays open from the start', '<!--\n', 'New', 'no place was found'],
+    ['where a comment stays open from the start', '<!--\n', 'New', NO_PLACE],
   ])('%s', (_, plan, title, message) => {
     const added = add(plan, { title, priority: 'high' });
-    expect(added).toMatchObject({
-      kind: 'refused',
-      problem: { file: PATH, message: expect.stringContaining(message) as string },
-    });
+    expect(added).toMatchObject({ kind: 'refused', problem: { file: PATH, line: null, column: null, message } });
   });
 
   costly('where the plan is too long', () => {
     const added = add(`- [ ] a\n${'words\n\n'.repeat(3_000)}`, { title: 'New', priority: 'high' });
     expect(added).toMatchObject({
       kind: 'refused',
-      problem: { file: PATH, message: expect.stringContaining('no place was found') as string },
+      problem: { file: PATH, line: null, column: null, message: NO_PLACE },
     });
   });
 });
