@@ -57,11 +57,11 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
 async function wallOf(script: string, environment: Readonly<Record<string, string>>, folder: string): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [script], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (text: Buffer) => void (said += text.toString()));
+    stream.on('data', (text: Buffer) => void (output += text.toString()));
   const code = await new Promise((resolve) => child.once('exit', resolve));
-  if (code !== 0) throw new Error(`${script} ended with ${String(code)}:\n${said}`);
+  if (code !== 0) throw new Error(`${script} ended with ${String(code)}:\n${output}`);
   return performance.now() - startedAt;
 }
 

@@ -9,7 +9,7 @@ import { MAX_TRANSITIONS } from '../src/core/lane/transitions.ts';
 import type { Task } from '../src/core/tasks/task.ts';
 import { spread, type Row } from './measure.ts';
 import { configOf } from './simulator/policies.ts';
-import { print } from './simulator/saying.ts';
+import { print } from './simulator/agent-output.ts';
 import { createWorld } from './simulator/world.ts';
 import { analyzeOutput } from './analyze-output.ts';
 

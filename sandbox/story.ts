@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { keepBranches, keepGitHub, keepRun } from './keepsakes.ts';
+import { keepBranches, keepGitHub, keepRun } from './keep-results.ts';
 import { ACTION_FOLDER, events, startSandbox, TOOL_CACHE, type Sandbox, type SandboxJob } from './sandbox.ts';
 import { startScriptedModel } from './scripted-model.ts';
 import { workerScript } from './worker-script.ts';

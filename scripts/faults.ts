@@ -20,7 +20,8 @@ let differing = 0;
 process.stdout.write('| | what goes wrong | this run | the next run |\n|---|---|---|---|\n');
 for (const row of faultRows) {
   const played = await playFault(row);
-  const isExpected = played.thisRun === row.thisRun && played.nextRun === row.nextRun && row.told.test(played.told);
+  const isExpected =
+    played.thisRun === row.thisRun && played.nextRun === row.nextRun && row.reported.test(played.reported);
   if (!isExpected) differing += 1;
   process.stdout.write(
     `| ${isExpected ? '✓' : '✗'} | ${cell(`${row.title} ${row.happened}`)} | ${cell(played.thisRun)} | ${cell(played.nextRun)} |\n`,

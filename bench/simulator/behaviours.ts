@@ -1,6 +1,6 @@
 import type { TaskId } from '../../src/core/tasks/ids.ts';
 import { chance, createRandom, integer, pick, type Random } from './random.ts';
-import type { Claims, Saying } from './saying.ts';
+import type { Claims, AgentOutput } from './agent-output.ts';
 import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';
 
 /** What an agent sees when it is called. `turn` counts the calls of the whole history, `sessionTurn` those of the session, from 0. */
@@ -15,7 +15,7 @@ interface Call {
 /** What it does in the call. */
 export interface Act {
   readonly deed: Deed;
-  readonly says: Saying;
+  readonly output: AgentOutput;
   readonly end: 'exited' | 'crashed' | 'timeout';
   readonly minutes: number;
 }
@@ -113,12 +113,12 @@ export const behaviourNames = Object.keys(behaviours) as [BehaviourName, ...Beha
 
 interface Style {
   readonly chars: number;
-  readonly saysExit: boolean;
+  readonly claimsExit: boolean;
   readonly minutes: number;
 }
 
 function style(random: Random): Style {
-  return { chars: integer(random, 300, 1500), saysExit: random() < 0.5, minutes: integer(random, 1, 4) };
+  return { chars: integer(random, 300, 1500), claimsExit: random() < 0.5, minutes: integer(random, 1, 4) };
 }
 
 function honest(random: Random): Mind {
@@ -127,7 +127,7 @@ function honest(random: Random): Mind {
 }
 
 /** Makes one step and reports it as it is. */
-function honestAs({ world, task }: Call, { chars, saysExit, minutes }: Style): Act {
+function honestAs({ world, task }: Call, { chars, claimsExit, minutes }: Style): Act {
   const next = after(world, 'step', task);
   const finished = (next.content.left[task] ?? 0) === 0;
   const changed = next !== world && (world.content.left[task] ?? 0) > 0;
@@ -135,7 +135,7 @@ function honestAs({ world, task }: Call, { chars, saysExit, minutes }: Style): A
     ? {
         status: 'COMPLETE',
         tasks: changed ? 1 : 0,
-        exit: saysExit && stepsLeft(next) === 0,
+        exit: claimsExit && stepsLeft(next) === 0,
         files: changed ? 1 : 0,
         tests: testsPass(next) ? 'PASSING' : 'FAILING',
       }
@@ -156,7 +156,7 @@ function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
     deed,
     end: 'exited',
     minutes: 2,
-    says: { kind: 'block', ...honestly, ...claims, text: 'This is what I did.', chars, denied: [] },
+    output: { kind: 'block', ...honestly, ...claims, text: 'This is what I did.', chars, denied: [] },
   };
 }
 
@@ -166,13 +166,13 @@ const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
 const denied: Mind = () => refused(act('nothing', {}));
 const asking: Mind = () => ({
   ...act('nothing', {}),
-  says: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] },
+  output: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] },
 });
-const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'silence' } });
-const overloaded: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, says: { kind: 'overloaded' } });
+const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, output: { kind: 'silence' } });
+const overloaded: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, output: { kind: 'overloaded' } });
 
 function timeout(deed: Deed): Act {
-  return { deed, end: 'timeout', minutes: 15, says: { kind: 'silence' } };
+  return { deed, end: 'timeout', minutes: 15, output: { kind: 'silence' } };
 }
 
 /** Its time is up in every second call, behind the step that it made. */
@@ -194,8 +194,8 @@ function refused(made: Act): Act {
 }
 
 /** The act with other words, if it has words at all. */
-function changed(made: Act, change: (says: Extract<Saying, { readonly text: string }>) => Saying): Act {
-  return 'text' in made.says ? { ...made, says: change(made.says) } : made;
+function changed(made: Act, change: (says: Extract<AgentOutput, { readonly text: string }>) => AgentOutput): Act {
+  return 'text' in made.output ? { ...made, output: change(made.output) } : made;
 }
 
 function shrinking(turn: number): number {
@@ -227,7 +227,7 @@ function garbled(mind: Mind, seed: number): Mind {
     const random = createRandom(seed + call.turn);
     return {
       ...mind(call),
-      says: {
+      output: {
         kind: 'bytes',
         bytes: Uint8Array.from({ length: integer(random, 0, 400) }, () => integer(random, 0, 255)),
       },
@@ -288,7 +288,7 @@ function limited(mind: Mind, seed: number): Mind {
       deed: 'nothing',
       end: 'crashed',
       minutes: 1,
-      says: { kind: 'usage-limit', resumeAt: now + integer(createRandom(seed), 10, 300) * 60_000 },
+      output: { kind: 'usage-limit', resumeAt: now + integer(createRandom(seed), 10, 300) * 60_000 },
     }),
     mind,
     { seed, probability: 0.3 },

@@ -32,13 +32,13 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
     const [from, to] = [snapshotOf(played.before).tree, snapshotOf(played.after).tree];
     startedTree.set(task, startedTree.get(task) ?? from);
     const {
-      act: { deed, says },
+      act: { deed, output },
       entry: {
         evidence: { end, outputChars },
       },
     } = played;
     // Who ran out of time was not heard.
-    const words = end.kind === 'exited' && 'text' in says ? says : null;
+    const words = end.kind === 'exited' && 'text' in output ? output : null;
     const claims = words?.kind === 'block' ? words : null;
     const isRed = verifies && !testsPass(played.after);
     const untrue =
@@ -46,14 +46,14 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
       ((claims.tests === 'PASSING' && isRed) ||
         (claims.tasks > 0 && to === startedTree.get(task)) ||
         (claims.files > 0 && from === to));
-    const saysDone = claims !== null && (claims.tasks > 0 || claims.status === 'COMPLETE' || claims.exit);
-    const isCredited = saysDone && !untrue && !isRed && to !== startedTree.get(task);
+    const claimsDone = claims !== null && (claims.tasks > 0 || claims.status === 'COMPLETE' || claims.exit);
+    const isCredited = claimsDone && !untrue && !isRed && to !== startedTree.get(task);
     if (isCredited) credited.add(task);
     const open = played.before.tasks.some(({ id }) => !credited.has(id));
     return {
       task,
       neutral:
-        says.kind === 'usage-limit' || says.kind === 'overloaded' || (end.kind === 'timeout' && end.of === 'run'),
+        output.kind === 'usage-limit' || output.kind === 'overloaded' || (end.kind === 'timeout' && end.of === 'run'),
       progress: from !== to,
       useful: stepsLeft(played.after) < stepsLeft(played.before),
       questionOnly: words?.kind === 'prose' && words.text.endsWith('?') && from === to && words.denied.length === 0,

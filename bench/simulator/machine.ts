@@ -4,7 +4,7 @@ import type { LoopDeps } from '../../src/loop/deps.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
-import { print } from './saying.ts';
+import { print } from './agent-output.ts';
 import { after, snapshotOf, testsPass, type World } from './world.ts';
 
 /** One deed of the agent, with the world around it. */
@@ -98,7 +98,7 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   const durationMs = Math.min(wantedMs, call.timeoutMs);
   scene.now += durationMs;
   const isTimeout = act.end === 'timeout' || wantedMs > call.timeoutMs;
-  const output = isTimeout ? new Uint8Array() : print(act.says, call.resume ?? `session-${String(turn)}`);
+  const output = isTimeout ? new Uint8Array() : print(act.output, call.resume ?? `session-${String(turn)}`);
   const { analysis, finalChars, endsInFencedBlock } = analyzeOutput(output, scene.now);
   return {
     analysis,

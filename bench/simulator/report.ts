@@ -114,7 +114,7 @@ function rowOf({ act, after, entry }: History['calls'][number], at: number): rea
     `  ${String(at + 1)}`,
     entry.taskId,
     act.deed,
-    act.says.kind,
+    act.output.kind,
     `${signal.status ?? '-'}/${String(signal.exitSignal)}`,
     snapshotOf(after).tree,
     verdict.circuit,

@@ -1,4 +1,4 @@
-import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { OrderKind } from '../core/sharing/orders.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';

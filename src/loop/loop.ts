@@ -4,7 +4,7 @@ import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import { iterate } from './iteration.ts';
-import { createStopPoll } from './stop-poll.ts';
+import { createStopPoll } from './stop-order.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
 import type { Work } from '../handover/work.ts';

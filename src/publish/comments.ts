@@ -1,6 +1,6 @@
 import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
-import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import { doneTasks } from '../report/facts.ts';

@@ -9,7 +9,7 @@ import {
 import type { LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
 import type { Task } from '../core/tasks/task.ts';
-import type { ApprovalNotice } from '../core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';

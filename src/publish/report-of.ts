@@ -1,4 +1,3 @@
-import type { Config, RunContext } from '../config/config.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -18,16 +17,11 @@ import type {
   Setting,
   WorkedReport,
 } from '../handover/report.ts';
+import type { PublishDeps } from './deps.ts';
 import { laneViewOf, tasksWithProgress } from './lane-view.ts';
 
-/** What every report is made with. */
-export interface ReportFrame {
-  readonly config: Config;
-  readonly context: RunContext;
-  /** Text → the same text without secrets. */
-  readonly redact: (text: string) => string;
-  readonly now: number;
-}
+/** What every report is made with. `now`: an instant. */
+export type ReportFrame = Pick<PublishDeps, 'config' | 'context' | 'redact'> & { readonly now: number };
 
 /** The report of a run that worked, as far as it got. */
 export function reportOfWork(

@@ -42,8 +42,8 @@ function ralph(
       process.execPath,
       ['--import', older, join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args],
       { cwd: folder, env: {} },
-      (error, out, told) => {
-        resolve({ code: error === null ? 0 : Number(error.code), out, error: told });
+      (error, out, reported) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: reported });
       },
     );
     child.stdin?.end(input);

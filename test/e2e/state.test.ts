@@ -91,8 +91,8 @@ test.each(['pause', 'reset session', 'reset circuit'] as const)(
     await using scene = await createScene();
     const issue = scene.openIssue('One');
     await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'work-without-block' }] });
-    const told = await giveCommand(scene, issue.number, `/ralph ${command}`);
-    expect(told).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
+    const answer = await giveCommand(scene, issue.number, `/ralph ${command}`);
+    expect(answer).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
     const status = scene.commentsOn(issue.number).find(({ body }) => body.includes('Status of lane'));
     expect(status?.body).toContain('octo');
     const next = await scene.run();

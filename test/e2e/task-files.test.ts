@@ -251,8 +251,8 @@ describe('files of tasks, over scheduled runs', () => {
       'a --> ::error::b',
       'c',
     ]);
-    for (const told of ['has the same title as line 8', 'the id "T" is on line 1 already'])
-      expect(body.replaceAll('\\', '')).toContain(told);
+    for (const sentence of ['has the same title as line 8', 'the id "T" is on line 1 already'])
+      expect(body.replaceAll('\\', '')).toContain(sentence);
     expect(await onLane(scene, PLAN_PATH)).toBe(written.replaceAll('[ ]', '[x]').trim());
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ zz: 1 }, { title: 'c' }] });
   });

@@ -4,13 +4,13 @@ import { addIssue, commented, createProject, labeled, runOnce, schedule, senderO
 import type { Project } from './stage/project.ts';
 
 /** The comments of a thread, without what keeps them from pinging. */
-function told(project: Project, thread = 1): string {
+function commentsOf(project: Project, thread = 1): string {
   return [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
 }
 
 async function ask(project: Project, ...words: readonly string[]): Promise<string> {
-  for (const said of words) await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 1 }) });
-  return told(project);
+  for (const command of words) await runOnce(project, { event: commented(`/ralph ${command}`, { issue: 1 }) });
+  return commentsOf(project);
 }
 
 describe('who asked for work that the gate ended hears why, and how the lane stands', () => {
@@ -21,7 +21,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     const project = createProject({ issues: [1, 2], inputs: { 'max-calls-per-hour': '1' } });
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
-    expect(told(project, 2)).toMatch(
+    expect(commentsOf(project, 2)).toMatch(
       /^<!-- ralph-action:status -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
     );
   });
@@ -29,7 +29,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
   test('what is missing is told whole', async () => {
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
-    expect(told(project)).toMatch(
+    expect(commentsOf(project)).toMatch(
       /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Mend what is named above/,
     );
   });

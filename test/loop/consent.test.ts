@@ -228,14 +228,14 @@ describe('a text that was changed after the label', () => {
     ['by a stranger', eve, 'idle (noted)', /#1 \(by eve\)/],
     ['by nobody knows whom', null, 'idle (noted)', /#1 \(by somebody unknown\)/],
     ['by somebody who may write', ann, 'idle (noted)', /^$/],
-  ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, told) => {
+  ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, comment) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
       .edit(editor, BEFORE + MINUTE, 'Changed');
     const run = await runOnce(project, { event: edited(1, 'eve') });
     expect(run).toMatchObject({ end, calls: 0 });
-    expect(warned(run)).toMatch(told);
+    expect(warned(run)).toMatch(comment);
   });
 
   test('to the very text that was approved: GitHub tells of it, nobody else', async () => {
@@ -428,7 +428,7 @@ describe('comments that the agent gets to read', () => {
   const spoken = async (comments: readonly IssueComment[], inputs: Readonly<Record<string, string>> = {}) => {
     const project = createProject({ agent: [finisher], inputs });
     on(project.forge, 1).label(ann, BEFORE + 2 * MINUTE);
-    project.forge.said.set(1, comments);
+    project.forge.commentsOn.set(1, comments);
     return (await runOnce(project)).work?.tasks[0]?.comments.map(({ by, text }) => `${by}: ${text}`);
   };
 
@@ -456,8 +456,8 @@ describe('comments that the agent gets to read', () => {
       true,
     ],
     ['not one of which nothing can be seen', comment(ann, '<!-- In blue -->', at), false],
-  ])('%s', async (_, said, isRead) => {
-    expect(await spoken([said])).toEqual(isRead ? ['ann: In blue'] : []);
+  ])('%s', async (_, text, isRead) => {
+    expect(await spoken([text])).toEqual(isRead ? ['ann: In blue'] : []);
   });
 
   test('until somebody who may write asks for the work again', async () => {
@@ -478,7 +478,7 @@ describe('comments that the agent gets to read', () => {
   test('by name: all that was said until the command, and nothing after it', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(ann, BEFORE);
-    project.forge.said.set(1, [
+    project.forge.commentsOn.set(1, [
       comment(ann, 'In blue', later),
       comment(ann, '/ralph run', later + 1),
       comment(ann, 'In red', later + 2),
@@ -488,18 +488,18 @@ describe('comments that the agent gets to read', () => {
   });
 
   test('from everybody, or from nobody, if the user says so; never from a bot that nobody allowed', async () => {
-    const said = [
+    const comments = [
       comment(eve, 'In red', at),
       comment({ login: 'stale[bot]', id: 3, kind: 'bot' }, 'Stale', at),
       comment(ann, 'In blue', at),
     ];
-    expect(await spoken(said, { 'comments-from': 'everybody' })).toEqual(['eve: In red', 'ann: In blue']);
-    expect(await spoken(said, { 'comments-from': 'nobody' })).toEqual([]);
+    expect(await spoken(comments, { 'comments-from': 'everybody' })).toEqual(['eve: In red', 'ann: In blue']);
+    expect(await spoken(comments, { 'comments-from': 'nobody' })).toEqual([]);
   });
 
   test('the newest that fit, each cut', async () => {
-    const said = Array.from({ length: 5 }, (_, index) => comment(ann, String(index).repeat(3_000), at + index));
-    const read = await spoken(said);
+    const comments = Array.from({ length: 5 }, (_, index) => comment(ann, String(index).repeat(3_000), at + index));
+    const read = await spoken(comments);
     expect(read?.map((text) => [text[5], text.length - 'ann: '.length])).toEqual([
       ['2', 2000],
       ['3', 2000],

@@ -24,14 +24,14 @@ describe.each(scenarios)('$name', (scenario) => {
     for (const when of ['before', 'after'] as const) {
       for (let number = 1; number <= calls.length; number += 1) {
         const killed = await killMain(scenario, number, when);
-        const tell = teller(problems, killed.where);
-        tell(
+        const report = reporter(problems, killed.where);
+        report(
           problemsOfProject(scenario, killed.project),
           problemsOfCharges(killed.project),
           problemsOfIterations(killed),
         );
-        tell(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)));
-        tell(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
+        report(problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)));
+        report(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, killed.project));
       }
     }
     expect(calls.length).toBeGreaterThan(10);
@@ -46,11 +46,11 @@ describe.each(scenarios)('$name', (scenario) => {
     let refused = 0;
     for (let number = 1; number <= calls.length; number += 1) {
       const killed = await killMain(scenario, number, 'before');
-      const tell = teller(problems, killed.where);
-      tell(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project));
+      const report = reporter(problems, killed.where);
+      report(problemsOfProject(scenario, killed.project), problemsOfCharges(killed.project));
       const found = await problemsOfLease(scenario, killed);
       refused += found.refused;
-      tell(
+      report(
         found.problems,
         await problemsOfNextRun(scenario, killed),
         await problemsOfGoingOn(scenario, killed.project),
@@ -76,11 +76,11 @@ describe.each(scenarios)('$name', (scenario) => {
         const { project, main, where } = killed;
         const tap = killAt((_name, call) => call === number, 'before');
         await finishOnce(project, main, { tap });
-        const tell = teller(problems, `${where}, post killed ${tap.deathPlace()}`);
-        tell(problemsOfProject(scenario, project), problemsOfCharges(project));
+        const report = reporter(problems, `${where}, post killed ${tap.deathPoint()}`);
+        report(problemsOfProject(scenario, project), problemsOfCharges(project));
         const lease = leaseOn(scenario, project);
         if (lease !== null) project.clock.advance(expiryOf(lease) - project.clock.now());
-        tell(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, project));
+        report(await problemsOfNextRun(scenario, killed), await problemsOfGoingOn(scenario, project));
       }
     }
     expect(problems).toEqual([]);
@@ -101,7 +101,7 @@ describe.each(scenarios)('$name', (scenario) => {
           script.calls.length,
         ]);
       const before = seen();
-      teller(problems, killed.where)(
+      reporter(problems, killed.where)(
         problemsAfterPost(scenario, killed, await finishOnce(killed.project, killed.main)),
         seen() === before ? [] : ['a second post changed what people see'],
       );
@@ -155,7 +155,7 @@ async function problemsOfLease(
   return { problems, refused };
 }
 
-function teller(problems: string[], where: string): (...found: readonly (readonly string[])[]) => void {
+function reporter(problems: string[], where: string): (...found: readonly (readonly string[])[]) => void {
   return (...found) => {
     problems.push(...found.flat().map((problem) => `${where}: ${problem}`));
   };

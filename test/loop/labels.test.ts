@@ -10,7 +10,7 @@ const labelsOf = (project: Project, number = 1): readonly string[] =>
   (project.forge.issues.get(number)?.labels ?? []).filter((name) => name.startsWith('ralph:'));
 const labelWrites = ({ forge }: Project): readonly string[] =>
   forge.writes.filter((write) => write.startsWith('labels of'));
-const told = (project: Project, thread = 1): string =>
+const commentsOf = (project: Project, thread = 1): string =>
   [...(project.forge.comments.get(thread)?.values() ?? [])].join('\n').replaceAll('\u200B', '');
 
 /** Puts a label on or takes it off, as a person or a crash might have left it. */
@@ -136,11 +136,11 @@ describe('a person can act on what Ralph gave up', () => {
   test('a failed issue says first what was tried and how to try again', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     await runOnce(project);
-    expect(told(project)).toMatch(
+    expect(commentsOf(project)).toMatch(
       /^<!-- ralph-action:status -->\n\n\*\*Ralph gave this task up\*\* after 2 iterations \(`max-iterations-per-task` is 2\)\.\n/,
     );
-    expect(told(project)).toContain('- Iteration 2: progress; changed `src/issue-1.ts`');
-    expect(told(project)).toContain('Then comment `/ralph retry 1` on the issue or the pull request');
+    expect(commentsOf(project)).toContain('- Iteration 2: progress; changed `src/issue-1.ts`');
+    expect(commentsOf(project)).toContain('Then comment `/ralph retry 1` on the issue or the pull request');
   });
 
   test('a blocked issue says first what the agent needs, and where to answer', async () => {
@@ -152,10 +152,10 @@ describe('a person can act on what Ralph gave up', () => {
       ],
     });
     await runOnce(project);
-    expect(told(project)).toMatch(
+    expect(commentsOf(project)).toMatch(
       /^<!-- ralph-action:status -->\n\n\*\*Ralph cannot go on with this task\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/,
     );
-    expect(told(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
+    expect(commentsOf(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
   });
 
   test('the summary tells the same', async () => {

@@ -55,8 +55,8 @@ describe('whom a command on an issue is about', () => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 5, { labels: ['bug'] });
     // A slip in a comment is no failure of the workflow.
-    for (const said of ['pause', 'retry', 'retry 9']) {
-      expect(await runOnce(project, { event: commented(`/ralph ${said}`, { issue: 5 }) })).toMatchObject({
+    for (const command of ['pause', 'retry', 'retry 9']) {
+      expect(await runOnce(project, { event: commented(`/ralph ${command}`, { issue: 5 }) })).toMatchObject({
         end: 'idle (answered)',
       });
       expect(answerOn(project, 5)).toMatch(/\*\*Not done\.\*\*[^]*does not have the label/);

@@ -347,9 +347,9 @@ describe('a prd', () => {
     expect(run.end).toBe('complete (plan_complete)');
     expect(idsIn(published(project, PRD_PATH))).toEqual(['US-1']);
     expect(published(project, ARCHIVE_PATH)).toBe('{');
-    const told =
+    const described =
       '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
-    expect(run.work?.warnings).toEqual([told]);
+    expect(run.work?.warnings).toEqual([described]);
     expect(project.forge.pulls[0]?.body).toContain('Done entries stay in the prd until it is corrected');
   });
 

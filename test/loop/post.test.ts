@@ -49,13 +49,13 @@ describe('post, when nothing answers any more,', () => {
     ],
   ])(
     'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and what was on this machine is done again',
-    async (call, limitMs, end, told) => {
+    async (call, limitMs, end, reported) => {
       const { project, main } = await killedAt(call);
       const finishing = finishOnce(project, main, { tap: hanging(() => true) });
       await vi.advanceTimersByTimeAsync(limitMs);
       const post = await finishing;
       expect(post?.end).toBe(end);
-      expect(post?.log.join('\n')).toMatch(told);
+      expect(post?.log.join('\n')).toMatch(reported);
       expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
       project.clock.advance(HOUR);
       expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
@@ -115,13 +115,13 @@ describe('post, when one thing hangs for ever,', () => {
       'The session is not kept, so the next run starts a new one: it ran out of time after 15 s',
       1,
     ],
-  ])('%s: the state is saved, the lane is free, the circuit remembers', async (hung, end, told, noProgress) => {
+  ])('%s: the state is saved, the lane is free, the circuit remembers', async (hung, end, reported, noProgress) => {
     const { project, main } = await killedAfterStuck(hung);
     const finishing = finishOnce(project, main, { tap: hanging((name) => name === hung) });
     await vi.advanceTimersByTimeAsync(50_000);
     const post = await finishing;
     expect(post?.end).toBe(end);
-    expect([...(post?.log ?? []), JSON.stringify(post?.outcome)].join('\n')).toContain(told);
+    expect([...(post?.log ?? []), JSON.stringify(post?.outcome)].join('\n')).toContain(reported);
     expect(savedIn(post)).toMatchObject({ kind: 'saved' });
     expect(savedState(project).circuit).toMatchObject({ kind: 'closed', noProgress });
     expect(leaseOf(project)).toBeNull();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { orderRecord, parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
 import type { OrderKind } from '../../src/core/sharing/orders.ts';
 import { initialState } from '../../src/core/lane/state.ts';
-import { createStopPoll } from '../../src/loop/stop-poll.ts';
+import { createStopPoll } from '../../src/loop/stop-order.ts';
 import type { OrdersNow } from '../../src/ports/state.ts';
 import { noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
@@ -127,9 +127,9 @@ describe('the question who stops a run', () => {
   ])('a store that %s: nobody, and one warning however often it is asked', async (_, answer, warning) => {
     const { log, ask } = poll(answer);
     for (let asked = 0; asked < 3; asked += 1) {
-      const told = ask();
+      const stopped = ask();
       await vi.advanceTimersByTimeAsync(15_000);
-      expect(await told).toBeNull();
+      expect(await stopped).toBeNull();
     }
     expect(log.lines).toEqual([expect.stringMatching(warning)]);
   });
@@ -137,9 +137,9 @@ describe('the question who stops a run', () => {
   test('a cancelled run does not wait for the answer', async () => {
     const cancelling = new AbortController();
     const { log, ask } = poll(() => new Promise(() => undefined), cancelling.signal);
-    const told = ask();
+    const stopped = ask();
     cancelling.abort();
-    expect(await told).toBeNull();
+    expect(await stopped).toBeNull();
     expect(log.lines).toEqual([]);
   });
 

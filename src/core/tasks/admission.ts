@@ -6,7 +6,7 @@ import {
   warnOfChanges,
   warnOfStrangers,
   type ApprovalNotice,
-} from '../people/consent-warnings.ts';
+} from '../people/consent-messages.ts';
 import type { Consent } from '../people/consent.ts';
 import type { FileSource } from './files/file-task.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';

@@ -6,7 +6,7 @@ import { refuse } from './answering.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Answer, Intake } from '../../handover/intake.ts';
 import type { Intent, Thread } from '../event/intent.ts';
-import { keepOrder } from './keep-order.ts';
+import { saveOrder } from './save-order.ts';
 import { judgeLane } from '../lane/restore.ts';
 import { reportStatus } from './report-status.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
@@ -78,14 +78,14 @@ type Giver = Pick<OrderGiven, 'by' | 'from'> & { readonly thread: number | null 
 type Ordering = Giver & Pick<OrderGiven, 'kind' | 'task'>;
 
 async function order(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
-  const receipt = await keepOrder(deps, lane, given);
+  const receipt = await saveOrder(deps, lane, given);
   return reportStatus(deps, lane, { thread, text: { kind: 'status', receipt } });
 }
 
 /** The order is kept first: a run that may not work now leaves it to the lane's next one, and the answer says so. */
 async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Ordering): Promise<Intake> {
   // Where nothing is kept, nothing has failed before.
-  const receipt = deps.config.stateStore === 'none' ? null : await keepOrder(deps, lane, given);
+  const receipt = deps.config.stateStore === 'none' ? null : await saveOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
     number === null ? await workQueue(deps) : await workIssue(deps, { number, redo: false, approvedText: null });

@@ -3,7 +3,7 @@ import { progressOf } from '../../core/tasks/queue.ts';
 import { issueLane, QUEUE, taskIdOfIssue } from '../../core/tasks/ids.ts';
 import type { Issue } from '../../ports/forge.ts';
 import type { GateDeps } from '../deps.ts';
-import { noticeFor, warnOfChanges } from '../../core/people/consent-warnings.ts';
+import { noticeFor, warnOfChanges } from '../../core/people/consent-messages.ts';
 import { judgeIssues } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { LaneState } from '../../core/lane/state.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/living-files.ts';
+import { fileProgress, mergeFileTasks, stillUnmarked } from '../../core/tasks/files/merge-file-tasks.ts';
 import { inOrderOfWork } from '../../core/tasks/queue.ts';
 import type { JudgedTasks } from '../../core/tasks/admission.ts';
 import { obstacleByLabel, tasksOfIssues, type IssueText } from '../../core/tasks/issue-task.ts';

@@ -1,4 +1,4 @@
-import type { ApprovalNotice } from '../../core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import { formatInstant } from '../../core/time.ts';
 import { code } from '../markdown.ts';
 

@@ -1,4 +1,4 @@
-import type { ApprovalNotice } from '../../core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../../core/people/consent-messages.ts';
 import type { Answer } from '../../handover/intake.ts';
 import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';

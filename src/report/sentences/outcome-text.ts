@@ -3,7 +3,7 @@ import type { Outcome, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, isQueue, iterationsOf, laneOf, settingOf, tasksOf, warningsOf } from '../facts.ts';
-import { noTasks, taskInvitation, type TaskSources } from './task-places.ts';
+import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';

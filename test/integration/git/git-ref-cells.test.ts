@@ -414,9 +414,9 @@ describe('a server that refuses says what to do, and is not asked in vain', () =
     ],
     ['[remote rejected] (Internal Server Error)', 'unavailable', 'git could not do it'],
   ])('%j: %s, %s', (words, kind, why) => {
-    const told = explainStateRefusal(words, { url: 'https://github.com/octo/sample.git', isOwn: false });
-    expect(told).toEqual({ kind, why: expect.stringContaining(why) });
-    expect(told.why).not.toContain('\n');
+    const explained = explainStateRefusal(words, { url: 'https://github.com/octo/sample.git', isOwn: false });
+    expect(explained).toEqual({ kind, why: expect.stringContaining(why) });
+    expect(explained.why).not.toContain('\n');
   });
 
   test('no folder to work in, no git: an answer, not an exception', async () => {

@@ -7,14 +7,14 @@ import { createWorkFiles } from '../../../src/runner/workspace-files.ts';
 
 const PRD = '.ralph/prd.json';
 
-interface Place {
+interface Scene {
   readonly root: string;
   readonly files: WorkFiles;
   lay(path: string, content: string | Buffer): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-async function setPlace(): Promise<Place> {
+async function setScene(): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-files-'));
   const workspace = join(root, 'workspace');
   await mkdir(workspace);
@@ -31,24 +31,24 @@ async function setPlace(): Promise<Place> {
 
 describe('read()', () => {
   test('answers with what is there, and says nothing of what is not', async () => {
-    await using place = await setPlace();
-    await place.lay(PRD, '{}\r\n');
-    await place.lay('@fix_plan.md', '');
-    expect(await place.files.read([PRD, '@fix_plan.md', '.ralph/fix_plan.md'])).toEqual({
+    await using scene = await setScene();
+    await scene.lay(PRD, '{}\r\n');
+    await scene.lay('@fix_plan.md', '');
+    expect(await scene.files.read([PRD, '@fix_plan.md', '.ralph/fix_plan.md'])).toEqual({
       [PRD]: '{}\r\n',
       '@fix_plan.md': '',
     });
   });
 
   test('a pattern takes the files of its folder in their order, and none below', async () => {
-    await using place = await setPlace();
+    await using scene = await setScene();
     for (const path of ['.beads/b.jsonl', '.beads/a.jsonl', '.beads/a.json', '.beads/old/c.jsonl'])
-      await place.lay(path, path);
-    expect(Object.keys(await place.files.read(['.beads/*.jsonl']))).toEqual(['.beads/a.jsonl', '.beads/b.jsonl']);
-    expect(await place.files.read(['.nothing/*.jsonl'])).toEqual({});
+      await scene.lay(path, path);
+    expect(Object.keys(await scene.files.read(['.beads/*.jsonl']))).toEqual(['.beads/a.jsonl', '.beads/b.jsonl']);
+    expect(await scene.files.read(['.nothing/*.jsonl'])).toEqual({});
   });
 
-  test.each<[string, (place: Place) => Promise<unknown>]>([
+  test.each<[string, (scene: Scene) => Promise<unknown>]>([
     [
       'a link to a file',
       async ({ root, lay }) => {
@@ -74,34 +74,34 @@ describe('read()', () => {
     ['a file with a NUL', ({ lay }) => lay(PRD, '{}\0')],
     ['a file of more than 1 MiB', ({ lay }) => lay(PRD, 'x'.repeat(1024 * 1024 + 1))],
   ])('%s is left out', async (_, lay) => {
-    await using place = await setPlace();
-    await lay(place);
-    expect(await place.files.read([PRD])).toEqual({});
+    await using scene = await setScene();
+    await lay(scene);
+    expect(await scene.files.read([PRD])).toEqual({});
   });
 
   test('a file of 1 MiB is read whole', async () => {
-    await using place = await setPlace();
-    await place.lay(PRD, 'x'.repeat(1024 * 1024));
-    expect((await place.files.read([PRD]))[PRD]).toHaveLength(1024 * 1024);
+    await using scene = await setScene();
+    await scene.lay(PRD, 'x'.repeat(1024 * 1024));
+    expect((await scene.files.read([PRD]))[PRD]).toHaveLength(1024 * 1024);
   });
 });
 
 describe('replace()', () => {
   test('writes a new file, and changes one that is as expected; its mode stays, and nothing is left beside it', async () => {
-    await using place = await setPlace();
-    await place.lay(PRD, 'old');
-    await chmod(join(place.root, PRD), 0o600);
-    await place.files.replace({ path: PRD, old: 'old', text: 'new' });
-    await place.files.replace({ path: '.ralph/prd_archive.json', old: null, text: 'archived' });
-    expect(await place.files.read([PRD, '.ralph/prd_archive.json'])).toEqual({
+    await using scene = await setScene();
+    await scene.lay(PRD, 'old');
+    await chmod(join(scene.root, PRD), 0o600);
+    await scene.files.replace({ path: PRD, old: 'old', text: 'new' });
+    await scene.files.replace({ path: '.ralph/prd_archive.json', old: null, text: 'archived' });
+    expect(await scene.files.read([PRD, '.ralph/prd_archive.json'])).toEqual({
       [PRD]: 'new',
       '.ralph/prd_archive.json': 'archived',
     });
-    expect((await stat(join(place.root, PRD))).mode & 0o777).toBe(0o600);
-    expect((await readdir(join(place.root, '.ralph'))).sort()).toEqual(['prd.json', 'prd_archive.json']);
+    expect((await stat(join(scene.root, PRD))).mode & 0o777).toBe(0o600);
+    expect((await readdir(join(scene.root, '.ralph'))).sort()).toEqual(['prd.json', 'prd_archive.json']);
   });
 
-  test.each<[string, string | null, (place: Place) => Promise<unknown>]>([
+  test.each<[string, string | null, (scene: Scene) => Promise<unknown>]>([
     ['was changed meanwhile', 'old', ({ lay }) => lay(PRD, 'other')],
     ['is gone', 'old', ({ lay }) => lay('.ralph/a', '')],
     ['is there by now', null, ({ lay }) => lay(PRD, 'other')],
@@ -131,11 +131,11 @@ describe('replace()', () => {
       },
     ],
   ])('a file that %s is not touched', async (_, old, lay) => {
-    await using place = await setPlace();
-    await lay(place);
-    const before = await contents(place.root);
-    await expect(place.files.replace({ path: PRD, old, text: 'new' })).rejects.toThrow();
-    expect(await contents(place.root)).toEqual(before);
+    await using scene = await setScene();
+    await lay(scene);
+    const before = await contents(scene.root);
+    await expect(scene.files.replace({ path: PRD, old, text: 'new' })).rejects.toThrow();
+    expect(await contents(scene.root)).toEqual(before);
   });
 });
 

@@ -52,59 +52,59 @@ async function replace(cells: CellStore, text: string, name = 'queue'): Promise<
 
 describe('compare-and-swap', () => {
   test('a new cell is created once, then replaced by who has seen the newest', async () => {
-    await using place = await fixture();
-    expect(await read(place.cells)).toEqual({ kind: 'absent' });
-    expect(await place.cells.readHead('queue')).toEqual({ kind: 'head', head: null });
-    const first = await place.cells.write('queue', null, 'one');
+    await using scene = await fixture();
+    expect(await read(scene.cells)).toEqual({ kind: 'absent' });
+    expect(await scene.cells.readHead('queue')).toEqual({ kind: 'head', head: null });
+    const first = await scene.cells.write('queue', null, 'one');
     if (first.kind !== 'written') throw new Error(JSON.stringify(first));
-    expect(await place.cells.write('queue', null, 'two')).toEqual({ kind: 'conflict' });
-    const second = await place.open().write('queue', first.head, 'two');
-    expect(await place.cells.write('queue', first.head, 'three')).toEqual({ kind: 'conflict' });
-    expect(await read(place.cells)).toEqual({
+    expect(await scene.cells.write('queue', null, 'two')).toEqual({ kind: 'conflict' });
+    const second = await scene.open().write('queue', first.head, 'two');
+    expect(await scene.cells.write('queue', first.head, 'three')).toEqual({ kind: 'conflict' });
+    expect(await read(scene.cells)).toEqual({
       kind: 'found',
       head: second.kind === 'written' ? second.head : '',
       text: 'two',
     });
-    expect(await place.cells.readHead('queue')).toEqual({
+    expect(await scene.cells.readHead('queue')).toEqual({
       kind: 'head',
       head: second.kind === 'written' ? second.head : '',
     });
   });
 
   test('one of many that write in the same moment wins', async () => {
-    await using place = await fixture();
-    const head = await replace(place.cells, 'start');
+    await using scene = await fixture();
+    const head = await replace(scene.cells, 'start');
     const written = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => place.open().write('queue', head, `writer ${index}`)),
+      Array.from({ length: 20 }, (_, index) => scene.open().write('queue', head, `writer ${index}`)),
     );
     expect(written.map(({ kind }) => kind).sort()).toEqual([
       ...Array.from({ length: 19 }, () => 'conflict'),
       'written',
     ]);
-    expect(await read(place.cells)).toMatchObject({
+    expect(await read(scene.cells)).toMatchObject({
       text: `writer ${written.findIndex(({ kind }) => kind === 'written')}`,
     });
   });
 
   test('a writer that slept until its generation was written, replaced and removed by others has not won', async () => {
-    await using place = await fixture();
-    const head = await replace(place.cells, 'zero');
-    const sleeper = place.open({
+    await using scene = await fixture();
+    const head = await replace(scene.cells, 'zero');
+    const sleeper = scene.open({
       link: async (existing, name) => {
-        for (let others = 1; others <= 9; others += 1) await replace(place.cells, String(others));
+        for (let others = 1; others <= 9; others += 1) await replace(scene.cells, String(others));
         await link(existing, name);
       },
     });
     expect(await sleeper.write('queue', head, 'from the past')).toEqual({ kind: 'conflict' });
-    expect(await read(place.cells)).toMatchObject({ text: '9' });
-    expect(await place.files()).toEqual(generations(3, 10));
+    expect(await read(scene.cells)).toMatchObject({ text: '9' });
+    expect(await scene.files()).toEqual(generations(3, 10));
   });
 
   test('processes that count together lose no count', async () => {
-    await using place = await fixture();
+    await using scene = await fixture();
     const counter = `
       import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(place.folder)}, now: Date.now });
+      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       for (let counted = 0; counted < 20; ) {
         const [found] = await cells.read(['queue']);
         if (found.kind === 'unavailable') throw new Error(found.why);
@@ -113,22 +113,22 @@ describe('compare-and-swap', () => {
         if (written.kind === 'written') counted += 1;
       }`;
     await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, ['--input-type=module', '-e', counter])));
-    expect(await read(place.cells)).toMatchObject({ text: '80' });
-    expect(await place.files()).toEqual(generations(73, 80));
+    expect(await read(scene.cells)).toMatchObject({ text: '80' });
+    expect(await scene.files()).toEqual(generations(73, 80));
   });
 
   test('a process that is killed while it writes blocks nobody and leaves a whole text', async () => {
-    await using place = await fixture();
+    await using scene = await fixture();
     const writer = `
       import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(place.folder)}, now: Date.now });
+      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
       let head = null;
       for (let written = 0; ; written += 1) {
         head = (await cells.write('queue', head, String(written % 10).repeat(100_000))).head;
         if (written % 5 === 0) process.stdout.write('.');
       }`;
     for (let killed = 0; killed < 5; killed += 1) {
-      await rm(place.folder, { recursive: true, force: true });
+      await rm(scene.folder, { recursive: true, force: true });
       const child = spawn(process.execPath, ['--input-type=module', '-e', writer], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -138,10 +138,10 @@ describe('compare-and-swap', () => {
         if (dots > killed) child.kill('SIGKILL');
       });
       await new Promise((resolve) => child.once('close', resolve));
-      const found = await read(place.cells);
+      const found = await read(scene.cells);
       expect(found).toMatchObject({ kind: 'found', text: expect.stringMatching(/^(\d)\1{99999}$/) });
-      await replace(place.cells, 'next');
-      expect(await read(place.cells)).toMatchObject({ text: 'next' });
+      await replace(scene.cells, 'next');
+      expect(await read(scene.cells)).toMatchObject({ text: 'next' });
     }
   });
 });
@@ -153,26 +153,26 @@ describe('what is kept', () => {
     ['zero bytes, quotes, emoji and line ends', 'a\0"\'\\\r\n\u2028👩‍👩‍👧🏽\uFEFF'],
     ['a byte order mark at the start', '\uFEFF{}'],
   ])('%s is read back as it was', async (_, text) => {
-    await using place = await fixture();
-    await replace(place.cells, text);
-    expect(await read(place.open())).toMatchObject({ kind: 'found', text });
+    await using scene = await fixture();
+    await replace(scene.cells, text);
+    expect(await read(scene.open())).toMatchObject({ kind: 'found', text });
   });
 
   test('more than 256 KiB are not', async () => {
-    await using place = await fixture();
-    expect(await place.cells.write('queue', null, '€'.repeat(100_000))).toEqual({
+    await using scene = await fixture();
+    expect(await scene.cells.write('queue', null, '€'.repeat(100_000))).toEqual({
       kind: 'unavailable',
       why: 'the text is larger than 256 KiB',
     });
-    expect(await read(place.cells)).toEqual({ kind: 'absent' });
+    expect(await read(scene.cells)).toEqual({ kind: 'absent' });
   });
 
   test('eight generations of each cell', async () => {
-    await using place = await fixture();
-    for (let written = 1; written <= 9; written += 1) await replace(place.cells, String(written));
-    await replace(place.cells, 'another', 'issue-7');
-    expect(await place.files()).toEqual(['issue-7.1.json', ...generations(2, 9)]);
-    expect(await place.cells.read(['budget', 'issue-7', 'queue'])).toMatchObject([
+    await using scene = await fixture();
+    for (let written = 1; written <= 9; written += 1) await replace(scene.cells, String(written));
+    await replace(scene.cells, 'another', 'issue-7');
+    expect(await scene.files()).toEqual(['issue-7.1.json', ...generations(2, 9)]);
+    expect(await scene.cells.read(['budget', 'issue-7', 'queue'])).toMatchObject([
       { kind: 'absent' },
       { text: 'another' },
       { text: '9' },
@@ -180,54 +180,54 @@ describe('what is kept', () => {
   });
 
   test('the tenth generation is newer than the ninth', async () => {
-    await using place = await fixture();
-    for (let written = 1; written <= 11; written += 1) await replace(place.cells, String(written));
-    expect(await read(place.cells)).toMatchObject({ text: '11' });
+    await using scene = await fixture();
+    for (let written = 1; written <= 11; written += 1) await replace(scene.cells, String(written));
+    expect(await read(scene.cells)).toMatchObject({ text: '11' });
   });
 
   test('a lane is not taken for one whose name it begins or ends with', async () => {
-    await using place = await fixture();
-    await replace(place.cells, 'eleven', 'issue-11');
-    expect(await read(place.cells, 'issue-1')).toEqual({ kind: 'absent' });
-    expect(await read(place.cells, 'e-11')).toEqual({ kind: 'absent' });
+    await using scene = await fixture();
+    await replace(scene.cells, 'eleven', 'issue-11');
+    expect(await read(scene.cells, 'issue-1')).toEqual({ kind: 'absent' });
+    expect(await read(scene.cells, 'e-11')).toEqual({ kind: 'absent' });
   });
 
   test('git does not see it', async () => {
-    await using place = await fixture();
-    await replace(place.cells, 'secret');
-    await run('git', ['init', '--quiet', place.parent]);
-    expect((await run('git', ['-C', place.parent, 'status', '--porcelain', '--untracked-files=all'])).stdout).toBe('');
+    await using scene = await fixture();
+    await replace(scene.cells, 'secret');
+    await run('git', ['init', '--quiet', scene.parent]);
+    expect((await run('git', ['-C', scene.parent, 'status', '--porcelain', '--untracked-files=all'])).stdout).toBe('');
   });
 
   test('reading creates nothing', async () => {
-    await using place = await fixture();
-    await place.cells.read(['queue', 'budget']);
-    expect(await readdir(place.parent)).toEqual([]);
+    await using scene = await fixture();
+    await scene.cells.read(['queue', 'budget']);
+    expect(await readdir(scene.parent)).toEqual([]);
   });
 
   test('what a killed process left goes with a later write, what a living one writes stays', async () => {
-    await using place = await fixture();
-    await replace(place.cells, 'one');
+    await using scene = await fixture();
+    await replace(scene.cells, 'one');
     const [old, fresh] = ['.0b6f2c1e-8f0a-4b52-9d43-6f0c9b7d2a11.tmp', '.1b6f2c1e-8f0a-4b52-9d43-6f0c9b7d2a11.tmp'];
     await Promise.all([
-      writeFile(place.file(old), 'x'),
-      writeFile(place.file(fresh), 'x'),
-      writeFile(place.file('notes.tmp'), 'x'),
+      writeFile(scene.file(old), 'x'),
+      writeFile(scene.file(fresh), 'x'),
+      writeFile(scene.file('notes.tmp'), 'x'),
     ]);
     const anHourAgo = new Date(Date.now() - 3_600_000);
     await Promise.all([
-      utimes(place.file(old), anHourAgo, anHourAgo),
-      utimes(place.file('notes.tmp'), anHourAgo, anHourAgo),
+      utimes(scene.file(old), anHourAgo, anHourAgo),
+      utimes(scene.file('notes.tmp'), anHourAgo, anHourAgo),
     ]);
-    await replace(place.cells, 'two');
-    expect(await place.files()).toEqual([fresh, 'notes.tmp', 'queue.1.json', 'queue.2.json']);
+    await replace(scene.cells, 'two');
+    expect(await scene.files()).toEqual([fresh, 'notes.tmp', 'queue.1.json', 'queue.2.json']);
   });
 
   test("a person's own .gitignore stays", async () => {
-    await using place = await fixture();
-    await mkdir(place.folder, { recursive: true });
-    await writeFile(place.file('.gitignore'), '!*\n');
-    await replace(place.cells, 'one');
-    expect(await readFile(place.file('.gitignore'), 'utf8')).toBe('!*\n');
+    await using scene = await fixture();
+    await mkdir(scene.folder, { recursive: true });
+    await writeFile(scene.file('.gitignore'), '!*\n');
+    await replace(scene.cells, 'one');
+    expect(await readFile(scene.file('.gitignore'), 'utf8')).toBe('!*\n');
   });
 });

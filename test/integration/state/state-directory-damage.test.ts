@@ -44,90 +44,90 @@ describe('a damaged newest file', () => {
     ['empty', (file) => truncate(file)],
     ['huge', (file) => truncate(file, 256 * 1024 + 1)],
   ])('%s: the one before is read, and the next write goes above both', async (_, damage) => {
-    await using place = await fixture();
-    await damage(place.file('queue.2.json'));
-    await utimes(place.file('queue.2.json'), longAgo, longAgo);
-    const found = await read(place.cells);
+    await using scene = await fixture();
+    await damage(scene.file('queue.2.json'));
+    await utimes(scene.file('queue.2.json'), longAgo, longAgo);
+    const found = await read(scene.cells);
     expect(found.text).toBe('one');
-    expect(found.head).not.toBe(place.head);
-    expect(await place.cells.write('queue', place.head, 'of before the damage')).toEqual({ kind: 'conflict' });
-    expect(await place.cells.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
-    expect((await readdir(place.folder)).sort()).toEqual([
+    expect(found.head).not.toBe(scene.head);
+    expect(await scene.cells.write('queue', scene.head, 'of before the damage')).toEqual({ kind: 'conflict' });
+    expect(await scene.cells.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
+    expect((await readdir(scene.folder)).sort()).toEqual([
       '.gitignore',
       'queue.1.json',
       'queue.2.json',
       'queue.3.json',
     ]);
-    expect((await read(place.cells)).text).toBe('three');
+    expect((await read(scene.cells)).text).toBe('three');
   });
 
   test('and none before it: found without a text, never absent, and written anew', async () => {
-    await using place = await fixture();
-    await rm(place.file('queue.1.json'));
-    await truncate(place.file('queue.2.json'));
-    await utimes(place.file('queue.2.json'), longAgo, longAgo);
-    const found = await read(place.cells);
+    await using scene = await fixture();
+    await rm(scene.file('queue.1.json'));
+    await truncate(scene.file('queue.2.json'));
+    await utimes(scene.file('queue.2.json'), longAgo, longAgo);
+    const found = await read(scene.cells);
     expect(found.text).toBe('');
-    expect(await place.cells.write('queue', null, 'three')).toEqual({ kind: 'conflict' });
-    expect(await place.cells.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
-    expect((await read(place.cells)).text).toBe('three');
+    expect(await scene.cells.write('queue', null, 'three')).toEqual({ kind: 'conflict' });
+    expect(await scene.cells.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
+    expect((await read(scene.cells)).text).toBe('three');
   });
 
   test('that a person edited is a new text: who wrote the old one must look again', async () => {
-    await using place = await fixture();
-    await writeFile(place.file('queue.2.json'), 'edited');
-    expect((await read(place.cells)).text).toBe('edited');
-    expect(await place.cells.write('queue', place.head, 'three')).toEqual({ kind: 'conflict' });
+    await using scene = await fixture();
+    await writeFile(scene.file('queue.2.json'), 'edited');
+    expect((await read(scene.cells)).text).toBe('edited');
+    expect(await scene.cells.write('queue', scene.head, 'three')).toEqual({ kind: 'conflict' });
   });
 });
 
 describe('files that a person removed', () => {
   test('the newest: the one before is the newest now', async () => {
-    await using place = await fixture();
-    await rm(place.file('queue.2.json'));
-    expect((await read(place.cells)).text).toBe('one');
-    expect(await place.cells.write('queue', place.head, 'three')).toEqual({ kind: 'conflict' });
+    await using scene = await fixture();
+    await rm(scene.file('queue.2.json'));
+    expect((await read(scene.cells)).text).toBe('one');
+    expect(await scene.cells.write('queue', scene.head, 'three')).toEqual({ kind: 'conflict' });
   });
 
   test('all: the cell begins anew, and a head of before does not fit', async () => {
-    await using place = await fixture();
-    await rm(place.folder, { recursive: true });
-    expect(await place.cells.read(['queue'])).toEqual([{ kind: 'absent' }]);
-    expect(await place.cells.write('queue', place.head, 'three')).toEqual({ kind: 'conflict' });
-    expect(await place.cells.write('queue', null, 'three')).toMatchObject({ kind: 'written' });
-    expect(await place.cells.write('queue', place.head, 'four')).toEqual({ kind: 'conflict' });
+    await using scene = await fixture();
+    await rm(scene.folder, { recursive: true });
+    expect(await scene.cells.read(['queue'])).toEqual([{ kind: 'absent' }]);
+    expect(await scene.cells.write('queue', scene.head, 'three')).toEqual({ kind: 'conflict' });
+    expect(await scene.cells.write('queue', null, 'three')).toMatchObject({ kind: 'written' });
+    expect(await scene.cells.write('queue', scene.head, 'four')).toEqual({ kind: 'conflict' });
   });
 });
 
 describe('links are refused, never followed', () => {
   test('a cell that is a link', async () => {
-    await using place = await fixture();
-    await writeFile(join(place.parent, 'outside.json'), 'outside');
-    await symlink(join(place.parent, 'outside.json'), place.file('queue.3.json'));
-    const refused = { kind: 'unavailable', why: `${place.file('queue.3.json')} is not a plain file; remove it` };
-    expect(await place.cells.read(['queue'])).toEqual([refused]);
-    expect(await place.cells.write('queue', place.head, 'three')).toEqual(refused);
-    expect(await place.cells.readHead('queue')).toEqual(refused);
-    expect(await place.cells.read(['budget'])).toEqual([{ kind: 'absent' }]);
+    await using scene = await fixture();
+    await writeFile(join(scene.parent, 'outside.json'), 'outside');
+    await symlink(join(scene.parent, 'outside.json'), scene.file('queue.3.json'));
+    const refused = { kind: 'unavailable', why: `${scene.file('queue.3.json')} is not a plain file; remove it` };
+    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.write('queue', scene.head, 'three')).toEqual(refused);
+    expect(await scene.cells.readHead('queue')).toEqual(refused);
+    expect(await scene.cells.read(['budget'])).toEqual([{ kind: 'absent' }]);
   });
 
   test.each(['existing', 'missing'])('a folder that is a link to an %s one', async (target) => {
-    await using place = await fixture();
-    const elsewhere = join(place.parent, 'elsewhere');
+    await using scene = await fixture();
+    const elsewhere = join(scene.parent, 'elsewhere');
     if (target === 'existing') await mkdir(elsewhere);
-    await rm(place.folder, { recursive: true });
-    await symlink(elsewhere, place.folder);
-    const refused = { kind: 'unavailable', why: `${place.folder} is a link; put a folder in its place` };
-    expect(await place.cells.read(['queue'])).toEqual([refused]);
-    expect(await place.cells.write('queue', null, 'three')).toEqual(refused);
+    await rm(scene.folder, { recursive: true });
+    await symlink(elsewhere, scene.folder);
+    const refused = { kind: 'unavailable', why: `${scene.folder} is a link; put a folder in its place` };
+    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.write('queue', null, 'three')).toEqual(refused);
     if (target === 'existing') expect(await readdir(elsewhere)).toEqual([]);
   });
 
   test('a cell that is a folder or a pipe', async () => {
-    await using place = await fixture();
-    await run('mkfifo', [place.file('issue-1.1.json')]);
-    await mkdir(place.file('issue-2.1.json'));
-    expect(await place.cells.read(['issue-1', 'issue-2', 'queue'])).toMatchObject([
+    await using scene = await fixture();
+    await run('mkfifo', [scene.file('issue-1.1.json')]);
+    await mkdir(scene.file('issue-2.1.json'));
+    expect(await scene.cells.read(['issue-1', 'issue-2', 'queue'])).toMatchObject([
       { kind: 'unavailable' },
       { kind: 'unavailable' },
       { text: 'two' },
@@ -149,31 +149,31 @@ test.each([
   'queue\n',
   'queue\0',
 ])('%j is no name', async (name) => {
-  await using place = await fixture();
+  await using scene = await fixture();
   const refused = { kind: 'unavailable', why: expect.stringContaining('cannot be the name') };
-  expect(await place.cells.read([name, 'queue'])).toMatchObject([refused, { text: 'two' }]);
-  expect(await place.cells.write(name, null, 'x')).toEqual(refused);
-  expect(await place.cells.readHead(name)).toEqual(refused);
+  expect(await scene.cells.read([name, 'queue'])).toMatchObject([refused, { text: 'two' }]);
+  expect(await scene.cells.write(name, null, 'x')).toEqual(refused);
+  expect(await scene.cells.readHead(name)).toEqual(refused);
 });
 
 describe('a disk that does not do what it should', () => {
   test('a file where the folder should be', async () => {
-    await using place = await fixture();
-    await rm(place.folder, { recursive: true });
-    await writeFile(place.folder, '');
-    const refused = { kind: 'unavailable', why: `${place.folder}: a part of its path is a file` };
-    expect(await place.cells.read(['queue'])).toEqual([refused]);
-    expect(await place.cells.write('queue', null, 'x')).toEqual(refused);
+    await using scene = await fixture();
+    await rm(scene.folder, { recursive: true });
+    await writeFile(scene.folder, '');
+    const refused = { kind: 'unavailable', why: `${scene.folder}: a part of its path is a file` };
+    expect(await scene.cells.read(['queue'])).toEqual([refused]);
+    expect(await scene.cells.write('queue', null, 'x')).toEqual(refused);
   });
 
   test.skipIf(process.platform === 'win32')(
     'a file that cannot be written to its end: the text before stays, and nothing is left',
     async () => {
-      await using place = await fixture();
+      await using scene = await fixture();
       const writer = `
       import { createDirectoryCells } from ${JSON.stringify(source)};
-      const cells = createDirectoryCells({ folder: ${JSON.stringify(place.folder)}, now: Date.now });
-      console.log(JSON.stringify(await cells.write('queue', ${JSON.stringify(place.head)}, 'x'.repeat(200_000))));`;
+      const cells = createDirectoryCells({ folder: ${JSON.stringify(scene.folder)}, now: Date.now });
+      console.log(JSON.stringify(await cells.write('queue', ${JSON.stringify(scene.head)}, 'x'.repeat(200_000))));`;
       // A limit on the size of files stands for a full disk.
       const { stdout } = await run('sh', [
         '-c',
@@ -185,8 +185,8 @@ describe('a disk that does not do what it should', () => {
         kind: 'unavailable',
         why: expect.stringContaining('larger than this process may write'),
       });
-      expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
-      expect(await read(place.cells)).toEqual({ kind: 'found', head: place.head, text: 'two' });
+      expect((await readdir(scene.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
+      expect(await read(scene.cells)).toEqual({ kind: 'found', head: scene.head, text: 'two' });
     },
   );
 
@@ -197,35 +197,35 @@ describe('a disk that does not do what it should', () => {
     ['EACCES', 'refused', /: this user may not write there$/],
     ['EROFS', 'refused', /: it is on a read-only file system$/],
   ])('%s: %s, told as a sentence', async (code, kind, why) => {
-    await using place = await fixture();
-    const cells = place.open({
+    await using scene = await fixture();
+    const cells = scene.open({
       link: () => Promise.reject(Object.assign(new Error(`${code}: the system says`), { code })),
     });
-    const written = await cells.write('queue', place.head, 'three');
+    const written = await cells.write('queue', scene.head, 'three');
     expect(written).toEqual({ kind, why: expect.stringMatching(why) });
-    expect((await readdir(place.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
+    expect((await readdir(scene.folder)).sort()).toEqual(['.gitignore', 'queue.1.json', 'queue.2.json']);
   });
 
   describe('without hard links', () => {
     const link = () => Promise.reject(Object.assign(new Error('EPERM: no links here'), { code: 'EPERM' }));
 
     test('a cell is written, replaced and contested all the same', async () => {
-      await using place = await fixture();
+      await using scene = await fixture();
       const written = await Promise.all(
-        Array.from({ length: 10 }, (_, index) => place.open({ link }).write('queue', place.head, `writer ${index}`)),
+        Array.from({ length: 10 }, (_, index) => scene.open({ link }).write('queue', scene.head, `writer ${index}`)),
       );
       expect(written.filter(({ kind }) => kind === 'written')).toHaveLength(1);
-      expect((await read(place.cells)).text).toBe(`writer ${written.findIndex(({ kind }) => kind === 'written')}`);
-      expect(await readFile(place.file('queue.3.json'), 'utf8')).toMatch(/^writer \d$/);
+      expect((await read(scene.cells)).text).toBe(`writer ${written.findIndex(({ kind }) => kind === 'written')}`);
+      expect(await readFile(scene.file('queue.3.json'), 'utf8')).toMatch(/^writer \d$/);
     });
 
     test('a file that is still empty is being written: nobody goes above it', async () => {
-      await using place = await fixture();
-      await writeFile(place.file('queue.3.json'), '');
-      const found = await read(place.cells);
+      await using scene = await fixture();
+      await writeFile(scene.file('queue.3.json'), '');
+      const found = await read(scene.cells);
       expect(found.text).toBe('two');
-      expect(await place.cells.write('queue', found.head, 'three')).toEqual({ kind: 'conflict' });
-      const later = place.open({ now: () => Date.now() + 60_001 });
+      expect(await scene.cells.write('queue', found.head, 'three')).toEqual({ kind: 'conflict' });
+      const later = scene.open({ now: () => Date.now() + 60_001 });
       expect(await later.write('queue', found.head, 'three')).toMatchObject({ kind: 'written' });
     });
   });

@@ -20,13 +20,13 @@ const cacheRows: readonly FaultRow[] = [
       kept.cache.saved.clear();
     },
     ...complete,
-    told: /restored #1 \(ref\)/,
+    reported: /restored #1 \(ref\)/,
   },
   {
     title: 'cache',
     happened: 'hangs',
     ...complete,
-    told: /cache cannot be read: no result within 8 s[^]*cache ✗: no result within 12 s, ref ✓/,
+    reported: /cache cannot be read: no result within 8 s[^]*cache ✗: no result within 12 s, ref ✓/,
     inject: ({ kept }) => {
       kept.cache.outages.set('restore', 'no result within 8 s').set('save', 'no result within 12 s');
     },
@@ -38,13 +38,13 @@ const cacheRows: readonly FaultRow[] = [
       kept.cache.outages.set('save', 'it is read-only');
     },
     ...complete,
-    told: /cache ✗: it is read-only, ref ✓/,
+    reported: /cache ✗: it is read-only, ref ✓/,
   },
   {
     title: 'cache',
     happened: 'holds an older copy than the ref',
     ...complete,
-    told: /restored #4 \(ref, cache was 3 behind\)/,
+    reported: /restored #4 \(ref, cache was 3 behind\)/,
     inject: (project) => {
       const [old, state] = [project.kept.cache.saved.get('queue'), savedState(project)];
       putDocument(project, { sequence: 4, document: JSON.stringify({ ...state, sequence: 4 }) });
@@ -55,7 +55,7 @@ const cacheRows: readonly FaultRow[] = [
     title: 'cache',
     happened: "holds another lane's state",
     ...complete,
-    told: /in the cache cannot be read: it belongs to another lane/,
+    reported: /in the cache cannot be read: it belongs to another lane/,
     inject: ({ kept }) => {
       kept.cache.saved.set('queue', {
         lane: 'queue',
@@ -84,7 +84,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.cells.delete('queue');
     },
     ...complete,
-    told: /restored #1 \(cache\)/,
+    reported: /restored #1 \(cache\)/,
   },
   {
     title: 'ref',
@@ -93,7 +93,7 @@ const refRows: readonly FaultRow[] = [
       for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    told: /state of lane queue cannot be read, so no call is made: no answer/,
+    reported: /state of lane queue cannot be read, so no call is made: no answer/,
   },
   {
     title: 'ref',
@@ -102,7 +102,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.outages.set('write', 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    told: /Lane queue cannot be claimed, so no call is made: no answer/,
+    reported: /Lane queue cannot be claimed, so no call is made: no answer/,
   },
   {
     title: 'ref',
@@ -113,7 +113,7 @@ const refRows: readonly FaultRow[] = [
     },
     thisRun: 'failed (infrastructure), 0 calls',
     nextRun: 'paused (by_person), 0 calls',
-    told: /no call is made: no answer/,
+    reported: /no call is made: no answer/,
   },
   {
     title: 'ref',
@@ -122,7 +122,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.refusal = 'a ruleset forbids it';
     },
     ...complete,
-    told: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/,
+    reported: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/,
   },
   {
     title: 'ref',
@@ -133,33 +133,33 @@ const refRows: readonly FaultRow[] = [
     },
     thisRun: 'parked (calls_per_hour), 0 calls',
     nextRun: 'parked (calls_per_hour), 0 calls',
-    told: /./,
+    reported: /./,
   },
   {
     title: 'ref',
     happened: 'with the counters is deleted, and the hour is used up',
     thisRun: 'parked (calls_per_hour), 0 calls',
     nextRun: 'parked (calls_per_hour), 0 calls',
-    told: /./,
+    reported: /./,
     inject: (project) => {
       project.kept.refs.cells.delete('budget');
       project.inputs = { 'max-calls-per-hour': '1' };
     },
   },
-  ...unreadable.map(([happened, change, told]): FaultRow => ({
+  ...unreadable.map(([happened, change, reported]): FaultRow => ({
     title: 'ref',
     happened,
     inject: (project) => {
       project.kept.refs.put('queue', change(recordText(project)));
     },
     ...complete,
-    told,
+    reported,
   })),
   {
     title: 'ref',
     happened: 'is set back by a person',
     ...complete,
-    told: /The ref is 1 behind the cache: it was set back/,
+    reported: /The ref is 1 behind the cache: it was set back/,
     inject: (project) => {
       const before = recordText(project);
       putDocument(project, { sequence: 2, document: JSON.stringify({ ...savedState(project), sequence: 2 }) });
@@ -171,7 +171,7 @@ const refRows: readonly FaultRow[] = [
     happened: 'holds a record of a newer version',
     thisRun: 'failed (configuration), 0 calls',
     nextRun: 'failed (configuration), 0 calls',
-    told: /newer version of this action \(version 3\).*does not overwrite.*Use that version/,
+    reported: /newer version of this action \(version 3\).*does not overwrite.*Use that version/,
     inject: (project) => {
       project.kept.refs.put('queue', recordText(project).replace('"version": 2', '"version": 3'));
     },
@@ -181,7 +181,7 @@ const refRows: readonly FaultRow[] = [
     happened: 'is of a newer version',
     thisRun: 'failed (configuration), 0 calls',
     nextRun: 'failed (configuration), 0 calls',
-    told: /newer version of this action \(version 4\)/,
+    reported: /newer version of this action \(version 4\)/,
     inject: (project) => {
       putDocument(project, {
         sequence: 2,
@@ -194,7 +194,7 @@ const refRows: readonly FaultRow[] = [
     happened: 'cannot be read in the ref, and the cache hangs: what replaces it is newer than both',
     thisRun: 'complete (plan_complete), 2 calls',
     nextRun: 'idle (all_done), 0 calls',
-    told: /one probe iteration[^]*saved #6 /,
+    reported: /one probe iteration[^]*saved #6 /,
     inject: (project) => {
       putDocument(project, { sequence: 5, document: JSON.stringify({ ...savedState(project), sequence: 5 }) });
       const record = parseRecord(recordText(project), 'queue');
@@ -211,7 +211,7 @@ const refRows: readonly FaultRow[] = [
     inject: loseState,
     thisRun: 'complete (plan_complete), 2 calls',
     nextRun: 'idle (all_done), 0 calls',
-    told: /lost: nothing is kept of it any more.*one probe iteration/,
+    reported: /lost: nothing is kept of it any more.*one probe iteration/,
   },
   {
     title: 'state',
@@ -220,14 +220,14 @@ const refRows: readonly FaultRow[] = [
       cutOff(project, 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    told: /so no call is made: no answer/,
+    reported: /so no call is made: no answer/,
   },
   {
     title: 'usage counters',
     happened: 'cannot be read',
     thisRun: 'parked (calls_per_hour), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
-    told: /count as used up/,
+    reported: /count as used up/,
     inject: ({ kept }) => {
       kept.refs.put('budget', '{"version":1');
     },
@@ -267,7 +267,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
       forge.faults.set(method, error());
     },
     ...stopped(`failed (${reason}), 0 calls`),
-    told: SAID,
+    reported: SAID,
   })),
   ...writing.map((method): FaultRow => ({
     title: `GitHub: ${method}`,
@@ -275,7 +275,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
     inject: ({ forge }) => {
       forge.faults.set(method, error());
     },
-    told: SAID,
+    reported: SAID,
     thisRun: `failed (${reason}), 1 call`,
     nextRun: 'complete (plan_complete), 0 calls',
   })),
@@ -286,7 +286,7 @@ const forgeRows: readonly FaultRow[] = answers.flatMap(([happened, error, reason
       forge.faults.set(method, error());
     },
     ...complete,
-    told: SAID,
+    reported: SAID,
   })),
 ]);
 
@@ -300,7 +300,7 @@ const bugRows: readonly FaultRow[] = [
       forge.faults.set(method, bug());
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    told: /a bug/,
+    reported: /a bug/,
   })),
   {
     title: 'GitHub: markReady',
@@ -308,7 +308,7 @@ const bugRows: readonly FaultRow[] = [
     inject: ({ forge }) => {
       forge.faults.set('markReady', bug());
     },
-    told: /a bug/,
+    reported: /a bug/,
     thisRun: 'failed (infrastructure), 1 call',
     nextRun: 'complete (plan_complete), 0 calls',
   },
@@ -319,7 +319,7 @@ const bugRows: readonly FaultRow[] = [
       forge.faults.set(method, bug());
     },
     ...complete,
-    told: /a bug/,
+    reported: /a bug/,
   })),
   {
     title: 'GitHub: updatePullRequest',
@@ -327,7 +327,7 @@ const bugRows: readonly FaultRow[] = [
     inject: ({ forge }) => {
       forge.faults.set('updatePullRequest', bug());
     },
-    told: /a bug/,
+    reported: /a bug/,
     thisRun: 'failed (infrastructure), 1 call; post: failed (infrastructure)',
     nextRun: 'complete (plan_complete), 0 calls',
   },
@@ -341,7 +341,7 @@ const gitRows: readonly FaultRow[] = [
       remote.refusal = 'protected branch';
     },
     ...stopped('failed (infrastructure), 1 call; post: failed (infrastructure)'),
-    told: /could not be pushed to ralph\/queue: protected branch/,
+    reported: /could not be pushed to ralph\/queue: protected branch/,
   },
   {
     title: 'push',
@@ -352,15 +352,21 @@ const gitRows: readonly FaultRow[] = [
     endsBeforePost: true,
     thisRun: 'failed (infrastructure), 1 call; post: complete (plan_complete)',
     nextRun: 'idle (all_done), 0 calls',
-    told: /could not be pushed to ralph\/queue: The remote does not answer/,
+    reported: /could not be pushed to ralph\/queue: The remote does not answer/,
   },
-  { title: 'branch', happened: 'is moved by a person before the run', inject: moveBranch, ...complete, told: /pushed/ },
+  {
+    title: 'branch',
+    happened: 'is moved by a person before the run',
+    inject: moveBranch,
+    ...complete,
+    reported: /pushed/,
+  },
   {
     title: 'branch',
     happened: 'is moved by a person during the run',
     meanwhile: moveBranch,
     ...stopped('failed (infrastructure), 1 call; post: failed (infrastructure)'),
-    told: /Branch ralph\/queue moved meanwhile/,
+    reported: /Branch ralph\/queue moved meanwhile/,
   },
   {
     title: 'branch',
@@ -370,7 +376,7 @@ const gitRows: readonly FaultRow[] = [
     },
     thisRun: 'complete (plan_complete), 2 calls',
     nextRun: 'idle (all_done), 0 calls',
-    told: /pushed/,
+    reported: /pushed/,
   },
   {
     title: 'base branch',
@@ -379,7 +385,7 @@ const gitRows: readonly FaultRow[] = [
       move(project, 'main');
     },
     ...complete,
-    told: /pushed/,
+    reported: /pushed/,
   },
   {
     title: 'base branch',
@@ -388,7 +394,7 @@ const gitRows: readonly FaultRow[] = [
       move(project, 'main');
     },
     ...complete,
-    told: /pushed/,
+    reported: /pushed/,
   },
 ];
 
@@ -423,7 +429,7 @@ const clockRows: readonly FaultRow[] = [
       ['an hour ahead', HOUR],
       ['a day ahead', DAY],
     ] as const
-  ).map(([happened, skewMs]): FaultRow => ({ title: 'clock', happened, skewMs, ...complete, told: /pushed/ })),
+  ).map(([happened, skewMs]): FaultRow => ({ title: 'clock', happened, skewMs, ...complete, reported: /pushed/ })),
   {
     title: 'clock',
     happened: 'an hour behind, with the hour used up',
@@ -431,13 +437,13 @@ const clockRows: readonly FaultRow[] = [
     inject: oneAnHour,
     thisRun: 'parked (calls_per_hour), 0 calls',
     nextRun: 'parked (calls_per_hour), 0 calls',
-    told: /#1/,
+    reported: /#1/,
   },
   {
     title: 'clock',
     happened: 'a day ahead, with a quota of its own: right again, there is no second one',
     skewMs: DAY,
-    told: /pushed/,
+    reported: /pushed/,
     inject: (project) => {
       oneAnHour(project);
       addIssue(project.forge, 3);
@@ -451,7 +457,7 @@ const clockRows: readonly FaultRow[] = [
     inject: (project) => killed(project, 0),
     thisRun: 'refused (another_run), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
-    told: /Another run works on lane queue.*free again at/,
+    reported: /Another run works on lane queue.*free again at/,
     later: ({ clock }) => {
       clock.advance(HOUR);
     },
@@ -461,14 +467,14 @@ const clockRows: readonly FaultRow[] = [
     happened: 'was killed with its machine, whose clock was a day ahead',
     inject: (project) => killed(project, DAY),
     ...complete,
-    told: /pushed/,
+    reported: /pushed/,
   },
   {
     title: 'another run',
     happened: 'was killed with its machine, whose clock was a day behind',
     inject: (project) => killed(project, -DAY),
     ...complete,
-    told: /pushed/,
+    reported: /pushed/,
   },
 ];
 
@@ -486,7 +492,7 @@ const diskRows: readonly FaultRow[] = [
       machine.diskProblem = full;
     },
     ...stopped('failed (infrastructure), 0 calls; post: cancelled (killed)'),
-    told: /no space left/,
+    reported: /no space left/,
   },
   {
     title: 'disk',
@@ -496,7 +502,7 @@ const diskRows: readonly FaultRow[] = [
     },
     thisRun: 'failed (infrastructure), 1 call; post: cancelled (killed)',
     nextRun: 'complete (plan_complete), 1 call',
-    told: /no space left/,
+    reported: /no space left/,
   },
 ];
 
@@ -509,7 +515,7 @@ const orderRows: readonly FaultRow[] = [
       kept.refs.outages.set('write', 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    told: /The order "pause" could not be kept: no answer\. Nothing was changed\./,
+    reported: /The order "pause" could not be kept: no answer\. Nothing was changed\./,
   },
 ];
 
@@ -526,7 +532,8 @@ const releaseRows: readonly FaultRow[] = [
     endsBeforePost: true,
     thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)',
     nextRun: 'idle (all_done), 0 calls',
-    told: /cache ✓, ref ✗: no answer[^]*Lane queue is not given back yet: no answer\. The post step tries once more[^]*saved #2 \(cache ✓ ref ✓\)/,
+    reported:
+      /cache ✓, ref ✗: no answer[^]*Lane queue is not given back yet: no answer\. The post step tries once more[^]*saved #2 \(cache ✓ ref ✓\)/,
   },
   {
     title: 'ref',
@@ -538,7 +545,7 @@ const releaseRows: readonly FaultRow[] = [
     meanwhile: refWrites,
     thisRun: 'complete (plan_complete), 1 call; post: complete (plan_complete)',
     nextRun: 'idle (all_done), 0 calls',
-    told: /The state was not saved[^]*saved #2/,
+    reported: /The state was not saved[^]*saved #2/,
   },
   {
     title: 'ref',
@@ -547,7 +554,7 @@ const releaseRows: readonly FaultRow[] = [
       kept.refs.outages.set('readHead', 'no answer');
     },
     ...complete,
-    told: /ref ✗: it could not be read back: no answer/,
+    reported: /ref ✗: it could not be read back: no answer/,
   },
 ];
 

@@ -84,17 +84,17 @@ export function withFaults(cells: CellStore): FaultyCells {
   async function ask<Answer>(
     method: CellMethod,
     names: string,
-    { call, unavailable: saying, conflict }: Answers<Answer>,
+    { call, unavailable, conflict }: Answers<Answer>,
   ): Promise<Answer> {
     faulty.asked.push(`${method} ${names}`);
     const [action, fault] = [actions.get(method), faults.get(method)];
     actions.delete(method);
     faults.delete(method);
     await action?.();
-    if (faulty.outage !== null) return saying(faulty.outage);
-    if (fault === 'refused') return saying('the server refuses');
+    if (faulty.outage !== null) return unavailable(faulty.outage);
+    if (fault === 'refused') return unavailable('the server refuses');
     const answer = await call();
-    if (fault === 'answer-lost') return saying('the server did not answer');
+    if (fault === 'answer-lost') return unavailable('the server did not answer');
     return fault === 'taken-for-conflict' && conflict !== undefined ? conflict : answer;
   }
 }

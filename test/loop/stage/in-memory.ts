@@ -220,7 +220,7 @@ export interface FakeForge extends Forge {
   /** What is not set was labelled by `owner`, long ago. */
   readonly histories: Map<number, IssueHistory>;
   /** What people said on an issue. */
-  readonly said: Map<number, readonly IssueComment[]>;
+  readonly commentsOn: Map<number, readonly IssueComment[]>;
   readonly dependencies: Map<number, readonly Dependency[]>;
   readonly accounts: Map<string, Account>;
   readonly issues: Map<number, Issue>;
@@ -242,7 +242,7 @@ export function createForge({ branches }: Origin): FakeForge {
   let requests = 0;
   const {
     histories,
-    said,
+    commentsOn,
     dependencies,
     accounts,
     issues,
@@ -254,7 +254,7 @@ export function createForge({ branches }: Origin): FakeForge {
   }: Pick<
     FakeForge,
     | 'histories'
-    | 'said'
+    | 'commentsOn'
     | 'dependencies'
     | 'accounts'
     | 'issues'
@@ -265,7 +265,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'faults'
   > = {
     histories: new Map(),
-    said: new Map(),
+    commentsOn: new Map(),
     dependencies: new Map(),
     accounts: new Map(),
     issues: new Map(),
@@ -287,7 +287,7 @@ export function createForge({ branches }: Origin): FakeForge {
     pull.state === 'open' ? { ...pull, headSha: branches.get(pull.branch) ?? pull.headSha } : pull;
   return {
     histories,
-    said,
+    commentsOn,
     dependencies,
     accounts,
     issues,
@@ -320,7 +320,7 @@ export function createForge({ branches }: Origin): FakeForge {
           ),
       ),
     commentsOf: (numbers) =>
-      ask('commentsOf', () => new Map(numbers.map((number) => [number, said.get(number) ?? []]))),
+      ask('commentsOf', () => new Map(numbers.map((number) => [number, commentsOn.get(number) ?? []]))),
     dependenciesOf: (number) => ask('dependenciesOf', () => dependencies.get(number) ?? []),
     statesOf: (numbers) =>
       ask('statesOf', () => new Map(numbers.map((number) => [number, issues.get(number)?.state ?? 'missing']))),

@@ -153,7 +153,7 @@ export async function killMain(scenario: Scenario, number: number, when: When): 
   const project = await scenario.prepare();
   const tap = killAt((_name, at) => at === number, when);
   const main = await runOnce(project, { event: scenario.event, tap });
-  return { project, main, where: `main killed ${tap.deathPlace()}` };
+  return { project, main, where: `main killed ${tap.deathPoint()}` };
 }
 
 /** What is wrong after main was killed and post did the rest: nothing may be. */

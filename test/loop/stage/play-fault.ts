@@ -25,14 +25,14 @@ export interface FaultRow {
   readonly thisRun: string;
   readonly nextRun: string;
   /** What people read of it. */
-  readonly told: RegExp;
+  readonly reported: RegExp;
 }
 
 export interface PlayedFault {
   /** `failed (infrastructure), 1 call; post: complete (plan_complete)` */
   readonly thisRun: string;
   readonly nextRun: string;
-  readonly told: string;
+  readonly reported: string;
   readonly project: Project;
 }
 
@@ -59,7 +59,7 @@ export async function playFault(row: FaultRow): Promise<PlayedFault> {
   return {
     thisRun: `${describeEnd(main)}${post === null ? '' : `; post: ${post.end}`}`,
     nextRun: describeEnd(next),
-    told: [
+    reported: [
       ...main.log,
       ...(post?.log ?? []),
       ...[main, post].flatMap((run) => [messageOf(run), ...warningsIn(run), savedWhere(run)]),

@@ -49,7 +49,7 @@ export interface KillingTap extends Tap {
   /** Names of the calls so far, in order. */
   readonly calls: readonly string[];
   /** Where the process died, for a person; empty while it lives. */
-  readonly deathPlace: () => string;
+  readonly deathPoint: () => string;
 }
 
 export function killAt(isTheOne: (name: string, number: number) => boolean, when: When): KillingTap {
@@ -69,7 +69,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
   };
   return {
     calls,
-    deathPlace: () => deathPlace,
+    deathPoint: () => deathPlace,
     killed,
     call: async (name, call) => {
       if (dead) return never;

@@ -226,12 +226,12 @@ describe('orders', () => {
       ),
     );
     expect(out).toContain(`${words}, by Ann Other (command-line), 2026-11-21 12:00 UTC`);
-    const { orders, lease: held, document } = await place.record();
+    const { orders, lease: kept, document } = await place.record();
     expect(orders).toEqual([
       { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
     ]);
     // The document and the lease are the run's.
-    expect({ held, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
+    expect({ kept, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
   });
 
   test('are kept in every place', async () => {

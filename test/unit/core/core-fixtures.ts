@@ -189,7 +189,7 @@ export function playAgain(first: Played, script: readonly Play[], next: Start & 
 }
 
 /** `complete (plan_complete)`, or `iterate`. */
-export function said(step: NextStep): string {
+export function describeStep(step: NextStep): string {
   return step.kind === 'iterate' ? 'iterate' : `${step.outcome.kind} (${step.outcome.reason})`;
 }
 

@@ -91,22 +91,22 @@ describe('a run that the gate ended', () => {
       ...change,
     };
   };
-  const toldOnly = [{ issue: 3, labels: [], wanted: 'ralph:needs-approval' }];
+  const notifiedOnly = [{ issue: 3, labels: [], wanted: 'ralph:needs-approval' }];
 
   test.each<[string, Extract<Intake, { kind: 'end' }>, unknown]>([
     [
       'mends what is certain, and leaves alone what waited for approval',
       end({}),
-      [{ issue: 1, labels: ['ralph:working'], wanted: 'ralph:done' }, ...toldOnly],
+      [{ issue: 1, labels: ['ralph:working'], wanted: 'ralph:done' }, ...notifiedOnly],
     ],
-    ['leaves the lane to a run that works on it now', end({}, true), toldOnly],
+    ['leaves the lane to a run that works on it now', end({}, true), notifiedOnly],
     [
       'leaves it to the other run that was faster',
       end({ outcome: { kind: 'refused', reason: 'another_run', message: '' } }),
-      toldOnly,
+      notifiedOnly,
     ],
-    ['does nothing but answer when it was asked', end({ outcome: { kind: 'idle', reason: 'answered' } }), toldOnly],
-    ['knows nothing without a state', end({ state: null }), toldOnly],
+    ['does nothing but answer when it was asked', end({ outcome: { kind: 'idle', reason: 'answered' } }), notifiedOnly],
+    ['knows nothing without a state', end({ state: null }), notifiedOnly],
   ])('%s', (_rule, intake, wishes) => {
     expect(labelWishesOfEnd(intake, intake.notes.notices)).toEqual(wishes);
   });

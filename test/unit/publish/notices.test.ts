@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { initialState } from '../../../src/core/lane/state.ts';
-import type { ApprovalNotice } from '../../../src/core/people/consent-warnings.ts';
+import type { ApprovalNotice } from '../../../src/core/people/consent-messages.ts';
 import { endIntake, type Intake } from '../../../src/handover/intake.ts';
 import { publishComments, publishNotices } from '../../../src/publish/comments.ts';
 import { publishEnd } from '../../../src/publish/end.ts';

@@ -18,7 +18,7 @@ const denied = [
   }),
 ];
 
-function held(number: number, obstacle: TaskObstacle): TaskReport {
+function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
   const { task, progress } = taskReport(number);
   return { task: { ...task, obstacle }, progress };
 }
@@ -165,14 +165,20 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   [
     'a blocked run whose tasks only wait for people',
     { kind: 'blocked', reason: 'needs_human' },
-    { tasks: [held(1, 'needs-approval'), held(2, 'dependency-cycle'), dependent(3, ['issue-1', 'issue-99'])] },
+    {
+      tasks: [
+        withObstacle(1, 'needs-approval'),
+        withObstacle(2, 'dependency-cycle'),
+        dependent(3, ['issue-1', 'issue-99']),
+      ],
+    },
     '3 tasks cannot go on without one.\n- #1 (Task 1): its text was changed after it was approved: remove and re-add the label\n- #2 (Task 2): what it depends on depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
     'Do for each task what stands there',
   ],
   [
     'a blocked run names five tasks',
     { kind: 'blocked', reason: 'needs_human' },
-    { tasks: [1, 2, 3, 4, 5, 6, 7].map((number) => held(number, 'dependency-unknown')) },
+    { tasks: [1, 2, 3, 4, 5, 6, 7].map((number) => withObstacle(number, 'dependency-unknown')) },
     '- #5 (Task 5): what it depends on does not exist\n- … and 2 more',
     'Do for each task',
   ],
@@ -347,17 +353,17 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'Run the workflow again',
   ],
 ])('%s', (_rule, ...[outcome, change, what, next]) => {
-  const told = describeOutcome(report(outcome, change));
-  expect(told.what).toContain(what);
-  expect(told.next).toContain(next);
+  const text = describeOutcome(report(outcome, change));
+  expect(text.what).toContain(what);
+  expect(text.next).toContain(next);
 });
 
 describe('before anything is known', () => {
   test.each(OUTCOMES)('$kind ($reason) needs neither lane nor policy', (outcome) => {
-    const told = describeOutcome(
+    const text = describeOutcome(
       reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
     );
-    for (const sentence of [told.title, told.what, told.next]) {
+    for (const sentence of [text.title, text.what, text.next]) {
       expect(sentence).not.toBe('');
       expect(sentence).not.toMatch(/undefined|null|NaN/);
     }

@@ -123,8 +123,8 @@ test.each<[ApiUsage, string]>([
     'GitHub API: 14 requests; 986 of 1,000 left until 16:18 UTC.',
   ],
   [{ sent: 1234, limit: 15_000, remaining: 0, resetAt: null }, 'GitHub API: 1,234 requests; 0 of 15,000 left.'],
-])('what the run asked of GitHub, %j, is told as %j', (usage, told) => {
-  expect(apiUsageLine(usage)).toBe(told);
+])('what the run asked of GitHub, %j, is told as %j', (usage, rendered) => {
+  expect(apiUsageLine(usage)).toBe(rendered);
 });
 
 test.each([

@@ -5,7 +5,7 @@ import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
 import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
-function held(number: number, obstacle: TaskObstacle): TaskReport {
+function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
   const { task, progress } = taskReport(number);
   return { task: { ...task, obstacle }, progress };
 }
@@ -63,11 +63,11 @@ test('does not repeat at length that the event may not write the cache while the
 });
 
 test('links the other run of this repository, and no other address', () => {
-  const told = (message: string) =>
+  const rendered = (message: string) =>
     renderSummary(report({ kind: 'refused', reason: 'another_run', message }))
       .replaceAll('\u200B', '')
       .split('\n')[2];
-  expect(told('It is https://github.com/acme/shop/actions/runs/98. Wait.')).toBe(
+  expect(rendered('It is https://github.com/acme/shop/actions/runs/98. Wait.')).toBe(
     'It is [run 98](https://github.com/acme/shop/actions/runs/98). Wait.',
   );
   for (const address of [
@@ -75,7 +75,7 @@ test('links the other run of this repository, and no other address', () => {
     'https://github.com/acme/other/actions/runs/98',
     'https://evil.example/actions/runs/98',
   ])
-    expect(told(`It is ${address} now.`)).toBe(`It is ${address} now.`);
+    expect(rendered(`It is ${address} now.`)).toBe(`It is ${address} now.`);
 });
 
 test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {
@@ -90,9 +90,9 @@ describe('tasks that do not go on', () => {
   const failed = report(limit, {
     tasks: [
       planTask(7, { title: 'Greet', state: 'failed', attempts: 8 }),
-      held(13, 'needs-approval'),
-      held(14, 'unchecked'),
-      held(15, 'unchecked'),
+      withObstacle(13, 'needs-approval'),
+      withObstacle(14, 'unchecked'),
+      withObstacle(15, 'unchecked'),
       taskReport(16, { state: 'failed', attempts: 8 }),
     ],
     iterations: [1, 2, 3, 4].map((iteration) =>

@@ -23,15 +23,15 @@ afterEach(() => {
 
 describe('the journal', () => {
   test('grows line by line, and tells where it is once it has one', () => {
-    const told: string[] = [];
+    const logged: string[] = [];
     const journal = createJournalFile(folder, (path) => {
-      told.push(path);
+      logged.push(path);
     });
     expect(journal.path()).toBeNull();
     journal.append('{"a":1}');
     journal.append('{"b":2}');
     expect(readFileSync(journal.path() ?? '', 'utf8')).toBe('{"a":1}\n{"b":2}\n');
-    expect(told).toEqual([join(folder, 'journal.jsonl')]);
+    expect(logged).toEqual([join(folder, 'journal.jsonl')]);
   });
 });
 

@@ -31,10 +31,10 @@ const copy = (
 const NEWER = '{"version":99,"lane":"queue"}';
 
 /** A cache that holds one copy, and keeps what is saved unless it has a reason not to. */
-function cacheOf(held: RestoredCopy, obstacle: string | null = null) {
+function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
   const kept: StateCopy[] = [];
   const store: CopyStore = {
-    restore: () => Promise.resolve(held),
+    restore: () => Promise.resolve(cached),
     save: (saved) => {
       if (obstacle !== null) return Promise.resolve({ kind: 'not-kept', why: obstacle });
       kept.push(saved);
@@ -62,10 +62,10 @@ const absent: RestoredCopy = { kind: 'absent' };
 const down: RestoredCopy = { kind: 'unavailable', why: 'the service hangs' };
 
 describe.each(places)('the cache over a $place', ({ place, open }) => {
-  async function restore(text: string | null, held: RestoredCopy, outage: string | null = null) {
+  async function restore(text: string | null, cached: RestoredCopy, outage: string | null = null) {
     await using shared = await open();
     if (text !== null) await put(shared.machine(), 'queue', text);
-    const { store, cells } = startRun(shared, cacheOf(held));
+    const { store, cells } = startRun(shared, cacheOf(cached));
     cells.outage = outage;
     return await store.restore('queue');
   }
@@ -117,8 +117,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         'cache',
         [`The state #41 in the ${place} cannot be read`],
       ],
-    ])('%s', async (_, text, held, sequence, origin, warnings) => {
-      const restored = await restore(text, held);
+    ])('%s', async (_, text, cached, sequence, origin, warnings) => {
+      const restored = await restore(text, cached);
       if (restored.kind !== 'found') throw new Error(JSON.stringify(restored));
       expect(restored).toMatchObject({
         state: { sequence },
@@ -146,8 +146,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       ['nothing anywhere', null, absent],
       ['nothing there, and the cache cannot tell', null, down],
       ['only an order there', serializeRecord(record(0, { document: null })), absent],
-    ])('%s: absent', async (_, text, held) => {
-      expect(await restore(text, held)).toMatchObject({ kind: 'absent', orders: text === null ? [] : [order] });
+    ])('%s: absent', async (_, text, cached) => {
+      expect(await restore(text, cached)).toMatchObject({ kind: 'absent', orders: text === null ? [] : [order] });
     });
 
     test.each<[string, string | null, RestoredCopy, readonly string[]]>([
@@ -158,8 +158,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         ['#41', '#40'],
       ],
       ['the only document is garbage', serializeRecord(record(41, { document: 'garbage' })), absent, ['#41']],
-    ])('%s: unreadable, for one probe to decide, and each is reported', async (_, text, held, numbers) => {
-      expect(await restore(text, held)).toMatchObject({
+    ])('%s: unreadable, for one probe to decide, and each is reported', async (_, text, cached, numbers) => {
+      expect(await restore(text, cached)).toMatchObject({
         kind: 'unreadable',
         why: 'it is not a JSON object with a version and a lane',
         warnings: numbers.map((number) => expect.stringContaining(number)),
@@ -192,14 +192,18 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       { ...copy(41), document: NEWER } as RestoredCopy,
       { version: 99, origin: 'cache' },
     ],
-  ])('%s is of a newer version: refused as a whole', async (_, text, held, expected) => {
-    expect(await restore(text, held)).toEqual({ kind: 'newer', ...expected });
+  ])('%s is of a newer version: refused as a whole', async (_, text, cached, expected) => {
+    expect(await restore(text, cached)).toEqual({ kind: 'newer', ...expected });
   });
 
   test('who has the lane and what was ordered come with any copy', async () => {
-    const held = serializeRecord(record(38, { lease: leaseOf('b') }));
+    const recordText = serializeRecord(record(38, { lease: leaseOf('b') }));
     for (const copied of [copy(37), copy(40), absent])
-      expect(await restore(held, copied)).toMatchObject({ kind: 'found', lease: { runTag: 'b' }, orders: [order] });
+      expect(await restore(recordText, copied)).toMatchObject({
+        kind: 'found',
+        lease: { runTag: 'b' },
+        orders: [order],
+      });
   });
 
   describe('the session folder of the cache is restored', () => {
@@ -239,8 +243,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         { ...copy(40, { session }, 'folder'), document: 'garbage' } as RestoredCopy,
         null,
       ],
-    ])('%s', async (_, text, held, sessionFolder) => {
-      expect(await restore(text, held)).toMatchObject({ kind: 'found', sessionFolder });
+    ])('%s', async (_, text, cached, sessionFolder) => {
+      expect(await restore(text, cached)).toMatchObject({ kind: 'found', sessionFolder });
     });
   });
 
@@ -356,8 +360,8 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 });
 
 describe('the cache alone', () => {
-  const storeOver = (held: RestoredCopy) =>
-    createLayeredStore({ guarded: null, copies: { place: 'cache', store: cacheOf(held).store }, now: () => noon });
+  const storeOver = (cached: RestoredCopy) =>
+    createLayeredStore({ guarded: null, copies: { place: 'cache', store: cacheOf(cached).store }, now: () => noon });
 
   test.each<[string, RestoredCopy, object]>([
     [
@@ -373,8 +377,8 @@ describe('the cache alone', () => {
       { ...copy(40), document: 'garbage' } as RestoredCopy,
       { kind: 'unreadable', warnings: [expect.stringContaining('#40')] },
     ],
-  ])('%s', async (_, held, expected) => {
-    expect(await storeOver(held).restore('queue')).toMatchObject(expected);
+  ])('%s', async (_, cached, expected) => {
+    expect(await storeOver(cached).restore('queue')).toMatchObject(expected);
   });
 
   test('keeps copies, but no two runs apart and no orders', async () => {

@@ -4,7 +4,7 @@ import type { Transcript } from '../../../../src/core/analysis/transcript.ts';
 import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
 /** An agent of which nothing is known but its final message. */
-const saying = (finalMessage: string): Transcript => ({
+const transcriptOf = (finalMessage: string): Transcript => ({
   format: 'text',
   finalMessage,
   agentError: null,
@@ -22,7 +22,7 @@ describe('of a message longer than 256 Ki characters', () => {
   const TAIL = 192 * 1024;
   const yes = block('EXIT_SIGNAL: true');
   const filler = (chars: number): string => `\n${'x'.repeat(chars - 2)}\n`;
-  const exitSignalOf = (text: string): boolean | null => analyze(saying(text)).analysis.signal.exitSignal;
+  const exitSignalOf = (text: string): boolean | null => analyze(transcriptOf(text)).analysis.signal.exitSignal;
 
   test.each<[string, string, boolean | null]>([
     ['the beginning is read', `${yes}${filler(HEAD + TAIL)}`, true],
@@ -39,7 +39,7 @@ test.each([
   [`\`\`\`\n${block('EXIT_SIGNAL: true')}\n\`\`\``, true],
   ['done', false],
 ])('of %j the length is known, and whether it ends in a fenced block', (finalMessage, endsInFencedBlock) => {
-  expect(analyze(saying(finalMessage))).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
+  expect(analyze(transcriptOf(finalMessage))).toMatchObject({ finalChars: finalMessage.length, endsInFencedBlock });
 });
 
 test.each<[string, string, object]>([

@@ -12,7 +12,7 @@ import {
   playAgain,
   policy,
   progress,
-  said,
+  describeStep,
   task,
   type Play,
 } from '../core-fixtures.ts';
@@ -267,7 +267,7 @@ describe('each end, by what led to it', () => {
     ]),
   )('$name → $expected', ({ given: script, start, expected }) => {
     const { step } = play(script, start);
-    expect(said(step)).toBe(expected);
+    expect(describeStep(step)).toBe(expected);
   });
 });
 
@@ -350,7 +350,7 @@ describe('project_complete and completion_signals, where no list of tasks decide
       ],
     ]),
   )('$name → $expected', ({ given: script, start, expected }) => {
-    expect(said(play(script, start).step)).toBe(expected);
+    expect(describeStep(play(script, start).step)).toBe(expected);
   });
 });
 
@@ -403,13 +403,13 @@ describe('the order of the rules', () => {
       ],
     ]),
   )('$name: $expected', ({ given: script, start, expected }) => {
-    expect(said(play(script, start).step)).toBe(expected);
+    expect(describeStep(play(script, start).step)).toBe(expected);
   });
 });
 
 describe('before the first call', () => {
   const ask = (state: LaneState, change: Parameters<typeof play>[1] = {}): string =>
-    said(play([], { state, ...change }).step);
+    describeStep(play([], { state, ...change }).step);
   const open = (openedAt: number): LaneState => ({
     ...fresh,
     circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt },
@@ -502,7 +502,7 @@ describe('before the first call', () => {
 
   test('a cancelled run calls nothing', () => {
     expect(
-      said(
+      describeStep(
         nextStep({
           state: fresh,
           tasks: [task(1)],
@@ -559,8 +559,8 @@ describe('probes', () => {
 
   test('a probe that met a usage limit is due again later', () => {
     const parked = playAgain(tripped, [{ says: limit(null) }], { gapMs: 31 * MINUTE });
-    expect(said(parked.step)).toBe('parked (usage_limit)');
-    expect(said(playAgain(parked, [], { gapMs: 2 * HOUR }).step)).toBe('iterate');
+    expect(describeStep(parked.step)).toBe('parked (usage_limit)');
+    expect(describeStep(playAgain(parked, [], { gapMs: 2 * HOUR }).step)).toBe('iterate');
   });
 
   test('the prompt of a probe and of a diagnosis says so', () => {
@@ -578,7 +578,7 @@ describe('probes', () => {
 
   test('a person may reset it', () => {
     expect(
-      said(
+      describeStep(
         playAgain(
           {
             ...tripped,
@@ -598,7 +598,7 @@ describe('from run to run', () => {
     const first = play(
       Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
     );
-    expect(said(playAgain(first, [progress({ says: working })], { gapMs: HOUR }).step)).toBe('iterate');
+    expect(describeStep(playAgain(first, [progress({ says: working })], { gapMs: HOUR }).step)).toBe('iterate');
   });
 
   test('work that comes after a completed lane starts without old signals', () => {
@@ -614,7 +614,7 @@ describe('from run to run', () => {
       kind: 'iterate',
       task: { id: 'issue-2' },
     });
-    expect(said(playAgain(first, [], { gapMs: HOUR }).step)).toBe('blocked (needs_human)');
+    expect(describeStep(playAgain(first, [], { gapMs: HOUR }).step)).toBe('blocked (needs_human)');
     const retried = { ...first, state: retryTask(first.state, 'issue-1', 'retry', noon) };
     expect(playAgain(retried, [], { gapMs: HOUR }).step).toMatchObject({ kind: 'iterate', task: { id: 'issue-1' } });
   });
@@ -655,8 +655,8 @@ describe('from run to run', () => {
     ['unreadable: an hour later', 'soon', HOUR],
     ['past: a minute later', '2026-11-21T09:00:00.000Z', MINUTE],
     ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * HOUR],
-  ])('a reset time that is %s', (_, told, expected) => {
-    const { step, now } = play([{ says: limit(told) }]);
+  ])('a reset time that is %s', (_, reported, expected) => {
+    const { step, now } = play([{ says: limit(reported) }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: now + expected } });
   });
 });

@@ -11,7 +11,7 @@ const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false
 const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
 
 describe('every change of circuit, task, session and park is noted, with its reason', () => {
-  const told = (state: LaneState): readonly string[] =>
+  const summaryOf = (state: LaneState): readonly string[] =>
     state.transitions.map(({ subject, from, to, reason }) => `${subject}: ${from} → ${to} (${reason})`);
   const blocked: Play = { says: { signal: { status: 'BLOCKED' } } };
   const started = 'task: issue-1 todo → in-progress (started)';
@@ -61,7 +61,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
       [started, 'circuit: closed → open (same_error)', 'session: active → none (circuit_opened)'],
     ],
   ])('%s', (_, script, bounds, expected) => {
-    expect(told(play(script, { policy: bounds }).state)).toEqual(expected);
+    expect(summaryOf(play(script, { policy: bounds }).state)).toEqual(expected);
   });
 
   const open: LaneState = {
@@ -103,7 +103,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
       ['circuit: open → half-open (state_unreadable)', started, 'circuit: half-open → closed (progress)'],
     ],
   ])('%s', (_, state, bounds, iteration, expected) => {
-    expect(told(play([iteration], { state, policy: bounds }).state)).toEqual(expected);
+    expect(summaryOf(play([iteration], { state, policy: bounds }).state)).toEqual(expected);
   });
 
   const worked = (): LaneState => play([progress({ says: working })]).state;
@@ -141,7 +141,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
       ['task: issue-1 failed → todo (retry)'],
     ],
   ])('%s', (_, change, expected) => {
-    expect(told(change())).toEqual([started, ...expected]);
+    expect(summaryOf(change())).toEqual([started, ...expected]);
   });
 
   test('a person resets what a closed circuit has counted, too', () => {

@@ -225,8 +225,8 @@ describe('claims against evidence', () => {
       now: begun.now,
     }).verdicts;
     expect(repeated).toMatchObject({ taskDone: true, discrepancies: [] });
-    const [said] = play([repeats], { state: begun.state, tree: begun.tree, now: begun.now }).verdicts;
-    expect(said).toMatchObject({ taskDone: false, discrepancies: [expect.stringContaining('FILES_MODIFIED')] });
+    const [settled] = play([repeats], { state: begun.state, tree: begun.tree, now: begun.now }).verdicts;
+    expect(settled).toMatchObject({ taskDone: false, discrepancies: [expect.stringContaining('FILES_MODIFIED')] });
   });
 
   test('they are told in the next prompt, and those of a task only for that task', () => {

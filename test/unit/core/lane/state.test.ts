@@ -12,7 +12,7 @@ import {
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { withTransition, type Transition } from '../../../../src/core/lane/transitions.ts';
 import { callsRemaining, usedUp } from '../../../../src/core/lane/windows.ts';
-import { HOUR, MINUTE, noon, play, policy, progress, said } from '../core-fixtures.ts';
+import { HOUR, MINUTE, noon, play, policy, progress, describeStep } from '../core-fixtures.ts';
 
 const LANE = 'queue';
 const state: LaneState = { ...play([progress(), {}]).state, sequence: 7 };
@@ -76,7 +76,7 @@ describe('a counter that cannot be read counts as used up until its window ends'
   test.each([[null], [undefined], ['x'], [{}]])('windows %j', (windows) => {
     const parsed = parseState(tampered({ windows }), LANE) as { state: LaneState; problems: readonly string[] };
     expect(parsed.problems).toEqual([expect.stringContaining('hour window'), expect.stringContaining('day window')]);
-    expect(said(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
+    expect(describeStep(play([], { state: parsed.state, now: savedAt }).step)).toBe('parked (calls_per_hour)');
     expect(
       usedUp(parsed.state.windows, { ...policy, maxCallsPerHour: 1e16, maxCostUsdPerDay: 5 }, savedAt)?.reason,
     ).toBe('cost_per_day');
@@ -100,8 +100,8 @@ describe('usage that the clock of a machine booked in the future, as a run at no
       state: expected,
       problems: [expect.stringContaining('in the future')],
     });
-    expect(said(play([], { state: expected, now: noon + HOUR }).step)).toBe(
-      said(play([], { state: at(0, 0), now: noon + HOUR }).step),
+    expect(describeStep(play([], { state: expected, now: noon + HOUR }).step)).toBe(
+      describeStep(play([], { state: at(0, 0), now: noon + HOUR }).step),
     );
   });
 

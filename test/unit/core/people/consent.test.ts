@@ -40,7 +40,7 @@ const judged = (events: readonly Event[], approved: string | null = null, at = 5
     approved: approved === null ? null : { text: approved, at },
     isTrusted,
   });
-const said = (consent: Consent): string => {
+const summaryOf = (consent: Consent): string => {
   switch (consent.kind) {
     case 'given':
       return `given by ${consent.by} at ${String(consent.at)}`;
@@ -81,7 +81,7 @@ describe('the label is consent', () => {
       'given by ann at 5',
     ],
   ])('%s', (_, events, expected) => {
-    expect(said(judged(events))).toBe(expected);
+    expect(summaryOf(judged(events))).toBe(expected);
   });
 });
 
@@ -110,12 +110,12 @@ describe('a change of the text', () => {
     ['within that second by who put it on does not matter', [label(ann, 5), edit(ann, 5)], 'given by ann at 5'],
     ['is the newest of several', [label(ann, 5), edit(eve, 6), edit(eve, 8), edit(ann, 9)], 'changed by eve at 8'],
   ])('%s', (_, events, expected) => {
-    expect(said(judged(events))).toBe(expected);
+    expect(summaryOf(judged(events))).toBe(expected);
   });
 
   test('does not matter when the text is the very one that was approved', () => {
-    expect(said(judged([label(ann, 5), edit(eve, 6), edit(eve, 7)], 'now'))).toBe('given by ann at 5');
-    expect(said(judged([label(ann, 5), edit(eve, 6)], 'another'))).toBe('changed by eve at 6');
+    expect(summaryOf(judged([label(ann, 5), edit(eve, 6), edit(eve, 7)], 'now'))).toBe('given by ann at 5');
+    expect(summaryOf(judged([label(ann, 5), edit(eve, 6)], 'another'))).toBe('changed by eve at 6');
   });
 
   test.each<[string, readonly Event[], number, string]>([
@@ -146,15 +146,15 @@ describe('a change of the text', () => {
       'given by ann at 6',
     ],
   ])('matters when an old approved text is brought back and %s', (_, events, at, expected) => {
-    expect(said(judged(events, 'now', at))).toBe(expected);
+    expect(summaryOf(judged(events, 'now', at))).toBe(expected);
   });
 
   test('that GitHub may hide does not matter either when the text is the approved one', () => {
-    expect(said(judged([label(ann, 5), edit(bea, 6), cut], 'now'))).toBe('given by ann at 5');
+    expect(summaryOf(judged([label(ann, 5), edit(bea, 6), cut], 'now'))).toBe('given by ann at 5');
   });
 
   test('and an approved text is none without the label', () => {
-    expect(said(judged([label(ann, 5), unlabel(ann, 6), label(eve, 7)], 'now'))).toBe('never (eve)');
+    expect(summaryOf(judged([label(ann, 5), unlabel(ann, 6), label(eve, 7)], 'now'))).toBe('never (eve)');
   });
 
   test.each<[string, readonly Event[], boolean]>([
@@ -198,7 +198,7 @@ describe('a history that GitHub cuts', () => {
     ],
     ['without the label is no consent', [edit(ann, 3), cut], 'never (?)'],
   ])('%s', (_, events, expected) => {
-    expect(said(judged(events))).toBe(expected);
+    expect(summaryOf(judged(events))).toBe(expected);
   });
 });
 

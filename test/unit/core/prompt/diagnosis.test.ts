@@ -142,15 +142,15 @@ describe('room is found for as many as fit, the newest first', () => {
       analysis: { errors: [long('a'), long('b')] },
       recommendation: 'p'.repeat(planned),
     });
-  const told = (planned: number) => describeAttempts([attempt(1, planned), attempt(2, 1)]);
+  const described = (planned: number) => describeAttempts([attempt(1, planned), attempt(2, 1)]);
 
   test('the older one is left out as soon as it does not fit', () => {
     const most =
       Array.from({ length: 100 }, (_, index) => index + 1)
-        .filter((planned) => told(planned).startsWith('Iteration 1 '))
+        .filter((planned) => described(planned).startsWith('Iteration 1 '))
         .at(-1) ?? 0;
-    expect(told(most)).toHaveLength(MAX_ATTEMPTS_CHARS - 1);
-    expect(told(most + 1)).toBe(describeAttempts([attempt(2, 1)]));
+    expect(described(most)).toHaveLength(MAX_ATTEMPTS_CHARS - 1);
+    expect(described(most + 1)).toBe(describeAttempts([attempt(2, 1)]));
   });
 
   test('a newest one that is too long is cut, not within a character', () => {

@@ -27,7 +27,7 @@ const free: LaneRecord = {
   savedBy: 'old',
   orders: [{ ...pause, number: noon }],
 };
-const held = (runTag: string, change: Parameters<typeof leaseOf>[1] = {}): LaneRecord => ({
+const claimed = (runTag: string, change: Parameters<typeof leaseOf>[1] = {}): LaneRecord => ({
   ...free,
   lease: leaseOf(runTag, change),
 });
@@ -37,28 +37,28 @@ describe('a claim', () => {
   test.each<[string, LaneRecord]>([
     ['of a lane that nobody ever had', emptyRecord('queue')],
     ['of a free lane', free],
-    ['of a lane whose owner is gone', held('gone', { acquiredAt: noon - HOUR })],
-    ["of the run's own lane: the lease begins anew", held('a', { acquiredAt: noon - MINUTE })],
-    ['of a lane that an earlier attempt of this run left', held('gone', { runId: 'id-of-a', runAttempt: 1 })],
+    ['of a lane whose owner is gone', claimed('gone', { acquiredAt: noon - HOUR })],
+    ["of the run's own lane: the lease begins anew", claimed('a', { acquiredAt: noon - MINUTE })],
+    ['of a lane that an earlier attempt of this run left', claimed('gone', { runId: 'id-of-a', runAttempt: 1 })],
   ])('%s takes the lane, and nothing else changes', (_, record) => {
     const lease = leaseOf('a', { runAttempt: 2 });
     expect(claimRecord(record, lease, noon)).toEqual({ kind: 'record', record: { ...record, lease } });
   });
 
   test('of a lane at work is refused, with who works on it', () => {
-    expect(claimRecord(held('b'), leaseOf('a'), noon)).toEqual({ kind: 'leased', lease: leaseOf('b') });
+    expect(claimRecord(claimed('b'), leaseOf('a'), noon)).toEqual({ kind: 'leased', lease: leaseOf('b') });
   });
 });
 
 describe('a save by run a, which restored #40', () => {
   const saved = (record: LaneRecord, sequence = 41) => saveRecord(record, copy(sequence), leaseOf('a'), noon + MINUTE);
   test.each<[string, LaneRecord]>([
-    ['that holds the lane gives it back', held('a')],
-    ['that holds it, after its time was over', held('a', { acquiredAt: noon - HOUR })],
+    ['that holds the lane gives it back', claimed('a')],
+    ['that holds it, after its time was over', claimed('a', { acquiredAt: noon - HOUR })],
     ['that could not claim it, which nobody has claimed since', free],
     [
       'whose owner since then is gone without a save: should it live after all, it must not save over this',
-      held('gone', { acquiredAt: noon - HOUR }),
+      claimed('gone', { acquiredAt: noon - HOUR }),
     ],
     ['that found nothing', emptyRecord('queue')],
     ['that saved it before and knows more now: post after main', { ...free, sequence: 41, savedBy: 'a' }],
@@ -67,8 +67,8 @@ describe('a save by run a, which restored #40', () => {
   });
 
   test.each<[string, LaneRecord]>([
-    ['another run works on it now', held('b')],
-    ['another run works on it, and what it restored was older', { ...held('b'), sequence: 3 }],
+    ['another run works on it now', claimed('b')],
+    ['another run works on it, and what it restored was older', { ...claimed('b'), sequence: 3 }],
     ['another run has saved #41', { ...free, sequence: 41, savedBy: 'b' }],
     ['another run has saved #45', { ...free, sequence: 45, savedBy: 'b' }],
   ])('%s: outrun', (_, record) => {
@@ -77,7 +77,7 @@ describe('a save by run a, which restored #40', () => {
 
   test.each<[string, LaneRecord]>([
     ['and nobody has been here since', { ...free, ...copy(41), savedBy: 'a' }],
-    ['and another run works on it now', { ...held('b'), sequence: 41, savedBy: 'a' }],
+    ['and another run works on it now', { ...claimed('b'), sequence: 41, savedBy: 'a' }],
     ['and it was a newer copy', { ...free, sequence: 42, savedBy: 'a' }],
   ])('that saved it before, %s: already', (_, record) => {
     expect(saved(record)).toEqual({ kind: 'already' });
@@ -93,11 +93,11 @@ describe('a save by run a, which restored #40', () => {
 
 describe('giving the lane back', () => {
   test('takes the own lease and leaves the rest', () => {
-    expect(releaseRecord(held('a'), 'a')).toEqual(free);
+    expect(releaseRecord(claimed('a'), 'a')).toEqual(free);
   });
   test.each<[string, LaneRecord]>([
     ['nobody', free],
-    ['another run', held('b')],
+    ['another run', claimed('b')],
   ])('%s has it: nothing to do', (_, record) => {
     expect(releaseRecord(record, 'a')).toBeNull();
   });
@@ -105,8 +105,8 @@ describe('giving the lane back', () => {
 
 describe('an order', () => {
   test('is added at the end; document and lease are not touched', () => {
-    expect(orderRecord(held('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({
-      ...held('b'),
+    expect(orderRecord(claimed('b'), { ...pause, kind: 'resume', at: noon + 5 })).toEqual({
+      ...claimed('b'),
       orders: [
         { ...pause, number: noon },
         { ...pause, kind: 'resume', at: noon + 5, number: noon + 5 },
@@ -128,7 +128,7 @@ describe('an order', () => {
   });
 
   test('survives the save and the claim of a run', () => {
-    const ordered = orderRecord(held('a'), { ...pause, at: noon + 5 });
+    const ordered = orderRecord(claimed('a'), { ...pause, at: noon + 5 });
     expect(saveRecord(ordered, copy(41), leaseOf('a'), noon)).toMatchObject({ record: { orders: ordered.orders } });
     expect(claimRecord({ ...ordered, lease: null }, leaseOf('b'), noon)).toMatchObject({
       record: { orders: ordered.orders },
@@ -237,7 +237,7 @@ describe('an order', () => {
 });
 
 describe('a stored record', () => {
-  const full = { ...held('a'), savedBy: 'old' };
+  const full = { ...claimed('a'), savedBy: 'old' };
   const stored = (change: object): string =>
     JSON.stringify({ ...(JSON.parse(serializeRecord(full)) as object), ...change });
 

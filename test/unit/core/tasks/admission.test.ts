@@ -13,7 +13,7 @@ import {
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import type { TextDependencies } from '../../../../src/core/tasks/text-dependencies.ts';
 import { noon, task } from '../core-fixtures.ts';
-import { issue, says } from './issues.ts';
+import { issue, textDependencies } from './issues.ts';
 
 const upTo = (count: number, from = 1): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
 const issues = (count: number) => upTo(count).map((number) => issue(number));
@@ -92,7 +92,7 @@ function judge({ candidates, state, maxIterations = 2, consents = {}, texts = {}
       case 'texts':
         admission = learn(admission, {
           ...step,
-          found: new Map(step.of.map(({ number }) => [number, says(texts[number] ?? {})])),
+          found: new Map(step.of.map(({ number }) => [number, textDependencies(texts[number] ?? {})])),
         });
         break;
       case 'dependencies':

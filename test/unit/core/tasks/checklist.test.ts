@@ -6,7 +6,7 @@ import { needsVerification } from '../../../../src/core/lane/verdict.ts';
 import { initialState } from '../../../../src/core/lane/state.ts';
 import type { FileTask } from '../../../../src/core/tasks/files/file-task.ts';
 import type { Task, TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { analysis, evidence, noon, play, policy, progress, said, task, type Play } from '../core-fixtures.ts';
+import { analysis, evidence, noon, play, policy, progress, describeStep, task, type Play } from '../core-fixtures.ts';
 
 /** `- [ ] a`: an item of the plan whose id is `plan-a`. */
 function item(text: string, change: Partial<Task> = {}): FileTask {
@@ -251,7 +251,7 @@ describe('a task of a file is done when its file says so, content changed or ver
       tasks: lane.slice(0, 1),
       policy: verifies,
     });
-    expect(said(step)).toBe('complete (plan_complete)');
+    expect(describeStep(step)).toBe('complete (plan_complete)');
     expect(verdicts).toMatchObject([{ taskDone: true, discrepancies: [], vetoes: [] }]);
   });
 
@@ -259,7 +259,7 @@ describe('a task of a file is done when its file says so, content changed or ver
     const { step, verdicts } = play([progress({ checklist: open, says: { signal: { exitSignal: true } } })], {
       tasks: lane.slice(0, 1),
     });
-    expect(said(step)).toBe('iterate');
+    expect(describeStep(step)).toBe('iterate');
     expect(verdicts[0]?.vetoes).toEqual(['It claimed that everything is done, but required tasks are open: 1.']);
   });
 });
@@ -309,7 +309,7 @@ describe('tasks that an iteration finished along with its own', () => {
   });
 
   test('complete the plan without a call of their own', () => {
-    expect(said(play([progress({ checklist: both })], { tasks: lane }).step)).toBe('complete (plan_complete)');
+    expect(describeStep(play([progress({ checklist: both })], { tasks: lane }).step)).toBe('complete (plan_complete)');
   });
 
   test('a box of the plan that an iteration on an issue ticked counts as well', () => {
@@ -366,11 +366,11 @@ describe('claims against the files of tasks', () => {
       policy: { ...policy, verifies: iteration.verification !== undefined },
     });
     expect(verdicts[0]?.discrepancies).toEqual(discrepancies);
-    const told =
+    const reported =
       state.lastIteration?.hints.filter((code) =>
         ['discrepancy_not_marked', 'discrepancy_removed', 'not_marked'].includes(code),
       ) ?? [];
-    expect(told.at(0) ?? null).toBe(hint);
+    expect(reported.at(0) ?? null).toBe(hint);
   });
 
   test('of an issue on a lane with a plan are about the issue', () => {

@@ -16,6 +16,6 @@ export function issue(number: number, change: Partial<TaskIssue> = {}): TaskIssu
 }
 
 /** What a text says that it waits for. */
-export function says(change: Partial<TextDependencies>): TextDependencies {
+export function textDependencies(change: Partial<TextDependencies>): TextDependencies {
   return { issues: [], elsewhere: [], names: [], ...change };
 }

@@ -315,7 +315,7 @@ describe('dependencies', () => {
 
 describe('large plans', () => {
   test('of more than 1,000 items open ones stay first, and it is said', () => {
-    const { tasks, problems: told } = read(
+    const { tasks, problems: reported } = read(
       lines(
         ...Array.from({ length: 900 }, (_, index) => `- [x] done ${String(index)}`),
         ...Array.from({ length: 200 }, (_, index) => `- [ ] open ${String(index)}`),
@@ -323,7 +323,7 @@ describe('large plans', () => {
     );
     expect(tasks).toHaveLength(1_000);
     expect(tasks.filter(({ state }) => state === 'todo')).toHaveLength(200);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       {
         file: 'plan.md',
         line: null,
@@ -337,9 +337,9 @@ describe('large plans', () => {
     const open = (count: number) =>
       read(Array.from({ length: count }, (_, index) => `- [ ] a${String(index)}`).join('\n'));
     expect(open(1_000).problems).toEqual([]);
-    const { tasks, problems: told } = open(1_001);
+    const { tasks, problems: reported } = open(1_001);
     expect(tasks.at(-1)?.task.title).toBe('a999');
-    expect(told).toMatchObject([{ line: null, hidesTasks: true }]);
+    expect(reported).toMatchObject([{ line: null, hidesTasks: true }]);
   });
 
   test('those that stay are in the order of the file', () => {
@@ -360,9 +360,9 @@ describe('large plans', () => {
   });
 
   test('lines beyond 5,000 are not read, and it is said', () => {
-    const { tasks, problems: told } = read(`${'text\n'.repeat(4_998)}\n- [ ] last\n- [ ] beyond\n`);
+    const { tasks, problems: reported } = read(`${'text\n'.repeat(4_998)}\n- [ ] last\n- [ ] beyond\n`);
     expect(tasks.map(({ task }) => task.title)).toEqual(['last']);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       {
         file: 'plan.md',
         line: 5_001,

@@ -11,7 +11,7 @@ import {
   type KnownDependency,
   type WaitFacts,
 } from '../../../../src/core/tasks/waiting.ts';
-import { issue, says } from './issues.ts';
+import { issue, textDependencies } from './issues.ts';
 import { task } from '../core-fixtures.ts';
 
 const onGitHub = (number: number, state: IssueState = 'open', elsewhere: string | null = null): KnownDependency => ({
@@ -43,7 +43,7 @@ function known(
   const byNumber = <T>(record: Readonly<Record<number, T>>) =>
     new Map(Object.entries(record).map(([number, value]) => [Number(number), value]));
   return {
-    texts: new Map([...byNumber(texts)].map(([number, text]) => [number, says(text)])),
+    texts: new Map([...byNumber(texts)].map(([number, text]) => [number, textDependencies(text)])),
     dependencies: byNumber(dependencies),
     states: byNumber(states),
   };
@@ -162,7 +162,7 @@ describe('a task waits for', () => {
     ],
     ['nothing that is closed', known({ 1: { issues: [9] } }, {}, { 9: 'closed' }), []],
   ])('%s', (_, facts, expected) => {
-    const texts = new Map([...facts.texts, [2, says({})] as const]);
+    const texts = new Map([...facts.texts, [2, textDependencies({})] as const]);
     const { waits, obstacles, warnings } = settled(
       settle({ ...facts, texts }, [issue(1, { blockedBy: facts.dependencies.size }), issue(2)]),
     );
@@ -244,7 +244,11 @@ describe('issues of other repositories that texts name are not checked, and peop
 describe('an answer', () => {
   test('of texts: one that was not found says nothing, and those before stay', () => {
     const before = known({ 1: { issues: [2] } });
-    const answer = { kind: 'texts', of: [issue(3), issue(4)], found: new Map([[3, says({ issues: [5] })]]) } as const;
+    const answer = {
+      kind: 'texts',
+      of: [issue(3), issue(4)],
+      found: new Map([[3, textDependencies({ issues: [5] })]]),
+    } as const;
     expect(learnWaiting(before, answer)).toEqual(known({ 1: { issues: [2] }, 3: { issues: [5] }, 4: {} }));
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { FileTask } from '../../../../src/core/tasks/files/file-task.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../src/core/tasks/files/living-files.ts';
+import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../src/core/tasks/files/merge-file-tasks.ts';
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { task } from '../core-fixtures.ts';
 
@@ -15,7 +15,7 @@ const worked = (state: State): TaskProgress => ({
   startedTree: 't',
   doneCommit: state === 'done' ? 'c' : null,
 });
-const said = (items: readonly FileTask[]) =>
+const summaries = (items: readonly FileTask[]) =>
   items.map(({ task: { id }, state }) => `${id.slice('plan-'.length)} ${state}`);
 
 describe('the tasks of a file on a lane that goes on', () => {
@@ -36,12 +36,12 @@ describe('the tasks of a file on a lane that goes on', () => {
       ['a todo'],
     ],
   ])('%s', (_, base, lane, expected) => {
-    expect(said(mergeFileTasks(base, { now: lane, fork: [] }, {}))).toEqual(expected);
+    expect(summaries(mergeFileTasks(base, { now: lane, fork: [] }, {}))).toEqual(expected);
   });
 
   test('that the agent added and worked on stay tasks when they are ticked', () => {
     expect(
-      said(
+      summaries(
         mergeFileTasks(
           [item('a', 'todo')],
           { now: [item('a', 'todo'), item('added', 'done')], fork: [] },
@@ -58,12 +58,12 @@ describe('the tasks of a file on a lane that goes on', () => {
   ])('%s', (_, progress, expected) => {
     const lane = { now: [item('a', 'todo'), item('taken', 'todo')], fork: [item('a', 'todo'), item('taken', 'todo')] };
     expect(
-      said(mergeFileTasks([item('a', 'todo')], lane, progress === null ? {} : { 'plan-taken': progress })),
+      summaries(mergeFileTasks([item('a', 'todo')], lane, progress === null ? {} : { 'plan-taken': progress })),
     ).toEqual(expected);
   });
 
   test('of a lane that begins are those of the base', () => {
-    expect(said(mergeFileTasks([item('a', 'todo')], null, {}))).toEqual(['a todo']);
+    expect(summaries(mergeFileTasks([item('a', 'todo')], null, {}))).toEqual(['a todo']);
   });
 
   test('stand where the lane has them, and are worth what the base says', () => {

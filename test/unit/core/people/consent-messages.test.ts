@@ -4,7 +4,7 @@ import {
   tooManyPeople,
   warnOfChanges,
   warnOfStrangers,
-} from '../../../../src/core/people/consent-warnings.ts';
+} from '../../../../src/core/people/consent-messages.ts';
 
 const issue = { number: 7, labels: ['ralph'] };
 const changed = { kind: 'changed', by: 'ada', askedAt: 3, editor: 'mallory', at: 5, isNoticed: false } as const;

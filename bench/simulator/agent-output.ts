@@ -1,7 +1,7 @@
 import type { Signal } from '../../src/core/analysis/analysis.ts';
 
 /** What an agent's CLI prints in one call. */
-export type Saying =
+export type AgentOutput =
   | ({ readonly kind: 'block' } & Claims & Words)
   | ({ readonly kind: 'prose' } & Words)
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
@@ -28,18 +28,18 @@ interface Words {
 }
 
 /** The bytes that Claude Code prints for it with `--output-format stream-json`. */
-export function print(saying: Saying, session: string): Uint8Array {
-  switch (saying.kind) {
+export function print(output: AgentOutput, session: string): Uint8Array {
+  switch (output.kind) {
     case 'silence':
       return new Uint8Array();
     case 'bytes':
-      return saying.bytes;
+      return output.bytes;
     case 'prose':
-      return lines([init(session), result(session, { result: filled(saying), permission_denials: denials(saying) })]);
+      return lines([init(session), result(session, { result: filled(output), permission_denials: denials(output) })]);
     case 'block':
       return lines([
         init(session),
-        result(session, { result: `${filled(saying)}\n\n${block(saying)}`, permission_denials: denials(saying) }),
+        result(session, { result: `${filled(output)}\n\n${block(output)}`, permission_denials: denials(output) }),
       ]);
     case 'usage-limit':
       return lines([
@@ -48,7 +48,7 @@ export function print(saying: Saying, session: string): Uint8Array {
           type: 'rate_limit_event',
           rate_limit_info: {
             status: 'rejected',
-            resetsAt: Math.round(saying.resumeAt / 1000),
+            resetsAt: Math.round(output.resumeAt / 1000),
             rateLimitType: 'five_hour',
           },
           session_id: session,

@@ -10,7 +10,7 @@ import type { LaneId } from '../../core/tasks/ids.ts';
  * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt
  * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
  */
-export async function keepOrder(
+export async function saveOrder(
   deps: GateDeps,
   lane: LaneId,
   words: Omit<OrderGiven, 'run' | 'at'>,
