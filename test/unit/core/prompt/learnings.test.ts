@@ -175,6 +175,7 @@ describe('the archive gets entries as they are written', () => {
     ['one below the other', '- a\n- b\n'],
     ['with their blank lines', '- a\n\n\nwords\n \n- b\n'],
     ['headings of any depth, each once', '## A\n- a\n### B\n- b\n- c\n### C\n- d\n## D\n- e\n'],
+    ['headings right below each other', '## A\n### B\n- b\n'],
     ['headings without words below them', '## A\n## B\n- a\n'],
     ['the same above an outer one', '### A\n## B\n- a\n'],
     ['the same heading twice', '## A\n- a\n## B\n- b\n## A\n- c\n'],
@@ -192,6 +193,15 @@ describe('the archive gets entries as they are written', () => {
     ['also when its last line has no end', '- old', '- old\n\n'],
   ])('%s', (_, archive, before) => {
     expect(compactLearnings(`${OLD}- last\n`, archive)?.archive).toBe(`${before}# Learnings, archived\n\n${OLD}`);
+  });
+
+  test('again when they were archived earlier than at its end', () => {
+    const part = `# Learnings, archived\n\n${OLD}`;
+    expect(compactLearnings(`${OLD}- last\n`, `${part}\nMore.\n`)?.archive).toBe(`${part}\nMore.\n\n${part}`);
+  });
+
+  test('what is indented right below a heading, which is no part of it', () => {
+    expect(compactLearnings(`## A\n  a\n${OLD}- last\n`, '')?.learnings).toBe('## A\n- last\n');
   });
 
   test('the last one with a line end', () => {

@@ -64,6 +64,13 @@ describe('issues that a run may get to', () => {
       {},
       [2, 1],
     ],
+    [
+      'among them what is in progress',
+      [task(1, { dependsOn: ['issue-9'] }), task(2)],
+      [1, 2],
+      { 'issue-1': worked('in-progress') },
+      [2, 1],
+    ],
   ])('%s', (_, tasks, approved, progress, expected) => {
     expect(
       workable(

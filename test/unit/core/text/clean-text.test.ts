@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cleanMarkdown, cleanText, cleanTitle, type CleanKind } from '../../../../src/core/text/clean.ts';
+import { cleanMarkdown, cleanText, cleanTitle, unseenIn, type CleanKind } from '../../../../src/core/text/clean.ts';
 import { costly, cpuMs } from '../../../cpu.ts';
 
 type Kinds = Partial<Record<CleanKind, number>>;
@@ -181,6 +181,18 @@ describe('a body', () => {
     });
   });
 
+  test('of exactly 20,000 characters stays whole', () => {
+    expect(cleanText('x'.repeat(20_000))).toEqual({ text: 'x'.repeat(20_000), removed: 0, kinds: {} });
+  });
+
+  test('counts what was unseen in the whole of it and where it was cut', () => {
+    expect(cleanText(`x<!-- b -->${'x'.repeat(19_989)} \`<!-- a -->\``)).toMatchObject({
+      text: `${'x'.repeat(19_990)} \``,
+      removed: 10 + 11,
+      kinds: { 'html-comment': 10 + 8 },
+    });
+  });
+
   test('is clean where it was cut', () => {
     const { text, removed, kinds } = cleanText(`${'x'.repeat(19_990)} \`<!-- a -->\``);
     expect({ text, removed, kinds }).toEqual({
@@ -192,16 +204,33 @@ describe('a body', () => {
 });
 
 describe('a title', () => {
-  test.each<[string, string, number]>([
-    [' Fix\r\n\nthe <!-- no -->bug\u2028now ', 'Fix the bug now', 11],
-    ['a --> b', 'a --> b', 0],
-    ['<!<!-- x -->-- y -->a', 'a', 20],
-    ['a\u0000b\u202Ec\u200Bd', 'abcd', 3],
-    ['[a](u "t") <b title="t"> &#8203;', '[a](u "t") <b title="t"> &#8203;', 0],
-    ['y'.repeat(300), 'y'.repeat(200), 100],
-    [`${'y'.repeat(199)}🚀`, 'y'.repeat(199), 1],
-  ])('%j is the line %j', (title, text, removed) => {
-    expect(cleanTitle(title)).toMatchObject({ text, removed });
+  test.each<[string, string, number, Kinds]>([
+    [' Fix\r\n\nthe <!-- no -->bug\u2028now ', 'Fix the bug now', 11, { 'html-comment': 11 }],
+    ['a --> b', 'a --> b', 0, {}],
+    ['<!<!-- x -->-- y -->a', 'a', 20, { 'html-comment': 20 }],
+    ['a<!-->b<!--->c<!-- d --!>e', 'abce', 5 + 6 + 11, { 'html-comment': 22 }],
+    ['a <!-- 🚀', 'a', 6, { 'html-comment': 6 }],
+    ['a\u0000b\u202Ec\u200Bd\u200B', 'abcd', 4, { control: 1, bidi: 1, invisible: 2 }],
+    ['[a](u "t") <b title="t"> &#8203;', '[a](u "t") <b title="t"> &#8203;', 0, {}],
+    ['y'.repeat(200), 'y'.repeat(200), 0, {}],
+    ['y'.repeat(300), 'y'.repeat(200), 100, {}],
+    [`${'y'.repeat(199)}🚀`, 'y'.repeat(199), 1, {}],
+    ['', '', 0, {}],
+  ])('%j is the line %j', (title, text, removed, kinds) => {
+    expect(cleanTitle(title)).toEqual({ text, removed, kinds });
+  });
+});
+
+test('what was taken out since nobody sees it is counted; what was cut off is not', () => {
+  expect(unseenIn(cleanText(`a\u200B\u202E\u0000<!-- b -->${'x'.repeat(21_000)}`))).toBe(3 + 10);
+  expect(unseenIn(cleanText('a'))).toBe(0);
+});
+
+test('byte order marks at the start are counted, and places behind them are right', () => {
+  expect(cleanMarkdown('\uFEFF\uFEFFa <!-- b -->c')).toEqual({
+    text: 'a c',
+    removed: 12,
+    kinds: { invisible: 2, 'html-comment': 10 },
   });
 });
 
