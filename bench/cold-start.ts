@@ -49,7 +49,7 @@ export async function measureColdStart(sandbox: Sandbox, folder: string): Promis
       await compare(events.schedule(), oneRequest),
       GOAL,
     ),
-    // The request alone takes Node beyond twice the time, so this one is told and not judged.
+    // The request alone takes Node beyond twice the time, so this one is reported and not judged.
     ratioRow('cold start: idle run, against an empty file', await compare(events.schedule(), nothing), null),
   ];
 }

@@ -8,7 +8,7 @@ export interface Row {
   readonly isMet: boolean | null;
 }
 
-/** What one side of a comparison cost. CPU includes the processes that it started and waited for; null where the system does not tell. */
+/** What one side of a comparison cost. CPU includes the processes that it started and waited for; null where the system does not say. */
 export interface Cost {
   readonly wallMs: number;
   readonly cpuMs: number | null;
@@ -66,7 +66,7 @@ export function spread(numbers: readonly number[]): Spread {
   return { median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2, min: at(0), max: at(sorted.length - 1) };
 }
 
-/** CPU time of this process and of its children that ended; only Linux tells the latter, in ticks of 10 ms. */
+/** CPU time of this process and of its children that ended; only Linux gives the latter, in ticks of 10 ms. */
 function cpuSoFarMs(): number | null {
   if (process.platform !== 'linux') return null;
   const { user, system } = process.cpuUsage();

@@ -84,7 +84,7 @@ const TASK: Task = {
   optional: false,
 };
 
-/** One call of the result runs the real loop over all iterations and tells what that cost. */
+/** One call of the result runs the real loop over all iterations and reports what that cost. */
 async function loopOn(
   repository: Repository,
   at: { readonly folder: string; readonly workspace: string; readonly opened: OpenedLane },

@@ -3,7 +3,7 @@ import { createOutputReader } from '../src/agents/claude/output/reader.ts';
 import { analyze } from '../src/core/analysis/analyze.ts';
 import { chunks, shortLines } from './transcript-chunks.ts';
 
-// Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be told; prints one line of JSON.
+// Reads a transcript as a run does, or as `ralph analyze` with `short-lines`, in a process of its own so that its memory can be measured; prints one line of JSON.
 const BYTES = 100 * 1024 * 1024;
 const isText = process.argv[2] === 'short-lines';
 

@@ -20,7 +20,7 @@ export interface Visit {
   readonly finishes: boolean;
 }
 
-/** Reads the task out of a prompt of ours: its id in a heading, its place and title as the first lines of the data below; null when there is none. */
+/** Reads the task out of a prompt of ours: its id in a heading, its position and title as the first lines of the data below; null when there is none. */
 export function taskIn(prompt: string): NamedTask | null {
   const found =
     /^# Your task: ([\w.-]+)\n[^]*?^<<<<< BEGIN TASK-\d+\n(?:\((\S+), (?:line (\d+)|(.+))\)\n\n)?(.+)$/m.exec(prompt);

@@ -1,4 +1,4 @@
-/** A failure that a person can mend: `message` says what happened with which value, and what to do. */
+/** A failure that a person can fix: `message` says what happened with which value, and what to do. */
 export class UserError extends Error {
   override readonly name = 'UserError';
   readonly kind: 'configuration' | 'infrastructure';

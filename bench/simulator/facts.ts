@@ -37,7 +37,7 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
         evidence: { end, outputChars },
       },
     } = played;
-    // Who ran out of time was not heard.
+    // An agent that ran out of time was not heard.
     const words = end.kind === 'exited' && 'text' in output ? output : null;
     const claims = words?.kind === 'block' ? words : null;
     const isRed = verifies && !testsPass(played.after);

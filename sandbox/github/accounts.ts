@@ -1,4 +1,4 @@
-/** In the form of REST: a bot's login ends in `[bot]`. A login that ends in `-deleted` stands for an account that is none any more. */
+/** In the form of REST: a bot's login ends in `[bot]`. A login that ends in `-deleted` stands for an account that does not exist any more. */
 export interface Person {
   readonly login: string;
   readonly type: 'User' | 'Bot';
@@ -9,7 +9,7 @@ export interface Account {
   readonly type: 'User' | 'Bot' | 'Organization' | 'Mannequin';
 }
 
-/** Accounts whose id or kind matters, by login; of others the login tells both. */
+/** Accounts whose id or kind matters, by login; of others the login says both. */
 export interface KnownAccounts {
   readonly accounts: Map<string, Account>;
 }

@@ -15,7 +15,7 @@ export const repositoryRoutes: readonly Route[] = [
   { method: 'DELETE', path: '/actions/caches/:id', needs: ['actions=write'], answer: deleteCache },
 ];
 
-/** Everybody may read a public repository; a login that ends in `-deleted` stands for an account that is none. */
+/** Everybody may read a public repository; a login that ends in `-deleted` stands for an account that does not exist. */
 function permission({ state, parameters, render }: Call): Answer {
   const login = parameters['login'] ?? '';
   if (login.endsWith('-deleted')) return notFound;

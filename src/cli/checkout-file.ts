@@ -19,7 +19,7 @@ interface RefusedFile {
 /** A longer file would not be read by a run either. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Reads a file below `folder`; a link that leads out is not followed, and what is no text is refused: to write it anew would damage it. */
+/** Reads a file below `folder`; a link that leads out is not followed, and a file that is not text is refused: writing it again would damage it. */
 export async function readCheckoutFile(folder: string, path: string): Promise<CheckoutFile> {
   try {
     const root = await realpath(folder);

@@ -11,7 +11,7 @@ import { trusts } from './people/trust.ts';
 import { takeBack, withdraw } from './lane/withdraw.ts';
 import { workIssue, workQueue } from './work.ts';
 
-/** What an event asks for → Intake: which tasks are admitted, whether this run may work, on which branch. Spends no agent call. */
+/** What an event asks for → Intake: which tasks are eligible, whether this run may work, on which branch. Spends no agent call. */
 export async function gate(deps: GateDeps, intent: Exclude<Intent, Dismissed>): Promise<Intake> {
   switch (intent.kind) {
     case 'work-queue':

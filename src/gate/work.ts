@@ -17,7 +17,7 @@ export interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
-/** Works every admitted task on the lane `queue`. */
+/** Works every eligible task on the lane `queue`. */
 export async function workQueue(deps: GateDeps): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
@@ -25,7 +25,7 @@ export async function workQueue(deps: GateDeps): Promise<Intake> {
   return admit(deps, { id: QUEUE, requested: 'by-queue', redo: false, issues, files, approvedText: null });
 }
 
-/** Files of tasks. A checkout that cannot be read is told with whatever else keeps the issues from being worked; without issues it is all there is to tell. */
+/** Files of tasks. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */
 async function taskFilesBeside(deps: GateDeps, issues: readonly Issue[]): Promise<BaseFiles | null> {
   try {
     return await findTaskFiles(deps);

@@ -41,7 +41,7 @@ export interface GitSetup {
   readonly configuration?: 'none' | 'own';
 }
 
-/** Binds git to a place. Every command gets a minimal environment and the settings below, which beat any config file. */
+/** Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file. */
 export function createGit(setup: GitSetup): Git {
   const program = findGit(setup.env);
   const isOwn = setup.configuration === 'own';
@@ -114,7 +114,7 @@ export function basicCredentials(token: string): string {
 }
 
 const DEFAULT_TIMEOUT_MS = 10 * MINUTE_MS;
-/** What git gets to clean up after it was told to end, in ms. */
+/** What git gets to clean up after it was asked to end, in ms. */
 const GRACE_MS = 200;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Everything in a repository's config or attributes that names a program, a server or another file, put out of action. */

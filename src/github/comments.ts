@@ -63,7 +63,7 @@ export function createComments({ ask }: Client): CommentMethods {
   };
 }
 
-/** Who deletes a comment does not want to hear of it. */
+/** A person who deletes a comment does not want to hear of it. */
 function unlessDeleted(error: unknown): void {
   if (statusOf(error) !== 404) throw error;
 }
@@ -128,7 +128,7 @@ async function tryUpdate(
   }
 }
 
-/** Not repeated after a failure: GitHub may have written it already, and a second comment would stay for ever. */
+/** Not repeated after a failure: GitHub may have written it already, and a second comment would stay forever. */
 async function create(
   octokit: Octokit,
   comment: RepositoryName & { readonly issue_number: number; readonly body: string },

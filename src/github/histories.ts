@@ -135,7 +135,7 @@ function toHistory(answer: HistoryAnswer, labels: readonly string[]): IssueHisto
 
 type Edits = Pick<IssueHistory, 'edits' | 'truncated'>;
 
-/** Changes of the body. The oldest entry may be the first writing, which is none. One that GitHub keeps back may have been made by anybody, as late as the last. */
+/** Changes of the body. The oldest entry may be the first writing, which is not a change. One that GitHub keeps back may have been made by anybody, as late as the last. */
 function bodyEdits({ userContentEdits, includesCreatedEdit, lastEditedAt, editor }: HistoryAnswer): Edits {
   const nodes = userContentEdits?.nodes ?? [];
   const isCut = userContentEdits?.pageInfo.hasNextPage ?? false;

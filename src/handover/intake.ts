@@ -61,7 +61,7 @@ export interface Notes {
   /** `restored #40 (cache and ref)`, or why there is none. */
   readonly restored: string;
   readonly warnings: readonly string[];
-  /** Issues whose text somebody changed who may not, and who were not told yet that they wait for the label. */
+  /** Issues whose text somebody changed who may not, and which have no notice yet that they wait for the label. */
   readonly notices: readonly ApprovalNotice[];
   /** The lease of another run; null: the lane is free. */
   readonly claimedBy: Lease | null;

@@ -26,7 +26,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   );
 }
 
-/** Leaves only those children of an object or array that `keep` tells; everything else stays as it was written. */
+/** Leaves only those children of an object or array that `keep` accepts; everything else stays as it was written. */
 export function keepChildren(text: string, container: JsonNode, keep: (child: JsonNode) => boolean): Edit {
   const children = container.children ?? [];
   const kept = children.filter(keep);
@@ -73,7 +73,7 @@ export function childIndent(text: string, container: JsonNode, layout: JsonLayou
   return last === undefined ? indentAt(text, container.offset) + (layout.indent ?? '') : indentAt(text, last.offset);
 }
 
-/** Layout of an object or array that has children; two blanks a step where nothing tells. */
+/** Layout of an object or array that has children; two blanks a step where nothing shows it. */
 export function layoutOf(text: string, container: JsonNode): JsonLayout {
   const lineEnd = text.includes('\r\n') ? '\r\n' : '\n';
   const [first] = container.children ?? [];

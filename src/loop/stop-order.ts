@@ -7,7 +7,7 @@ import { textOf } from '../errors.ts';
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;
 
-/** Asks between iterations who ordered the run to stop; null: nobody, as far as can be told. Never throws, and warns once of a store that does not answer. */
+/** Asks between iterations who ordered the run to stop; null: nobody, as far as is known. Never throws, and warns once of a store that does not answer. */
 export function createStopPoll({
   config,
   store,

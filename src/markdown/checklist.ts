@@ -108,7 +108,7 @@ function boxOf({ children: [first] }: ListItem, source: string): Box | null {
   };
 }
 
-/** Longer titles are told in full in the body. */
+/** The body has longer titles in full. */
 const MAX_TITLE_CHARS = 200;
 
 /** The lines after the first paragraph, but for those of nested boxes, without their common indentation. */

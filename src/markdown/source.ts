@@ -9,7 +9,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** GitHub's Markdown as a tree, with the places that the tree does not tell, in the order of the text. */
+/** GitHub's Markdown as a tree, with the positions that the tree leaves out, in the order of the text. */
 export interface MarkdownSource {
   readonly tree: Root;
   /** Raw HTML without the line prefixes of block quotes and lists in between. */

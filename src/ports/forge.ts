@@ -1,4 +1,4 @@
-/** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not tell it. */
+/** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not say. */
 export interface Account {
   readonly login: string;
   readonly id: number | null;
@@ -20,7 +20,7 @@ export interface Issue {
   readonly openSubIssues: number;
 }
 
-/** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not tell them (deleted). Instants in ms. */
+/** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not name them (deleted). Instants in ms. */
 export interface IssueHistory {
   /** Newest last: the task label and `ralph:needs-approval` put on and taken off. */
   readonly labelings: readonly {
@@ -30,7 +30,7 @@ export interface IssueHistory {
     readonly at: number;
   }[];
   readonly reopenings: readonly { readonly by: Account | null; readonly at: number }[];
-  /** Changes of title or body, newest last; the first writing is none. */
+  /** Changes of title or body, newest last; the first writing is not a change. */
   readonly edits: readonly { readonly by: Account | null; readonly at: number }[];
   /** Whether any of the lists above is cut: older entries exist that are not in it. */
   readonly truncated: boolean;

@@ -46,7 +46,7 @@ interface ReadTexts {
   readonly base: FileTexts;
   /** null: no lane was asked for. */
   readonly lane: FileTexts | null;
-  /** Of the commit at which the lane left the base; null: no lane was asked for, or it cannot be told. */
+  /** Of the commit at which the lane left the base; null: no lane was asked for, or it is not known. */
   readonly fork: FileTexts | null;
   /** Files of the base that are there and were left out: why, by path. */
   readonly unread: FileTexts;

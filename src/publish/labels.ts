@@ -74,7 +74,7 @@ export function labelWishesOfEnd(
   return labelWishes({ tasks: settled, progress: state?.tasks ?? {}, notices: notes.notices, notified });
 }
 
-/** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. What fails is one warning, and mended by the next run. */
+/** Puts our labels on issues and takes them off where they differ from what they should be; asks nothing of the others. Failures become one warning, and the next run corrects them. */
 export async function publishLabels(
   deps: Pick<PublishDeps, 'forge' | 'log' | 'stepWithinMs'>,
   wishes: readonly LabelWish[],

@@ -10,7 +10,7 @@ export interface JournalFile {
   append(line: string): void;
 }
 
-/** The journal in `folder`; `onBegin` is told its path once, when the first line is there. */
+/** The journal in `folder`; `onBegin` gets its path once, when the first line is there. */
 export function createJournalFile(folder: string, onBegin: (path: string) => void): JournalFile {
   const file = join(folder, 'journal.jsonl');
   let begun = false;

@@ -16,7 +16,7 @@ export function createBudgetStore(cells: CellStore, now: () => number): BudgetSt
 
   async function read(): Promise<ReadBudget> {
     const looked = await look();
-    // Written at once: "used up from now on" must not begin anew with every look.
+    // Written at once: "used up from now on" must not begin again with every look.
     return looked.kind === 'budget' && looked.problem !== null ? update((budget) => budget) : looked;
   }
 

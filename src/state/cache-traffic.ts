@@ -17,7 +17,7 @@ export type Exchange =
 type Step = 'lookup' | 'reservation' | 'finalization' | 'upload' | 'download';
 
 /**
- * Watches every HTTP exchange of this process and tells each step of it. The library swallows its errors and
+ * Watches every HTTP exchange of this process and reports each step of it. The library swallows its errors and
  * returns the same for "no such key" and for "the service is down"; what the service answered tells them apart.
  */
 export function watchTraffic(onExchange: (exchange: Exchange) => void): void {

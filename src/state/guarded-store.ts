@@ -73,7 +73,7 @@ type Done =
 export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): GuardedStore {
   /** What this process last saw of a lane: a write that builds on it needs no second look unless somebody was faster. */
   const known = new Map<LaneId, Seen>();
-  /** Why the newest look at a lane told nothing: who restored it so has no other run in view. */
+  /** Why the newest look at a lane found nothing out: who restored it so has no other run in view. */
   const outages = new Map<LaneId, string>();
   return { place: cells.place, restore: look, claim, save, release, order, orders };
 

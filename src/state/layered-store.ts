@@ -63,7 +63,7 @@ export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions
         (isUnreadable ? candidate(lane, guardedPlace, { sequence: 0, document: '', sessionFolder: null }) : undefined);
       if (lost?.parsed.kind === 'unreadable')
         return { kind: 'unreadable', why: lost.parsed.why, origin: lost.place, orders, lease, warnings };
-      // Nothing is kept where it decides: what the cache cannot tell does not matter then.
+      // Nothing is kept where it decides: what the cache does not know does not matter then.
       const isAbsent = record === null ? copy?.kind === 'absent' : record.kind === 'record';
       return isAbsent ? { kind: 'absent', orders, lease, warnings } : { kind: 'unavailable', why: warnings.join(' ') };
     }

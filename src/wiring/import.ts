@@ -204,7 +204,7 @@ function logTo(print: (line: string) => void): Log {
   };
 }
 
-/** What a person can mend is told, not thrown. */
+/** A failure that a person can fix is an answer, not an exception. */
 async function asAnswer<T>(ask: () => Promise<T>): Promise<T | { readonly kind: 'failed'; readonly why: string }> {
   try {
     return await ask();

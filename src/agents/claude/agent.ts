@@ -105,7 +105,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
-  // A refused option or an unusable setting is told on stderr alone.
+  // A refused option or an unusable setting is reported on stderr alone.
   if (silent) reader.push(stderr.bytes());
   const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end());
   return {

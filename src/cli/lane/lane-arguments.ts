@@ -3,7 +3,7 @@ import { parseArguments } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 import type { OpenedPlaces, OpenPlaces } from './state-places.ts';
 
-/** What all state commands are told. */
+/** The arguments that all state commands have. */
 export interface LaneArguments {
   readonly lane: LaneId;
   readonly json: boolean;

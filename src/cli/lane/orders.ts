@@ -110,7 +110,7 @@ async function order(
   }
   const places = opened.places.filter((_, index) => kept[index]?.ordered.kind === 'kept');
   if (places.length < kept.length) {
-    // Why is said above, place by place. A program is told of all of them, a person sees the lane where the order holds.
+    // Why is said above, place by place. A program gets all of them, a person sees the lane where the order holds.
     const report = await readLane(lane, json ? opened.places : places, terminal.now());
     terminal.out(json ? renderJson(report) : `${receipt(words, lane, places)}${renderLane(report, sameLane)}`);
     return 'failed';

@@ -29,13 +29,13 @@ const FORMS: readonly RegExp[] = [
   /\b((?:failed with error|error occurred)\b.*)/i,
 ];
 
-/** Words in front that make it the error somebody mended, or the thing somebody talks about. */
+/** Words in front that make it the error somebody fixed, or the thing somebody talks about. */
 const MENTIONED =
   /\b(?:fix(?:ed|es|ing)|resolv(?:ed|es|ing)|solved|mended|handl(?:ed|es|ing)|avoid(?:ed|s|ing)|prevent(?:ed|s|ing)|removed|no more|no longer)\b[^,;:.]{0,80}$|(?:^|[.!?]\s)\W*(?:the|an?|this|each|every)\s+$/i;
 /** `**Error:** handling of timeouts is done`: a label in a report, not an error. */
 const DONE_LABEL =
   /^\W*\*\*(?:[^*]{1,80}):?\*\*.*\b(?:is|are|was|were|has been|have been) (?:(?:now |also |all )?(?:done|fixed|added|completed?|finished|implemented|resolved|handled|improved)|now \w{1,30}ed|\w{1,30}ed now)\W*$/i;
-/** Bold marks; the three stars of make are none. */
+/** Bold marks; the three stars of make are not. */
 const BOLD = /(?<!\*|: )\*{2,3}/g;
 
 /** `Error: none` reports that there is nothing to report; `error: Error` declares a field. */

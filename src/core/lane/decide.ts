@@ -125,7 +125,7 @@ function planComplete({ state, tasks }: Situation): Outcome | null {
   return isPlanComplete(tasks, state.tasks) ? { kind: 'complete', reason: 'plan_complete' } : null;
 }
 
-/** A wrong key, no credit or an unknown model fails every call alike: better told than tried again. */
+/** A wrong key, no credit or an unknown model fails every call alike: better reported than tried again. */
 function accessProblem({ run }: Situation): Outcome | null {
   const problem = run.last === null ? null : configurationProblem(run.last.analysis);
   return problem === null

@@ -36,7 +36,7 @@ export function beginIteration(
 ): LaneState {
   const before = progressOf(state.tasks, call.taskId);
   const admitted = admitSession(admitCircuit(state, policy, now), call.taskId, policy, now);
-  // What others changed between two iterations is not the agent's work: a task without any of its own starts anew.
+  // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
     ...before,
@@ -225,7 +225,7 @@ function iterationSignals(
     done: claimsEverything && !overruled,
     vetoed: analysis.signal.exitSignal === true && overruled && !verdict.taskDone,
     blocked: analysis.signal.status === 'BLOCKED' && !verdict.taskDone,
-    // Who finishes tasks of testing is not going round in circles.
+    // An agent that finishes tasks of testing is not going round in circles.
     testOnly: verdict.testOnly && !verdict.taskDone,
     outputChars: answered(facts) ? evidence.outputChars : null,
   };

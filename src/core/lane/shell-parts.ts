@@ -1,4 +1,4 @@
-/** What a shell command is made of, as far as it can be told without running a shell. */
+/** What a shell command is made of, as far as it can be known without running a shell. */
 export type ShellParts =
   /** Simple commands; `compound`: more than one, a redirection, or several lines. */
   | { readonly kind: 'parts'; readonly parts: readonly string[]; readonly compound: boolean }

@@ -10,7 +10,7 @@ export interface ApprovalNotice {
   readonly at: number;
 }
 
-/** What the issue is notified of; null when it says so already. */
+/** The notice for an issue; null when the issue has it already. */
 export function noticeFor(
   { number, labels }: Pick<TaskIssue, 'number' | 'labels'>,
   consent: Extract<Consent, { kind: 'changed' }>,
@@ -18,7 +18,7 @@ export function noticeFor(
   return consent.isNoticed ? null : { issue: number, labels, editor: consent.editor, at: consent.at };
 }
 
-/** Labelled, but by nobody whose label counts: no tasks. */
+/** The warning about labelled issues that are not tasks, because the label was put on by somebody whose label does not count. */
 export function warnOfStrangers(
   label: string,
   strangers: readonly { readonly number: number; readonly by: string | null }[],

@@ -1,7 +1,7 @@
 import { NOTICE_LABEL, sameLabel } from './labels.ts';
 import type { Approval } from '../tasks/task.ts';
 
-/** What somebody did to an issue; `by` is null where GitHub does not tell who. Instants in ms, cut to whole seconds by GitHub. */
+/** What somebody did to an issue; `by` is null where GitHub does not say who. Instants in ms, cut to whole seconds by GitHub. */
 interface Act<Account> {
   readonly by: Account | null;
   readonly at: number;
@@ -67,7 +67,7 @@ export function judgeConsent<Account extends { readonly login: string }>({
   const edits = editsSince(history, consentAt);
   const seen = edits.findLast(isForeign);
   const foreign = seen ?? (mayHideEdits(history, edits) ? { by: null, at: edits.at(-1)?.at ?? consentAt } : null);
-  // Who labelled or corrected another text since then does not want the old one brought back.
+  // A person who labelled or corrected another text since then does not want the old one brought back.
   const isOvertaken =
     (approved?.at ?? 0) < consentAt ||
     (seen !== undefined && edits.some((edit) => !isForeign(edit) && edit.at <= seen.at));

@@ -14,7 +14,7 @@ export function describeAttempts(journal: readonly JournalEntry[]): string {
   const attempts: string[] = [];
   let room = MAX_ATTEMPTS_CHARS;
   for (const attempt of journal.slice(-MAX_ITERATIONS).reverse().map(describeAttempt)) {
-    // The newest is told in any case, as far as it fits.
+    // The newest is shown in any case, as far as it fits.
     if (attempts.length > 0 && attempt.length + 1 > room) break;
     attempts.unshift(cut(attempt, room));
     room -= attempt.length + 1;

@@ -77,7 +77,7 @@ const HEADING = /^(?:[ \t]*\r?\n)*(#{1,6})(?:\s|$)/;
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Level of the heading that a block is; null: it is none. */
+/** Level of the heading that a block is; null: it is not a heading. */
 function levelOf(block: string): number | null {
   return HEADING.exec(block)?.[1]?.length ?? null;
 }

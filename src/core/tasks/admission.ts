@@ -34,7 +34,7 @@ export interface Candidates {
   readonly approvedText: IssueText | null;
 }
 
-/** What the run was told by its inputs. */
+/** What the inputs ask of the run. */
 export interface AdmissionRules {
   readonly taskLabel: string;
   readonly maxIterations: number;
@@ -86,9 +86,9 @@ export interface ApprovedIssue {
 
 /** Some more are judged at once than can be worked: a few may turn out not to be tasks. */
 const SPARE = 5;
-/** From then on as many as GitHub tells of in one request. */
+/** From then on as many as GitHub answers for in one request. */
 const AT_ONCE = 50;
-/** Who may write is asked one by one: behind issues that so many people labelled or changed, no run looks further. */
+/** Write permission is asked about person by person: no run looks further than issues that so many people labelled or changed. */
 const MAX_PEOPLE = 100;
 
 /** Where judging begins: nothing was asked yet. */

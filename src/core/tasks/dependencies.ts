@@ -12,7 +12,7 @@ export interface DependentTask<T extends QueuedTask = QueuedTask> {
 
 /**
  * `issue`: one of this repository; `elsewhere`: GitHub itself says that the task waits for an open one of another repository.
- * A mere mention of another repository is none: nobody here can finish it.
+ * A mere mention of another repository is not a dependency: nobody here can finish it.
  */
 export type Awaited =
   | { readonly kind: 'task'; readonly id: TaskId }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
 
-/** Work asked for, as the gate admitted it: text is cleaned and capped. */
+/** Work asked for, as the gate accepted it: text is cleaned and capped. */
 export interface Task extends QueuedTask {
   readonly title: string;
   readonly body: string;

@@ -14,7 +14,7 @@ import { namesOf } from '../text/lists.ts';
 
 /** GitHub's own dependencies are asked for one by one. */
 const MAX_ASKED = 30;
-/** What becomes of so many issues GitHub tells in one request; a text that names more is not read. */
+/** GitHub answers for so many issues in one request; a text that names more is not read. */
 const MAX_NAMED = 100;
 /** About so many issues that are no tasks a run asks; of the others it takes for granted that they are open. */
 const MAX_STATES = 1_000;
@@ -58,7 +58,7 @@ export interface WaitingTasks {
 /** Before anything was asked. */
 export const nothingKnown: WaitFacts = { texts: new Map(), dependencies: new Map(), states: new Map() };
 
-/** What tasks wait for, or what must be found out before that can be told. What is known is not asked again. */
+/** What tasks wait for, or what must be found out before that is known. What is known is not asked again. */
 export function settleWaiting(
   facts: WaitFacts,
   { tasks, issues, isDone }: WaitingTasks,

@@ -2,7 +2,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { endIntake, type Intake } from '../../handover/intake.ts';
 
-/** Who asked in the thread hears how it stands, whatever came of it. */
+/** The person who asked in the thread hears how it stands, whatever came of it. */
 export async function answering(thread: number, ask: () => Promise<Intake>): Promise<Intake> {
   try {
     const intake = await ask();

@@ -41,7 +41,7 @@ export async function obey(
   }
 }
 
-/** Obeys a command that a dispatch gives to the queue. Who may dispatch may command. */
+/** Obeys a command that a dispatch gives to the queue. Whoever may dispatch may command. */
 export async function obeyDispatch(
   deps: GateDeps,
   { command, actor }: Extract<Intent, { kind: 'dispatched-command' }>,

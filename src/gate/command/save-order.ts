@@ -7,8 +7,8 @@ import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/r
 import type { LaneId } from '../../core/tasks/ids.ts';
 
 /**
- * Leaves the order for the lane's next run; a store that takes none is told the state as if it had been obeyed. Null: an earlier attempt
- * of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
+ * Leaves the order for the lane's next run; a store that takes no orders gets the state as if it had been obeyed.
+ * Null: an earlier attempt of this run gave it, and it is not given twice. Throws a UserError when it cannot be kept.
  */
 export async function saveOrder(
   deps: GateDeps,
@@ -32,7 +32,7 @@ export async function saveOrder(
   if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
   if (ordered.kind === 'unsupported') await saveObeyed(deps, restored.state, given);
   log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
-  // No run can be told to end by a cache that it does not read again.
+  // A cache ends no run, since a run does not read it again.
   const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
   return { order, changed: changesAnything(restored, given) };
 }

@@ -24,7 +24,7 @@ export type Intent =
       readonly thread: Thread;
       readonly actor: Account;
     }
-  /** Who may dispatch may command; `actor` is a login. */
+  /** Whoever may dispatch may command; `actor` is a login. */
   | { readonly kind: 'dispatched-command'; readonly command: Command; readonly actor: string }
   | Dismissed;
 

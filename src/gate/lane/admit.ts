@@ -49,7 +49,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   });
 }
 
-/** A lane that may be worked on, as far as can be told without claiming it. */
+/** A lane that may be worked on, as far as is known without claiming it. */
 interface Admissible {
   readonly kind: 'admissible';
   readonly lane: Lane;
@@ -180,7 +180,7 @@ function allElsewhere({ issues }: Request): Intake {
   };
 }
 
-/** Who named an issue that is no task is told why. */
+/** The answer to a person who named an issue that is not a task: why it is not. */
 function refusal({ requested, issues }: Request, why: readonly string[]): Answer | null {
   const thread = requested === 'by-name' ? issues[0]?.number : undefined;
   return thread === undefined || why.length === 0 ? null : { thread, text: { kind: 'refusal', why: why.join('\n') } };
@@ -285,7 +285,7 @@ async function checkBeforeSpending(
     );
 }
 
-/** Whether the last run told people that all is complete, and the remote branch still holds it. One that was killed at its end did not. */
+/** Whether the last run reported that all is complete, and the remote branch still holds it. One that was killed at its end did not. */
 function isPublished({ state: { lastRun } }: RestoredLane, remoteHead: string | null): boolean {
   const head = lastRun?.published?.head ?? null;
   return lastRun?.outcome === 'complete' && head !== null && head === remoteHead;

@@ -60,7 +60,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
     case 'unavailable':
       throw new UserError('infrastructure', `Lane ${lane} cannot be claimed, so no call is made: ${claimed.why}.`);
     case 'unguarded':
-      // Who chose the cache alone was told so where it is chosen.
+      // For the cache alone this is reported where it is chosen.
       return {
         kind: 'claimed',
         at,

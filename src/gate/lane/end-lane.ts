@@ -57,7 +57,7 @@ export async function endLane(
 /**
  * How the issue of an own lane stands while it is open and labelled; null: it is neither, or the lane is the queue.
  * By its branch the queue knows that an issue is worked elsewhere: one that is done (a merge into another base branch closes
- * no issue), or of which nothing is known, would be begun anew without it; one that is not done is to be gone on with.
+ * no issue), or of which nothing is known, would begin again without it; one that is not done is to be gone on with.
  */
 async function whatRemains(deps: GateDeps, { lane, tasks }: LaneState): Promise<Remains | null> {
   const number = issueOfId(lane);

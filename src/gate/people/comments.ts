@@ -2,7 +2,7 @@ import type { ReadableComments } from '../../core/people/comments.ts';
 import type { GateDeps } from '../deps.ts';
 import { trusts } from './trust.ts';
 
-/** GitHub tells of ten issues in one request; a run hardly gets to more than this. */
+/** GitHub answers for ten issues in one request; a run hardly gets to more than this. */
 const MAX_ISSUES = 50;
 
 /** An issue whose comments are wanted, as they were `until` then: when the work was asked for. */

@@ -11,7 +11,7 @@ import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
 import { noted, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
-/** An issue's text was edited: whether its approval still holds is judged, and told, now. Nothing is worked. */
+/** An issue's text was edited: whether its approval still holds is judged, and reported, now. No task is worked. */
 export async function recheckApproval(deps: GateDeps, number: number): Promise<Intake> {
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);

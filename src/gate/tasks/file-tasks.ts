@@ -31,7 +31,7 @@ export interface ReadFiles {
   readonly problems: readonly string[];
 }
 
-/** At most so many problems are told. */
+/** At most so many problems are reported. */
 const MAX_PROBLEMS = 20;
 /** A warning names at most so many tasks of a file. */
 const MAX_NAMED = 5;
@@ -86,7 +86,7 @@ export async function readTasks(
     .map(sentence)
     .filter((text) => !sentences.includes(text))
     .map((text) => `On ${lane?.branch ?? ''}: ${text}`);
-  // Of a file that is broken now nobody can tell what people took out of it.
+  // What people took out of a file is unknown while the file is broken.
   const isReadable = ({ task }: FileTask): boolean =>
     !unreadable.some(({ source }) => source.kind === task.source.kind);
   const fork = parseTaskFilesAndArchive(texts?.fork ?? {}, sources).tasks.filter(isReadable);
@@ -102,7 +102,7 @@ function archivesOf(sources: readonly FileSource[]): readonly string[] {
   return sources.includes('prd') ? [PRD_ARCHIVE_PATH] : [];
 }
 
-/** Tells of tasks that were merged without a mark: that they are done, or wanted once more, a person must say in their file. */
+/** Reports tasks that were merged without a mark: a person must say in their file that they are done, or wanted once more. */
 export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly FileTask[]): readonly string[] {
   const open = tasks.flatMap(({ task: { id, title, source } }) =>
     unmarked.includes(id) && source.kind !== 'issue' ? [{ title, ...source }] : [],

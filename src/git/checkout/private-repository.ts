@@ -14,7 +14,7 @@ export interface PrivateRepository {
   readonly git: Git;
   /** An index that follows the work tree; kept from one snapshot to the next, so that only changed files are read. */
   readonly indexFile: string;
-  /** Writes config and excludes anew: the agent runs as the same user and could have found them. Call before each use. */
+  /** Writes config and excludes again: the agent runs as the same user and could have found them. Call before each use. */
   seal(): Promise<void>;
   /** Runs `body` with the path of an index that exists only so long; it begins as a copy of `indexFile`, or with nothing. */
   withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;

@@ -37,7 +37,7 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
   };
 }
 
-/** Whether one of the paths may be in the checkout that `folder` is in, as far as the disk tells: to ask git takes many times as long. */
+/** Whether one of the paths may be in the checkout that `folder` is in, as far as the disk shows: to ask git takes many times as long. */
 export async function mayHave(folder: string, paths: readonly string[]): Promise<boolean> {
   const top = await topOf(folder);
   if (top === null) return false;

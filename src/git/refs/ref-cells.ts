@@ -10,7 +10,7 @@ import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 
 export type RefCellsOptions = RefNetworkOptions;
 
-/** After so many commits a cell's history begins anew, without a parent. */
+/** After so many commits a cell's history begins again, without a parent. */
 const LONGEST_HISTORY = 16;
 
 /** The cell N as the ref `refs/ralph/state/N` of a repository: a commit whose file `state.json` is the text, and its id the head. */
@@ -85,7 +85,7 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     { name, expected, text }: { readonly name: CellName; readonly expected: CellHead | null; readonly text: string },
   ): Promise<CellWritten> {
     const past = expected === null ? undefined : depths.get(expected);
-    // History begins anew as well when what it would build on is unknown or not here any more.
+    // History begins again as well when what it would build on is unknown or not here any more.
     const parent =
       past !== undefined &&
       past < LONGEST_HISTORY &&

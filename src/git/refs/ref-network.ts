@@ -18,9 +18,9 @@ export interface RefNetworkOptions {
   /** Of this process. With a token, git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly now: () => number;
-  /** Of one network command, in ms; an operation takes twice as long at most. 10 s unless told: a healthy command takes under a second. */
+  /** Of one network command, in ms; an operation takes twice as long at most. 10 s by default: a healthy command takes under a second. */
   readonly timeoutMs?: number;
-  /** Pause in ms before a command whose server could not be reached is given once more; 1 s unless told. */
+  /** Pause in ms before a command whose server could not be reached is given once more; 1 s by default. */
   readonly retryAfterMs?: number;
 }
 

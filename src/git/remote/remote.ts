@@ -23,9 +23,9 @@ export interface RemoteOptions {
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
-  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s unless told. */
+  /** Pause in ms before a command whose server could not be reached is tried once more; 2 s by default. */
   readonly retryAfterMs?: number;
-  /** Of one command that talks to the server, in ms; 2 min unless told. */
+  /** Of one command that talks to the server, in ms; 2 min by default. */
   readonly commandTimeoutMs?: number;
 }
 
@@ -215,7 +215,7 @@ function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
     case 'fresh':
       return tip === null;
     case 'continue':
-      // Gone: making it anew needs no force and loses nothing.
+      // Gone: making it again needs no force and loses nothing.
       return tip === null || tip === start.remoteHead;
     case 'restart':
       return tip === null || tip === start.mergedHead;

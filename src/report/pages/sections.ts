@@ -60,7 +60,7 @@ export function stateWord(state: TaskProgress['state']): string {
 
 const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔' } as const;
 
-/** The RALPH_STATUS table; rows of work only for a run that worked. Empty for a run that had no lane: there is nothing to tell. */
+/** The RALPH_STATUS table; rows of work only for a run that worked. Empty for a run that had no lane: there is nothing to report. */
 export function statusTable(report: RunReport): string {
   const lane = laneOf(report);
   if (lane === null) return '';

@@ -87,7 +87,7 @@ export function renderAnswer(
   }
 }
 
-/** On an issue its own task; on the pull request those that have no issue to be told on. */
+/** On an issue its own task; on the pull request those that have no issue to be reported on. */
 function stuckIn(report: WorkedReport, task: TaskReport | null): readonly string[] {
   if (task !== null) return [renderStuckTask(task, report)].filter((rendered) => rendered !== '');
   const others = stuckTasks(report)

@@ -34,7 +34,7 @@ export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
-      // Who asked how the lane stands wants to know of the lane, not of the run that looked.
+      // A person who asks how the lane stands wants to know about the lane, not about the run that looked.
       {
         name: 'status',
         rank: 0,

@@ -200,7 +200,7 @@ function resumption(by: string, report: RunReport): string {
   return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
-/** The windows do not tell the two apart. */
+/** The windows do not distinguish the two. */
 const USED_OR_RESERVED = 'used, or reserved by runs of other lanes';
 
 function usedUp(reason: ParkReason, report: RunReport): string {

@@ -1,7 +1,7 @@
 import { decodeKept } from './capped-bytes.ts';
 import { CARRIAGE_RETURN, LINE_FEED, SPACE } from './line-bytes.ts';
 
-/** So much of a line tells noise from prose. */
+/** So much of a line is enough to tell noise from prose. */
 const LOOK_CHARS = 256;
 const MIN_PROSE_CHARS = 12;
 
@@ -18,7 +18,7 @@ export function announces(lines: Uint8Array, before: boolean): boolean {
 
 const COLON = 0x3a;
 
-/** Whether one of the lines is a sentence, as far as its beginning tells. */
+/** Whether one of the lines is a sentence, as far as its beginning shows. */
 export function hasProse(lines: Uint8Array): boolean {
   return hasLongLine(lines) && PROSE.test(decodeKept({ head: lines, tail: null }));
 }

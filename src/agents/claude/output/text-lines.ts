@@ -99,7 +99,7 @@ function behindPlainLines(bytes: Uint8Array, from: number, to: number): number {
 const BACKTICK = 0x60;
 const TILDE = 0x7e;
 
-/** The fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` tell of text, underlining aside; `to` is behind it, or behind more lines. */
+/** The fence that is open behind the line from `from` on, as `fenceOpenedBy` and `closesFence` see it in text, underlining aside; `to` is behind it, or behind more lines. */
 function fenceBehind(bytes: Uint8Array, from: number, to: number, open: Fence | null): Fence | null {
   const first = firstVisible(bytes, from);
   const start = open === null ? behindListMark(bytes, first) : first;

@@ -139,7 +139,7 @@ const states: Readonly<Record<string, State>> = {
   deferred: 'blocked',
   closed: 'done',
 };
-/** Deleted, or a note that stays open for ever. */
+/** Deleted, or a note that stays open forever. */
 const GONE: ReadonlySet<string> = new Set(['tombstone', 'pinned']);
 /** What agents of beads tell each other and wait for. */
 const NO_WORK: ReadonlySet<string> = new Set([

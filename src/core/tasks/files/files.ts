@@ -9,7 +9,7 @@ export interface ParsedTasks {
   readonly problems: readonly TaskProblem[];
 }
 
-/** Reads the tasks of some files (path → text; the archive beside a prd tells what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
+/** Parses the tasks of some files (path → text; the archive beside a prd says what is done): required ones first, by priority, in the order of `sources` and of the file. Other files are not looked at; never throws. */
 export function parseTaskFiles(files: Readonly<Record<string, string>>, sources: readonly FileSource[]): ParsedTasks {
   const parsed = sources.map((source) => parseSource(files, source));
   return {
@@ -20,7 +20,7 @@ export function parseTaskFiles(files: Readonly<Record<string, string>>, sources:
   };
 }
 
-/** The same, and behind them what was archived: its entries are not gone. What is wrong with an archive is told when it is written. */
+/** The same, and behind them what was archived: its entries are not gone. Problems of an archive are reported when it is written. */
 export function parseTaskFilesAndArchive(
   files: Readonly<Record<string, string>>,
   sources: readonly FileSource[],

@@ -187,7 +187,7 @@ function normalName(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }
 
-/** Names of the same letters belong together: where `T1` and `T2` are, `T9` is one that is missing, and `HTTP2` is none. */
+/** Names of the same letters belong together: where `T1` and `T2` are, `T9` is one that is missing, and `HTTP2` is not one. */
 function familyOf(name: string): string {
   return /^[a-z_]+[-.]?/.exec(name)?.[0] ?? name;
 }

@@ -17,7 +17,7 @@ import type { TaskId } from '../ids.ts';
 
 export { PRD_ARCHIVE_PATH };
 
-/** Both files, anew. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
+/** Both files, rewritten. Write the archive first: what is in both for a moment is not lost, and not archived twice. */
 export interface ArchivedPrd {
   readonly prd: string;
   readonly archive: string;

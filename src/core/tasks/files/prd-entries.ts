@@ -26,7 +26,7 @@ export interface PrdEntry {
   readonly title: string;
 }
 
-/** A prd.json as far as its form goes. `at` tells line and column of a node. */
+/** A prd.json as far as its form goes. `at` gives line and column of a node. */
 export type PrdFile =
   | {
       readonly kind: 'prd';
@@ -141,7 +141,7 @@ export function safeKey(key: string): string {
 
 type FilePosition = Pick<TaskProblem, 'file' | 'line' | 'column'>;
 
-/** Gives every entry an id of its own, and tells which are no tasks. */
+/** Gives every entry an id of its own, and reports those that are not tasks. */
 function identified(
   items: readonly { readonly list: PrdList; readonly node: JsonNode }[],
   positionOf: (node: JsonNode) => FilePosition,
