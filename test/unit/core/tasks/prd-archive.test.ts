@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { costly } from '../../../cpu.ts';
 import { archiveObstacle, archivePrd } from '../../../../src/core/tasks/files/prd-archive.ts';
 import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
+import { hashId } from '../../../../src/core/tasks/ids.ts';
 
 const done = (...keys: readonly string[]): ReadonlySet<string> => new Set(keys.map((key) => `prd-${key}`));
 
@@ -40,6 +41,7 @@ describe('done entries are moved as they are written', () => {
 
   test.each([
     ['an empty archive', ''],
+    ['an archive of blanks', ' \n'],
     ['an archive without a list', '{\n  "archived_at": null\n}\n'],
     ['an empty list', '{"tasks":[]}'],
   ])('into %s', (_, archive) => {
@@ -58,6 +60,26 @@ describe('done entries are moved as they are written', () => {
     });
   });
 
+  test('a new archive has no lists without entries, and nothing but lists', () => {
+    const prd = '{"v":1,"userStories":[],"tasks":[{"id":"A","title":"a"},{"id":"B","title":"b"}]}';
+    expect(archivePrd({ prd, archive: null }, done('A'))).toEqual({
+      moved: 1,
+      prd: '{"v":1,"userStories":[],"tasks":[{"id":"B","title":"b"}]}',
+      archive: '{"tasks":[{"id":"A","title":"a"}]}',
+    });
+  });
+
+  test('of several those that are in the archive already are not put in twice, the others are', () => {
+    const prd = '{"tasks":[{"id":"A","title":"a"},{"id":"B","title":"b"}]}';
+    expect(
+      archivePrd({ prd, archive: '{"tasks":[{"title":"a","id":"A"},{"id":"A","title":"a"}]}' }, done('A', 'B')),
+    ).toEqual({
+      moved: 2,
+      prd: '{"tasks":[]}',
+      archive: '{"tasks":[{"title":"a","id":"A"},{"id":"A","title":"a"},{"id":"B","title":"b"}]}',
+    });
+  });
+
   test('what is in the archive already, since a run was killed between the two files, is not put in twice', () => {
     const first = archivePrd({ prd: PRD, archive: null }, done('A'));
     expect(archivePrd({ prd: PRD, archive: first?.archive ?? '' }, done('A'))).toEqual(first);
@@ -73,10 +95,25 @@ describe('an entry stays', () => {
       done('1', '2'),
     ],
     ['when one that stays has the same id', '{"tasks":[{"id":"A","title":"a"},{"id":"A","title":"b"}]}', done('A')],
+    [
+      'when one that stays has the same title, and neither an id',
+      '{"tasks":[{"title":"a","n":1},{"title":"a","n":2}]}',
+      new Set([`prd-${hashId('a')}`]),
+    ],
+    [
+      'when one that stays depends on it by way of another',
+      '{"tasks":[{"id":1,"title":"a"},{"id":2,"title":"b","depends_on":[1]},{"id":3,"title":"c","dependencies":2}]}',
+      done('1', '2'),
+    ],
     ['when it is no task', '{"tasks":["A",{"id":"A"}],"features":[{"id":"A","title":"a"}]}', done('B')],
     ['when the prd is malformed', PRD.slice(0, 150), done('A')],
   ])('%s', (_, text, ids) => {
     expect(archivePrd({ prd: text, archive: null }, ids)).toBeNull();
+  });
+
+  test('but goes when another one has its title alone', () => {
+    const prd = '{"tasks":[{"id":"A","title":"a"},{"id":"B","title":"a"},{"title":"a"}]}';
+    expect(archivePrd({ prd, archive: null }, done('A'))?.moved).toBe(1);
   });
 
   test('but goes together with those that depend on it', () => {
@@ -108,6 +145,24 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
         line: null,
         column: null,
         message: 'it is an array, not an object. Done entries stay in the prd until it is corrected',
+      },
+    ],
+    [
+      'a text',
+      '"a"',
+      {
+        line: null,
+        column: null,
+        message: 'it is a text, not an object. Done entries stay in the prd until it is corrected',
+      },
+    ],
+    [
+      'with stories that are none',
+      '{"tasks": [], "userStories": {}}',
+      {
+        line: null,
+        column: null,
+        message: '`userStories` is not an array. Done entries stay in the prd until it is corrected',
       },
     ],
     [
