@@ -501,9 +501,10 @@ describe('a server in trouble', () => {
     const startedAt = performance.now();
     for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
       expect(answer).toEqual(unavailable('gives no answer'));
-    // fetch, push and ls-remote wait once each; half a second more for two cores that are busy with other tests.
-    expect(performance.now() - startedAt).toBeLessThan(3 * 500 + 3_000);
+    // fetch, push and ls-remote wait once each. A single wait without the limit takes 10 s; a busy machine may take some too.
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
     const asked = requests;
+    expect(asked).toBeLessThanOrEqual(3);
     for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
       expect(answer).toEqual(unavailable('is not tried again yet'));
     expect(requests).toBe(asked);
