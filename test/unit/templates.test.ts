@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { outcomeSchema } from '../../src/core/outcome.ts';
@@ -217,9 +217,9 @@ describe('the project’s own workflow', () => {
 });
 
 describe('documents', () => {
+  const handbook = ['README.md', 'CONTRIBUTING.md', 'docs/internals.md', 'docs/decisions/README.md'];
   const documents = [
-    'README.md',
-    'CONTRIBUTING.md',
+    ...handbook,
     'action.yml',
     '.github/workflows/ci.yml',
     ...readdirSync(join(root, 'templates'), { recursive: true })
@@ -231,24 +231,32 @@ describe('documents', () => {
     expect(read(path)).not.toMatch(/(?:^|[\s("'`=:])\/(?:work|tmp|home|root|Users)\//m);
   });
 
-  test.each(['README.md', 'CONTRIBUTING.md'])('%s links to files and headings that exist', (path) => {
-    const text = read(path);
-    const anchors = new Set(
-      [...text.matchAll(/^#+ (.+)$/gm)].map(
-        ([, heading = '']) =>
-          `#${heading
-            .toLowerCase()
-            .replace(/[^\w -]/g, '')
-            .replaceAll(' ', '-')}`,
-      ),
-    );
-    const targets = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+  test.each(handbook)('%s links to files and headings that exist', (path) => {
+    const targets = [...read(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
     expect(targets.length).toBeGreaterThan(0);
-    expect(
-      targets.filter((target) => (target.startsWith('#') ? !anchors.has(target) : !existsSync(join(root, target)))),
-    ).toEqual([]);
+    const broken = targets.filter((target) => {
+      const [file = '', heading] = target.split('#');
+      const linked = file === '' ? path : join(dirname(path), file);
+      return !existsSync(join(root, linked)) || (heading !== undefined && !headingsOf(linked).has(heading));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test.each(handbook.slice(1))('%s names source files that exist', (path) => {
+    const named = [...read(path).matchAll(/`((?:[\w.-]+\/)+[\w.-]+\.(?:ts|mjs|cjs|json))`/g)].map(
+      ([, file = '']) => file,
+    );
+    const isThere = (file: string): boolean =>
+      ['', 'src', 'src/git'].some((room) => existsSync(join(root, room, file)));
+    expect(named.filter((file) => !isThere(file))).toEqual([]);
   });
 });
+
+/** What GitHub makes of the headings of a document: the parts of addresses behind `#`. */
+function headingsOf(path: string): ReadonlySet<string> {
+  const headings = [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading.toLowerCase());
+  return new Set(headings.map((heading) => heading.replace(/[^\w -]/g, '').replaceAll(' ', '-')));
+}
 
 /** YAML without comments, blank lines and blanks at line ends. */
 function withoutComments(yaml: string): string {
