@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
-import { positionsInPrd } from '../../../../src/core/tasks/files/prd-entries.ts';
-import { hashId } from '../../../../src/core/tasks/ids.ts';
+import { parsePrd } from '../../../../../src/core/tasks/files/prd.ts';
+import { positionsInPrd } from '../../../../../src/core/tasks/files/prd-entries.ts';
+import { hashId } from '../../../../../src/core/tasks/ids.ts';
 
 const PATH = '.ralph/prd.json';
 const read = (prd: unknown): ReturnType<typeof parsePrd> => parsePrd(PATH, JSON.stringify(prd, null, 2));

@@ -1,11 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fileSources, positionOf, type FileSource, type FileTask } from '../../../../src/core/tasks/files/file-task.ts';
-import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../src/core/tasks/files/files.ts';
-import { unreadableTasks } from '../../../../src/core/tasks/files/unreadable.ts';
-import { inWorkOrder } from '../../../../src/core/tasks/work-order.ts';
-import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { runs } from '../../../runs.ts';
+import {
+  fileSources,
+  positionOf,
+  type FileSource,
+  type FileTask,
+} from '../../../../../src/core/tasks/files/file-task.ts';
+import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
+import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
+import { inWorkOrder } from '../../../../../src/core/tasks/work-order.ts';
+import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+import { runs } from '../../../../runs.ts';
 
 const prd = (...tasks: readonly object[]): string => JSON.stringify({ tasks });
 const bead = (id: string, fields: object = {}): string =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { costly } from '../../../cpu.ts';
-import { nameOfTask } from '../../../../src/core/tasks/task.ts';
-import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
+import { costly } from '../../../../cpu.ts';
+import { nameOfTask } from '../../../../../src/core/tasks/task.ts';
+import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
 
 const read = (text: string) => parsePlan('plan.md', text);
 /** `title` of an open box, `x title` of a done one. */

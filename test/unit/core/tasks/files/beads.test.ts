@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseBeads } from '../../../../src/core/tasks/files/beads.ts';
-import { hashId } from '../../../../src/core/tasks/ids.ts';
-import { costly, cpuMs } from '../../../cpu.ts';
+import { parseBeads } from '../../../../../src/core/tasks/files/beads.ts';
+import { hashId } from '../../../../../src/core/tasks/ids.ts';
+import { costly, cpuMs } from '../../../../cpu.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const PATH = '.beads/issues.jsonl';

@@ -5,7 +5,7 @@ import {
   MAX_LIST_BYTES,
   parseFoundTasks,
   requirementsPrompt,
-} from '../../../../src/core/tasks/files/requirements.ts';
+} from '../../../../../src/core/tasks/files/requirements.ts';
 
 const listOf = (...tasks: readonly unknown[]): string => JSON.stringify({ tasks });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
-import { addToPrd } from '../../../../src/core/tasks/files/prd-edit.ts';
+import type { NewTask } from '../../../../../src/core/tasks/files/new-task.ts';
+import { addToPrd } from '../../../../../src/core/tasks/files/prd-edit.ts';
 
 const PATH = '.ralph/prd.json';
 const wanted: NewTask = { title: 'New thing', body: '', priority: null, optional: false };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { FileTask } from '../../../../src/core/tasks/files/file-task.ts';
-import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../src/core/tasks/files/merge-file-tasks.ts';
-import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
-import { task } from '../core-fixtures.ts';
+import type { FileTask } from '../../../../../src/core/tasks/files/file-task.ts';
+import { fileProgress, mergeFileTasks, stillUnmarked } from '../../../../../src/core/tasks/files/merge-file-tasks.ts';
+import type { TaskProgress } from '../../../../../src/core/tasks/task.ts';
+import { task } from '../../core-fixtures.ts';
 
 type State = TaskProgress['state'];
 const item = (name: string, state: State, line = 1): FileTask => ({

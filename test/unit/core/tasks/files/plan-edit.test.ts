@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { costly } from '../../../cpu.ts';
-import type { NewTask } from '../../../../src/core/tasks/files/new-task.ts';
-import { addToPlan } from '../../../../src/core/tasks/files/plan-edit.ts';
-import { parsePlan } from '../../../../src/core/tasks/files/plan.ts';
-import { runs } from '../../../runs.ts';
+import { costly } from '../../../../cpu.ts';
+import type { NewTask } from '../../../../../src/core/tasks/files/new-task.ts';
+import { addToPlan } from '../../../../../src/core/tasks/files/plan-edit.ts';
+import { parsePlan } from '../../../../../src/core/tasks/files/plan.ts';
+import { runs } from '../../../../runs.ts';
 
 const PATH = '.ralph/fix_plan.md';
 const wanted: NewTask = { title: 'New', body: '', priority: null, optional: false };

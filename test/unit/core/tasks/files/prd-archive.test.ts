@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { costly } from '../../../cpu.ts';
-import { archiveObstacle, archivePrd } from '../../../../src/core/tasks/files/prd-archive.ts';
-import { parsePrd } from '../../../../src/core/tasks/files/prd.ts';
-import { hashId } from '../../../../src/core/tasks/ids.ts';
+import { costly } from '../../../../cpu.ts';
+import { archiveObstacle, archivePrd } from '../../../../../src/core/tasks/files/prd-archive.ts';
+import { parsePrd } from '../../../../../src/core/tasks/files/prd.ts';
+import { hashId } from '../../../../../src/core/tasks/ids.ts';
 
 const done = (...keys: readonly string[]): ReadonlySet<string> => new Set(keys.map((key) => `prd-${key}`));
 
