@@ -85,7 +85,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
     (_, at) => `TypeError: ${'x'.repeat(at + 1)}${nth % 4 === 0 ? 'y' : ''} is not a function`,
   ).join('\n');
   const isLast = nth % Math.ceil(STEPS / (tasks.length - 1)) === 0;
-  const says = {
+  const outputs = {
     kind: 'block',
     status: isLast ? 'COMPLETE' : 'IN_PROGRESS',
     exit: false,
@@ -99,7 +99,7 @@ function callOf(nth: number, tasks: readonly Task[]): Call {
   } as const;
   return {
     now,
-    analysis: analyzeOutput(print(says, `session-${String(nth % 7)}`), now).analysis,
+    analysis: analyzeOutput(print(outputs, `session-${String(nth % 7)}`), now).analysis,
     evidence: {
       before: { head: `head-${String(nth)}`, tree: `tree-${String(nth)}` },
       after: { head: `head-${String(nth + 1)}`, tree: `tree-${String(nth + 1)}` },

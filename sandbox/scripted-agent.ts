@@ -135,7 +135,7 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
       : behaviour.kind === 'idle'
         ? 'I looked around and changed nothing.'
         : work(session, prompt, behaviour.kind !== 'work-without-block');
-  say(session, final);
+  emitText(session, final);
   session.record('assistant', final);
   emit(
     result(session, {
@@ -154,7 +154,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
-  say(session, visit.says);
+  emitText(session, visit.says);
   const id = `toolu_${randomUUID()}`;
   emit(
     assistant(session, {
@@ -242,7 +242,7 @@ function failToLogIn(session: Session): number {
 
 async function hang(session: Session, ignoreSigterm: boolean): Promise<number> {
   if (ignoreSigterm) process.on('SIGTERM', () => undefined);
-  say(session, 'I think for a very long time.');
+  emitText(session, 'I think for a very long time.');
   await new Promise(() => setInterval(() => undefined, 60_000));
   return 0;
 }
@@ -281,7 +281,7 @@ function leaveOrphan(pidFile: string): void {
   writeFileSync(pidFile, String(orphan.pid));
 }
 
-function say(session: Session, text: string): void {
+function emitText(session: Session, text: string): void {
   emit(assistant(session, { type: 'text', text }));
 }
 

@@ -38,10 +38,10 @@ async function play(): Promise<void> {
   await using sandbox = await startSandbox(temp);
   const agent = agentOf(model?.url ?? null);
 
-  say(
+  print(
     'The ralph-action sandbox. GitHub, the Actions cache and the git remote are stand-ins on loopback; the action is the committed bundle, started as the runner starts it.',
   );
-  say(agent.notice);
+  print(agent.notice);
   const issues = [
     sandbox.openIssue({
       title: 'Add a farewell',
@@ -54,7 +54,7 @@ async function play(): Promise<void> {
     }),
     sandbox.openIssue({ title: 'Say hello in German', body: 'An optional second argument `language`.' }),
   ];
-  say(
+  print(
     `Open issues with the label "ralph": ${issues.map(({ number, title }) => `#${String(number)} ${title}`).join(', ')}`,
   );
 
@@ -93,7 +93,7 @@ async function play(): Promise<void> {
   );
 
   const [queued] = issues;
-  const says = (body: string): SandboxJob => ({
+  const comment = (body: string): SandboxJob => ({
     event: events.comment(sandbox.github, { issue: queued ?? urgent, body }),
     inputs,
     env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' },
@@ -102,14 +102,14 @@ async function play(): Promise<void> {
     await perform(sandbox, {
       title: 'Run 5: somebody comments "/ralph status". No agent call is made',
       expected: 'idle',
-      job: says('/ralph status'),
+      job: comment('/ralph status'),
     }),
   );
   results.push(
     await perform(sandbox, {
       title: 'Run 6: somebody comments "/ralph pause"',
       expected: 'idle',
-      job: says('/ralph pause'),
+      job: comment('/ralph pause'),
     }),
   );
   results.push(
@@ -123,7 +123,7 @@ async function play(): Promise<void> {
     await perform(sandbox, {
       title: 'Run 8: somebody comments "/ralph resume"',
       expected: 'idle',
-      job: says('/ralph resume'),
+      job: comment('/ralph resume'),
     }),
   );
 
@@ -137,8 +137,8 @@ async function play(): Promise<void> {
   ];
   for (const problem of problems) console.error(`NOT AS EXPECTED: ${problem}`);
   const shown = relative(process.cwd(), output) || output;
-  say(`Look at it: ${shown}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
-  say(
+  print(`Look at it: ${shown}/ holds the pull requests, comments, summaries, logs and the pushed branches.`);
+  print(
     `How the queue stands: node ${relative(process.cwd(), join(ACTION_FOLDER, 'dist', 'cli', 'index.js'))} status --dir ${shown}/ralph-queue`,
   );
   if (problems.length > 0) process.exitCode = 1;
@@ -146,9 +146,9 @@ async function play(): Promise<void> {
 
 async function perform(sandbox: Sandbox, { title, expected, job }: Act): Promise<string | null> {
   console.log(`\n${title}`);
-  const tell = narrator();
+  const narrate = narrator();
   const requestsBefore = sandbox.github.requests.length;
-  const result = await sandbox.run({ ...job, onOutput: tell });
+  const result = await sandbox.run({ ...job, onOutput: narrate });
   await keepRun(join(output, title.slice(0, title.indexOf(':')).toLowerCase().replace(' ', '-')), result);
   const { outcome = 'none', reason = 'none' } = result.outputs;
   console.log(
@@ -240,6 +240,6 @@ function readOptions(): {
   }
 }
 
-function say(text: string): void {
+function print(text: string): void {
   console.log(text);
 }

@@ -49,7 +49,7 @@ export const behaviours = {
     create: (random) => talking(every(3, integer(random, 0, 2), random), shrinking),
   },
   'progress-every-4th': { steps: [1, 2], create: (random) => every(4, integer(random, 0, 3), random) },
-  'works-never-says-done': { steps: small, create: (random) => unsaid(honest(random)) },
+  'works-never-says-done': { steps: small, create: (random) => unclaimed(honest(random)) },
   'works-no-block': { steps: small, create: (random) => prose(honest(random), 'I changed the code as asked.') },
   'works-says-done-in-prose': { steps: [1, 1], create: (random) => prose(honest(random), 'All tasks are complete.') },
   'works-garbage-output': { steps: small, create: (random) => garbled(honest(random), integer(random, 0, 1e9)) },
@@ -190,11 +190,11 @@ function forgetful(mind: Mind, attention: number): Mind {
 }
 
 function refused(made: Act): Act {
-  return changed(made, (says) => ({ ...says, denied: ['docker ps'] }));
+  return changed(made, (output) => ({ ...output, denied: ['docker ps'] }));
 }
 
 /** The act with other words, if it has words at all. */
-function changed(made: Act, change: (says: Extract<AgentOutput, { readonly text: string }>) => AgentOutput): Act {
+function changed(made: Act, change: (output: Extract<AgentOutput, { readonly text: string }>) => AgentOutput): Act {
   return 'text' in made.output ? { ...made, output: change(made.output) } : made;
 }
 
@@ -203,7 +203,7 @@ function shrinking(turn: number): number {
 }
 
 function talking(mind: Mind, chars: (turn: number) => number): Mind {
-  return (call) => changed(mind(call), (says) => ({ ...says, chars: chars(call.turn) }));
+  return (call) => changed(mind(call), (output) => ({ ...output, chars: chars(call.turn) }));
 }
 
 function every(nth: number, phase: number, random: Random): Mind {
@@ -211,10 +211,10 @@ function every(nth: number, phase: number, random: Random): Mind {
   return (call) => ((call.turn + phase) % nth === 0 ? honestAs(call, own) : idle(call));
 }
 
-function unsaid(mind: Mind): Mind {
+function unclaimed(mind: Mind): Mind {
   return (call) =>
-    changed(mind(call), (says) =>
-      says.kind === 'block' ? { ...says, status: 'IN_PROGRESS', exit: false, tasks: 0 } : says,
+    changed(mind(call), (output) =>
+      output.kind === 'block' ? { ...output, status: 'IN_PROGRESS', exit: false, tasks: 0 } : output,
     );
 }
 
@@ -241,21 +241,21 @@ function withDenials(mind: Mind): Mind {
 
 function complaining(mind: Mind): Mind {
   return (call) =>
-    changed(mind(call), (says) => ({
-      ...says,
+    changed(mind(call), (output) => ({
+      ...output,
       text: 'One thing is left for later:\nTypeError: cannot read properties of undefined',
     }));
 }
 
 function testing(mind: Mind): Mind {
   return (call) => ({
-    ...changed(mind(call), (says) => (says.kind === 'block' ? { ...says, work: 'TESTING' } : says)),
+    ...changed(mind(call), (output) => (output.kind === 'block' ? { ...output, work: 'TESTING' } : output)),
     deed: 'test-step',
   });
 }
 
 function exiting(mind: Mind): Mind {
-  return (call) => changed(mind(call), (says) => (says.kind === 'block' ? { ...says, exit: true } : says));
+  return (call) => changed(mind(call), (output) => (output.kind === 'block' ? { ...output, exit: true } : output));
 }
 
 /** Leaves broken code behind and says that the tests pass. */
@@ -317,7 +317,7 @@ function mixed(random: Random): Mind {
     crashed,
     overloaded,
     blocked,
-    unsaid(good),
+    unclaimed(good),
     exiting(good),
     prose(good, 'Done with this part.'),
   ];

@@ -56,7 +56,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
   const calls: string[] = [];
   const { promise: killed, resolve } = Promise.withResolvers<undefined>();
   let dead = false;
-  let deathPlace = '';
+  let deathPoint = '';
   const die = (): void => {
     dead = true;
     resolve(undefined);
@@ -64,12 +64,12 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
   const isNext = (name: string): boolean => {
     calls.push(name);
     const isLast = isTheOne(name, calls.length);
-    if (isLast) deathPlace = `${when} #${String(calls.length)} ${name}`;
+    if (isLast) deathPoint = `${when} #${String(calls.length)} ${name}`;
     return isLast;
   };
   return {
     calls,
-    deathPoint: () => deathPlace,
+    deathPoint: () => deathPoint,
     killed,
     call: async (name, call) => {
       if (dead) return never;
