@@ -95,6 +95,23 @@ describe('an entry is written as its neighbours are', () => {
       { id: 'T3', title: 'New thing', description: 'more', priority: 'medium', status: 'todo' },
     ],
     [
+      'where the last entry has details, behind it what is none',
+      { tasks: [{ id: 'T1', title: 'a', details: 'b' }, 'no entry'] },
+      { body: 'more' },
+      { id: 'T2', title: 'New thing', details: 'more', priority: 'medium', status: 'todo' },
+    ],
+    [
+      'where some are pending and others say nothing',
+      {
+        tasks: [
+          { id: 'T1', title: 'a', status: 'pending' },
+          { id: 'T2', title: 'b' },
+        ],
+      },
+      {},
+      { id: 'T3', title: 'New thing', priority: 'medium', status: 'pending' },
+    ],
+    [
       'where some are pending and others are to do',
       {
         tasks: [
@@ -234,6 +251,7 @@ describe('an entry is written as its neighbours are', () => {
       'T10',
     ],
     ['is the first where no id ends in a number', { tasks: [{ id: 'a', title: 'a' }, { title: 'b' }] }, null, 'T001'],
+    ['does not count a number in the middle', { tasks: [{ id: 'T7a', title: 'a' }] }, null, 'T001'],
     [
       'is no number beside numbers',
       {
@@ -286,7 +304,7 @@ describe('an entry is written as its neighbours are', () => {
 
 describe('nothing is added', () => {
   test('when the title is there already', () => {
-    expect(add('{"tasks":[\n{"id":"T1","title":"New\u200B  thing","status":"done"}]}')).toEqual({
+    expect(add('{"tasks":[{"title":"a"},\n{"id":"T1","title":"New\u200B  thing","status":"done"}]}')).toEqual({
       kind: 'there',
       id: 'prd-T1',
       line: 2,
