@@ -231,7 +231,7 @@ describe('orders', () => {
       { kind, task: null, run: null, by: 'Ann Other', from: 'command-line', at: noon, number: noon },
     ]);
     // The document and the lease are the run's.
-    expect({ kept, document }).toEqual({ held: lease, document: JSON.stringify(richState) });
+    expect({ kept, document }).toEqual({ kept: lease, document: JSON.stringify(richState) });
   });
 
   test('are kept in every place', async () => {
