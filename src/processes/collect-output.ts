@@ -1,5 +1,4 @@
-import { describeEnd, runProgram } from './run-program.ts';
-import type { ProgramCall, ProgramEnd } from './run-program.ts';
+import { describeEnd, runProgram, type ProgramCall, type ProgramEnd } from './run-program.ts';
 
 /** How a program ended whose output is wanted whole. */
 export type CollectedEnd = ProgramEnd | { readonly kind: 'too-much-output'; readonly maxBytes: number };

@@ -1,7 +1,6 @@
 import { extname } from 'node:path';
 import { UserError } from '../errors.ts';
-import { collectOutput, describeCollected } from './collect-output.ts';
-import type { CollectedOutput } from './collect-output.ts';
+import { collectOutput, describeCollected, type CollectedOutput } from './collect-output.ts';
 import type { ProgramEnd } from './run-program.ts';
 import { MINUTE_MS } from '../core/time.ts';
 

@@ -5,8 +5,7 @@ import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { oneLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
-import { describeEnd, runProgram } from './run-program.ts';
-import type { ProgramEnd } from './run-program.ts';
+import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
 
 interface VerifierOptions {
   /** The user's own, from the action's inputs; bash runs each as it runs a workflow step. */

@@ -10,10 +10,8 @@ import { installClaude } from './install.ts';
 import { oneLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
-import { cannotStart, programAt, versionOf } from '../../processes/program.ts';
-import type { Program } from '../../processes/program.ts';
-import { runProgram } from '../../processes/run-program.ts';
-import type { ProgramEnd } from '../../processes/run-program.ts';
+import { cannotStart, programAt, versionOf, type Program } from '../../processes/program.ts';
+import { runProgram, type ProgramEnd } from '../../processes/run-program.ts';
 import { exportSession, importSession } from './session-files.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */

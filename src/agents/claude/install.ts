@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { describeCollected } from '../../processes/collect-output.ts';
-import type { CollectedEnd } from '../../processes/collect-output.ts';
-import { programAt, runAlone, versionOf } from '../../processes/program.ts';
-import type { Program } from '../../processes/program.ts';
+import { describeCollected, type CollectedEnd } from '../../processes/collect-output.ts';
+import { programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 
 interface Installation {

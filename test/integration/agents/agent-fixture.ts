@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClaudeAgent } from '../../../src/agents/claude/agent.ts';
-import type { AgentCommand } from '../../../src/agents/claude/agent.ts';
+import { createClaudeAgent, type AgentCommand } from '../../../src/agents/claude/agent.ts';
 import type { Agent, AgentCall } from '../../../src/ports/agent.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 

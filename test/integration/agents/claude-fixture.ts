@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { TOOL_CACHE } from '../../../sandbox/sandbox.ts';
-import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
-import type { Script, ScriptedModel } from '../../../sandbox/scripted-model.ts';
+import { startScriptedModel, type Script, type ScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { installClaude } from '../../../src/agents/claude/install.ts';
 import type { AgentRun } from '../../../src/ports/agent.ts';
-import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
-import type { AgentUnderTest, Machine } from './agent-fixture.ts';
+import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 
 const VERSION = '2.1.330';
 

@@ -5,8 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { installClaude } from '../../../src/agents/claude/install.ts';
-import { createMachine } from './agent-fixture.ts';
-import type { Machine } from './agent-fixture.ts';
+import { createMachine, type Machine } from './agent-fixture.ts';
 
 test.each([
   {

@@ -4,8 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
-import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
-import type { AgentUnderTest, Machine } from './agent-fixture.ts';
+import { callOf, createAgentOn, createMachine, type AgentUnderTest, type Machine } from './agent-fixture.ts';
 import { isRunning, processesWith } from '../processes/process-fixture.ts';
 
 // The stand-in for the CLI, started by the adapter as the real one is.

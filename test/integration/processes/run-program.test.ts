@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
 import { endTagged } from '../../../src/processes/process-tree.ts';
-import { runProgram } from '../../../src/processes/run-program.ts';
-import type { ProgramCall, ProgramEnd } from '../../../src/processes/run-program.ts';
+import { runProgram, type ProgramCall, type ProgramEnd } from '../../../src/processes/run-program.ts';
 import { isRunning, processesWith } from './process-fixture.ts';
 
 afterEach(() => {

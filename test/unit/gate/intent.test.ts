@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Command } from '../../../src/core/people/command.ts';
+import { OWN_COMMENT_MARKER, type Command } from '../../../src/core/people/command.ts';
 import { parseIntent } from '../../../src/gate/event/events.ts';
-import { OWN_COMMENT_MARKER } from '../../../src/core/people/command.ts';
 import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
 import { commented, labeled } from '../../loop/stage/river.ts';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { membersOf, parseStat } from '../../../src/processes/process-tree.ts';
-import type { ProcessEntry } from '../../../src/processes/process-tree.ts';
+import { membersOf, parseStat, type ProcessEntry } from '../../../src/processes/process-tree.ts';
 
 const entry = (pid: number, given: Partial<ProcessEntry> = {}): ProcessEntry => ({
   pid,

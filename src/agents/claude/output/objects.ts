@@ -1,8 +1,6 @@
 import { tryJson } from '../../../core/text/try-json.ts';
-import { asObject } from '../events/json.ts';
-import type { JsonObject } from '../events/json.ts';
-import { decodeKept } from './capped-bytes.ts';
-import type { Kept } from './capped-bytes.ts';
+import { asObject, type JsonObject } from '../events/json.ts';
+import { decodeKept, type Kept } from './capped-bytes.ts';
 import { createJsonWalker } from './json-walker.ts';
 import {
   COMMA,

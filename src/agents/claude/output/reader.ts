@@ -3,8 +3,7 @@ import type { StreamEvent } from '../events/stream-event.ts';
 import { createCappedBytes } from './capped-bytes.ts';
 import { behindLine, endOfLine, firstVisible, OPEN_BRACE } from './line-bytes.ts';
 import { elementsIn, endOfObject } from './objects.ts';
-import { createReading } from './reading.ts';
-import type { Reading } from './reading.ts';
+import { createReading, type Reading } from './reading.ts';
 
 /** `now`: the instant (ms) from which texts such as `resets 5pm` are understood. `onEvent` sees the stream as it comes; null: nobody looks. */
 export interface ReaderOptions {

@@ -1,16 +1,12 @@
 import type { Transcript } from '../../../core/analysis/transcript.ts';
-import { parseCliEvent } from '../events/cli-event.ts';
-import type { CliEvent } from '../events/cli-event.ts';
+import { parseCliEvent, type CliEvent } from '../events/cli-event.ts';
 import { createEventCollector, transcriptOfText } from '../events/collector.ts';
 import type { JsonObject } from '../events/json.ts';
-import { streamEventsOf, textEvent } from '../events/stream-event.ts';
-import type { StreamEvent } from '../events/stream-event.ts';
-import { createCappedBytes, decodeKept } from './capped-bytes.ts';
-import type { Kept } from './capped-bytes.ts';
+import { streamEventsOf, textEvent, type StreamEvent } from '../events/stream-event.ts';
+import { createCappedBytes, decodeKept, type Kept } from './capped-bytes.ts';
 import { createFormatWitness } from './formats.ts';
 import { eventStart, firstVisible, OPEN_BRACE, SPACE, startsLikeEvent } from './line-bytes.ts';
-import { arrayIn, isEmpty, objectsIn, parseObject } from './objects.ts';
-import type { FoundObjects } from './objects.ts';
+import { arrayIn, isEmpty, objectsIn, parseObject, type FoundObjects } from './objects.ts';
 import { createTextLines } from './text-lines.ts';
 
 /** What the lines of an output come to: each is an event, or text. */

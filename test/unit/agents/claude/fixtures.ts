@@ -1,9 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { analysisJsonSchema } from '../../../../src/core/analysis/analysis.ts';
+import { analysisJsonSchema, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import { createOutputReader, type ReaderOptions } from '../../../../src/agents/claude/output/reader.ts';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
-import type { Analysis } from '../../../../src/core/analysis/analysis.ts';
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markLines } from '../../../../src/core/analysis/markdown-code.ts';
-import { findStatusBlock, renderStatusBlock } from '../../../../src/core/analysis/status-block.ts';
-import type { StatusBlock } from '../../../../src/core/analysis/status-block.ts';
+import { findStatusBlock, renderStatusBlock, type StatusBlock } from '../../../../src/core/analysis/status-block.ts';
 import { analyzeAt, block } from '../../agents/claude/fixtures.ts';
 
 const NO_FIELD: StatusBlock = {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { markLines } from '../../../../src/core/analysis/markdown-code.ts';
-import { findStatusBlock, renderStatusBlock } from '../../../../src/core/analysis/status-block.ts';
-import type { StatusBlock } from '../../../../src/core/analysis/status-block.ts';
+import { findStatusBlock, renderStatusBlock, type StatusBlock } from '../../../../src/core/analysis/status-block.ts';
 import { analyzeAt, block, inEveryFormat, resultLine } from '../../agents/claude/fixtures.ts';
 
 const TEMPLATE = block(

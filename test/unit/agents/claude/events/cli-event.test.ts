@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseCliEvent } from '../../../../../src/agents/claude/events/cli-event.ts';
-import type { CliEvent } from '../../../../../src/agents/claude/events/cli-event.ts';
+import { parseCliEvent, type CliEvent } from '../../../../../src/agents/claude/events/cli-event.ts';
 
 const FAILURE = { text: '', subtype: null, error: null, apiError: null, terminalReason: null, status: null };
 const RESULT = {

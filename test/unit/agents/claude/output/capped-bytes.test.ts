@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createCappedBytes, decodeKept } from '../../../../../src/agents/claude/output/capped-bytes.ts';
-import type { CappedBytes } from '../../../../../src/agents/claude/output/capped-bytes.ts';
+import {
+  createCappedBytes,
+  decodeKept,
+  type CappedBytes,
+} from '../../../../../src/agents/claude/output/capped-bytes.ts';
 
 describe('of a run of bytes', () => {
   const MI = 1024 * 1024;
