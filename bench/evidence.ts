@@ -31,7 +31,10 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     identity: { name: 'bench', email: 'bench@example.com' },
     env: { PATH: process.env.PATH, HOME: folder },
   });
-  const snapshot = () => costOf(async () => void (await repository.snapshot()));
+  const snapshot = () =>
+    costOf(async () => {
+      await repository.snapshot();
+    });
   const status = () => costOf(() => git(workspace, ['status', '--porcelain']));
   const pairs = await alternate(ROUNDS, snapshot, status);
   return [

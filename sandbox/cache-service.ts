@@ -110,7 +110,10 @@ export async function startCacheService(
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readBody(request);
+    respond(request, await readBody(request), response);
+  }
+
+  function respond(request: IncomingMessage, body: Buffer, response: ServerResponse): void {
     const address = new URL(request.url ?? '/', url);
     const step = stepOf(request.method ?? '', address.pathname);
     if (step === null) return answer(response, 404, { code: 'bad_route', msg: `no handler for ${address.pathname}` });

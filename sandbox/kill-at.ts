@@ -20,9 +20,9 @@ if (process.argv[1]?.endsWith('main.js') === true && effectsFile !== '') {
     if (effects === killAt) process.kill(process.pid, 'SIGKILL');
   };
   const fetchNow = globalThis.fetch;
-  globalThis.fetch = (...args) => {
-    before(`request ${String(args[1]?.method ?? 'GET')} ${new URL(String(args[0])).pathname}`);
-    return fetchNow(...args);
+  globalThis.fetch = (target, options) => {
+    before(`request ${options?.method ?? 'GET'} ${new URL(target instanceof Request ? target.url : target).pathname}`);
+    return fetchNow(target, options);
   };
   watch(childProcess, ['spawn'], (args) => `process ${describe(args)}`);
   // Appending is writing, inside.

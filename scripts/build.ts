@@ -49,8 +49,9 @@ async function bundle(): Promise<Map<string, string>> {
     license: 'licenses.txt',
     target: 'es2024',
   });
+  const outputs: typeof built.assets = { 'index.js': { source: built.code }, ...built.assets };
   const files = new Map<string, string>();
-  for (const [name, content] of Object.entries({ 'index.js': { source: built.code }, ...built.assets })) {
+  for (const [name, content] of Object.entries(outputs)) {
     const text = content.source.toString();
     // ncc's own minifier leaves the lazily loaded chunks as they are.
     files.set(name, name.endsWith('.js') ? await minified(text) : text);

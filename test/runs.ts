@@ -1,7 +1,7 @@
 /** `npm run test:deep` sets it. */
-const isDeep = process.env['RALPH_TEST_DEEP'] === '1';
+const IS_DEEP = process.env['RALPH_TEST_DEEP'] === '1';
 
 /** How often a property is tried: `all` times in `npm run test:deep`, a quarter of them otherwise. */
 export function runs(all: number): number {
-  return isDeep ? all : Math.ceil(all / 4);
+  return IS_DEEP ? all : Math.ceil(all / 4);
 }

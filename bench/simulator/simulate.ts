@@ -10,7 +10,7 @@ const policyNames = Object.keys(policies) as PolicyName[];
 /** The policies for which the goals are set: the defaults, with and without a verify command. */
 const judged: readonly PolicyName[] = ['default', 'default + verify'];
 
-const usage = `npm run simulate -- [--count N] [--seed N] [--policy NAME] [--behaviour NAME]
+const USAGE = `npm run simulate -- [--count N] [--seed N] [--policy NAME] [--behaviour NAME]
 
 Plays seeded agents with known truth through the real loop, over several scheduled runs each, and reports what each
 policy stopped too early, spent after the work was done, and spent on agents that were stuck. Exits with 1 when a goal
@@ -69,7 +69,7 @@ function readArgs(): {
   try {
     const { count, seed, policy, behaviour, help } = parseArgs({ options }).values;
     if (help === true) {
-      console.log(usage);
+      console.log(USAGE);
       process.exit(0);
     }
     return {
@@ -79,7 +79,7 @@ function readArgs(): {
       behaviour: nameOf(behaviour, behaviours),
     };
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
     process.exit(2);
   }
 }

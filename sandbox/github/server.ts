@@ -86,7 +86,7 @@ export async function startGitHub(options: GitHubOptions): Promise<GitHub> {
     requests.push({ method, path, query: query.toString(), body: sent, login: token?.login ?? null });
     violations.push(
       ...(path === '/graphql'
-        ? await graphqlViolations(text(Object(sent)['query']))
+        ? await graphqlViolations(text((sent as { readonly query?: unknown } | null)?.query))
         : validator.request(method, path, { query, body: sent })),
     );
 

@@ -55,7 +55,8 @@ export function createValidator(): Validator {
       if (route === undefined) return [];
       const where = `response ${route.name} ${String(status)}`;
       // null says that there is no body, which is not to be taken for a status that is missing.
-      const schema = { ...answersOfAnyOperation, ...route.operation.responses }[status];
+      const schemas: Operation['responses'] = { ...answersOfAnyOperation, ...route.operation.responses };
+      const schema = schemas[status];
       if (schema === undefined) return [{ where, problem: 'is not a documented status' }];
       if (schema === null) return body === undefined ? [] : [{ where, problem: 'has a body, and must not' }];
       return check.json(where, schema, body).map((problem) => ({ where, problem }));

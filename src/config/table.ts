@@ -45,7 +45,7 @@ export function parseTexts<Settings>(
   const problems: InputProblem[] = [];
   for (const [field, entry] of Object.entries<object>(table)) {
     if (!isInput(entry)) {
-      const inner = parseTexts(entry as InputTable<unknown>, texts);
+      const inner = parseTexts(entry as InputTable<Record<string, unknown>>, texts);
       settings[field] = inner.settings;
       problems.push(...inner.problems);
     } else if (Object.hasOwn(texts, entry.name)) {

@@ -96,8 +96,7 @@ async function connect(
     import('@octokit/plugin-throttling'),
     fetchFor(apiUrl),
   ]);
-  const Patient = Octokit.plugin(retry, throttling);
-  return new Patient({
+  return new (Octokit.plugin(retry, throttling))({
     auth: token,
     baseUrl: apiUrl,
     userAgent,

@@ -98,7 +98,7 @@ async function find(
     per_page: 100,
   })) {
     const ours = data.filter(
-      ({ body = '', user, author_association: association = 'NONE' }) =>
+      ({ body = '', user, author_association: association }) =>
         isMarker(firstLine(body)) &&
         (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)),
     );

@@ -1,4 +1,4 @@
-import { Tokenizer } from 'htmlparser2';
+import { QuoteType, Tokenizer } from 'htmlparser2';
 import { isAddress, isCode, isShown, isUndrawn, plainTags } from './elements.ts';
 import { htmlReferences, type Reference } from './references.ts';
 import type { Span } from './source.ts';
@@ -104,7 +104,7 @@ export function parseRawHtml(text: string, pieces: readonly Span[], blocks: read
         const name = text.slice(attribute.start, attribute.end).toLowerCase();
         // A second one of the same name counts for nothing, and an address has no blanks.
         if (
-          quote === 0 ||
+          quote === QuoteType.NoValue ||
           !isAddress(tag.name, name) ||
           tag.addresses.has(name) ||
           /\s/.test(text.slice(attribute.start, end)) ||

@@ -99,7 +99,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   } finally {
     stop.forget();
     running.delete(group);
-    for (const stream of child.stdio) stream?.destroy();
+    for (const stream of child.stdio) stream.destroy();
   }
 }
 

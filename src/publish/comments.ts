@@ -1,4 +1,3 @@
-import type { TaskId } from '../core/tasks/ids.ts';
 import { issueOfTask } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
@@ -73,7 +72,7 @@ function statusComments(report: WorkedReport, notices: readonly ApprovalNotice[]
     .filter(({ task }) => worked.has(task.id))
     .flatMap(({ task }) => {
       const thread = issueOfTask(task);
-      return thread === null ? [] : [{ thread, taskId: task.id as TaskId | null }];
+      return thread === null ? [] : [{ thread, taskId: task.id }];
     });
   const pull =
     report.pullRequest === null || worked.size === 0 ? [] : [{ thread: report.pullRequest.number, taskId: null }];

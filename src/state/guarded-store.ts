@@ -99,7 +99,7 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
 
   async function save({ lane, sequence, document }: StateCopy): Promise<SavedRecord> {
     let isTried = false;
-    let stopped: SavedRecord | null = null;
+    let stopped = null as SavedRecord | null;
     const changed = await change(lane, (record) => {
       const saved = saveRecord(record, { sequence, document }, lease(), now());
       if (saved.kind === 'outrun') stopped = { kind: 'outrun', why: describeOutrun(record) };

@@ -64,7 +64,7 @@ export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions
       if (lost?.parsed.kind === 'unreadable')
         return { kind: 'unreadable', why: lost.parsed.why, origin: lost.place, orders, lease, warnings };
       // Nothing is kept where it decides: what the cache does not know does not matter then.
-      const isAbsent = record === null ? copy?.kind === 'absent' : record.kind === 'record';
+      const isAbsent = record !== null || copy?.kind === 'absent';
       return isAbsent ? { kind: 'absent', orders, lease, warnings } : { kind: 'unavailable', why: warnings.join(' ') };
     }
     const others = readable.slice(1);

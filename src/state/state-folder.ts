@@ -107,7 +107,7 @@ function sha256(content: Buffer): string {
 function parseManifest(content: Buffer | undefined): Manifest | null {
   if (content === undefined || content.length > MAX_MANIFEST_BYTES) return null;
   try {
-    const value = JSON.parse(content.toString('utf8')) as Partial<Manifest> | null;
+    const value = JSON.parse(content.toString('utf8')) as { readonly [Field in keyof Manifest]?: unknown } | null;
     const isManifest =
       value?.version === 1 &&
       typeof value.lane === 'string' &&

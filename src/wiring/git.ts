@@ -16,7 +16,7 @@ export async function connectRemote(world: World, patience: Patience | null): Pr
     branchPrefix: world.config.branchPrefix,
     workFolder: join(world.runFolder, 'push'),
     sourceGitFolder: existsSync(gitFolder) ? gitFolder : null,
-    env: world.environment as NodeJS.ProcessEnv,
+    env: world.environment,
     log: world.log,
     ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),
   });
@@ -41,7 +41,7 @@ export async function openRepository(world: World): Promise<Repository> {
       scanner: createSecretScanner(),
     },
     identity: COMMIT_IDENTITY,
-    env: world.environment as NodeJS.ProcessEnv,
+    env: world.environment,
   });
 }
 

@@ -11,7 +11,7 @@ export async function openCells(world: World, patience: Patience | null): Promis
     url: remoteUrl(context),
     access: { kind: 'token', token: config.githubToken },
     workFolder: join(runFolder, 'cells'),
-    env: environment as NodeJS.ProcessEnv,
+    env: environment,
     now: systemClock.now,
     ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
   });

@@ -52,8 +52,8 @@ export interface Patience {
 }
 
 /** The wall clock at the start, and from then on a clock that nobody can turn back: a run's own time must bind whatever happens to the machine's. */
-const startedAt = Date.now() - performance.now();
-export const systemClock: Clock = { now: () => Math.round(startedAt + performance.now()) };
+const STARTED_AT = Date.now() - performance.now();
+export const systemClock: Clock = { now: () => Math.round(STARTED_AT + performance.now()) };
 
 /** Values that nothing may show, and the function that hides them. */
 export function secretsOf(

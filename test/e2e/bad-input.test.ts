@@ -14,7 +14,10 @@ afterAll(() => scene[Symbol.asyncDispose]());
 const git = (folder: string, ...args: string[]) =>
   execFileSync('git', args, { cwd: folder, env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' } });
 const prepared = (change: (workspace: string) => void): SceneJob => ({
-  prepare: (workspace) => Promise.resolve(change(workspace)),
+  prepare: (workspace) => {
+    change(workspace);
+    return Promise.resolve();
+  },
 });
 const NOWHERE = 'http://127.0.0.1:2';
 

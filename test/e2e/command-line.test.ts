@@ -22,7 +22,7 @@ const younger = [
     (name) => `Iterator.prototype.${name}`,
   ),
 ];
-const older = `data:text/javascript,${encodeURIComponent(younger.map((name) => `delete ${name};`).join(''))}`;
+const OLDER = `data:text/javascript,${encodeURIComponent(younger.map((name) => `delete ${name};`).join(''))}`;
 
 let folder = '';
 beforeEach(async () => {
@@ -40,7 +40,7 @@ function ralph(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      ['--import', older, join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args],
+      ['--import', OLDER, join(ACTION_FOLDER, 'dist', 'cli', 'index.js'), ...args],
       { cwd: folder, env: {} },
       (error, out, reported) => {
         resolve({ code: error === null ? 0 : Number(error.code), out, error: reported });

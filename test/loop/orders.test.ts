@@ -109,13 +109,14 @@ describe('whom a command on an issue is about', () => {
 describe('what a run may use', () => {
   test('is waited for when others have reserved it, and not until the hour or day is over', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-cost-usd-per-day': '20' } });
-    let parked: Awaited<ReturnType<typeof runOnce>> | null = null;
+    let other = null as ReturnType<typeof runOnce> | null;
     await runOnce(project, {
       event: labeled(2),
-      onRecord: async () => {
-        parked ??= await runOnce(project, { event: schedule });
+      onRecord: () => {
+        other ??= runOnce(project, { event: schedule });
       },
     });
+    const parked = await other;
     // Asked for while the first one held all of the day: an hour from its claim is the latest moment for it to give the rest back.
     expect(parked).toMatchObject({ end: 'parked (cost_per_day)', calls: 0, outcome: { reason: 'cost_per_day' } });
     expect(

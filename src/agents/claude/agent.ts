@@ -82,7 +82,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
     },
   });
   const stderr = createTail(8 * 1024);
-  let silent = true;
+  let chunks = 0;
   const end = await runProgram({
     file: program.file,
     args: [...program.args, ...claudeArguments({ ...options, ...call })],
@@ -94,7 +94,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
     family: { kind: 'run', runTag: options.runTag },
     outputs: [
       (chunk) => {
-        silent = false;
+        chunks += 1;
         reader.push(chunk);
       },
       stderr.push,
@@ -104,7 +104,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   const complaint = stderr.text().trim();
   if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported on stderr alone.
-  if (silent) reader.push(stderr.bytes());
+  if (chunks === 0) reader.push(stderr.bytes());
   const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end());
   return {
     analysis,

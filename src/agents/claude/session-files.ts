@@ -156,15 +156,15 @@ function redactLine(line: string, entry: Entry, redact: (text: string) => string
   try {
     // Without an escape in the line, what is in its texts is in the line as well.
     if (!line.includes('\\') && redact(line) === line) return line;
-    let isChanged = false;
+    let changes = 0;
     // Text by text: what looks like the beginning of a private key must not swallow the rest of the line.
     const redacted = mapTexts(entry, (text) => {
       const rest = redact(text);
-      isChanged ||= rest !== text;
+      if (rest !== text) changes += 1;
       return rest;
     });
     // The names of properties are left, which a tool's input may choose.
-    const whole = redact(isChanged ? JSON.stringify(redacted) : line);
+    const whole = redact(changes > 0 ? JSON.stringify(redacted) : line);
     return parseEntry(whole) === null ? null : whole;
   } catch (error) {
     // An agent may write lines that are nested too deeply for us.

@@ -14,7 +14,7 @@ import { UsageError, type Command, type CommandEnd, type Terminal } from '../com
 import { reasonOf } from '../input.ts';
 import { renderReplay, type ReplayResult } from './replay-text.ts';
 
-const help = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
+const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
 Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
 and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
@@ -35,7 +35,7 @@ arguments. An answer to "what if" that differs from what happened is no failure.
 export const replayCommand: Command = {
   name: 'replay',
   summary: 'makes the decisions of a recorded run again',
-  help,
+  help: HELP,
   run: replayJournal,
 };
 

@@ -5,7 +5,7 @@ import { renderLane } from './lane-text.ts';
 import { readLane } from './read-lane.ts';
 import type { OpenPlaces } from './state-places.ts';
 
-const help = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
 
 Says how a lane stands: its saved state and where that was found, who works on it now, circuit, pause, park, session,
 what the repository used of its hour and day, tasks, and the last changes with who asked for them. It reads the ref
@@ -23,7 +23,7 @@ export function createStatusCommand(open: OpenPlaces): Command {
   return {
     name: 'status',
     summary: 'how a lane stands: state, circuit, limits, tasks',
-    help,
+    help: HELP,
     run: (args, terminal) => status(args, terminal, open),
   };
 }

@@ -18,7 +18,7 @@ import { renderTasks } from './tasks-text.ts';
 /** The default of action.yml, which is not at hand where this command runs; a test compares the two. */
 export const DEFAULT_SOURCES = 'issues,plan,prd';
 
-const help = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--json]
+const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then as they stand; no
@@ -37,7 +37,7 @@ Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong ar
 export const tasksCommand: Command = {
   name: 'tasks',
   summary: 'the tasks found in a checkout, in the order of work',
-  help,
+  help: HELP,
   run: listTasks,
 };
 

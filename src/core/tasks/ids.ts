@@ -22,7 +22,7 @@ export function issueLane(issue: number): LaneId {
 }
 
 /** Number of the issue whose task or lane is called so; null: it is no issue's. */
-export function issueOfId(id: TaskId | LaneId): number | null {
+export function issueOfId(id: TaskId): number | null {
   const issue = /^issue-([1-9]\d{0,14})$/.exec(id)?.[1];
   return issue === undefined ? null : Number(issue);
 }

@@ -24,7 +24,8 @@ export function priorityOfWord(word: string): number | null {
 
 /** What an issue's label such as `P0`, `priority:high`, `priority: P1` or `high-priority` means; null: it gives no priority. */
 export function priorityOfLabel(label: string): number | null {
-  const [, ...words] = /^(?:(p[0-3])|prio(?:rity)?\s*[:/ _-]\s*(\w+)|(\w+)[ _-]priority)$/i.exec(label.trim()) ?? [];
+  const [, ...words]: readonly (string | undefined)[] =
+    /^(?:(p[0-3])|prio(?:rity)?\s*[:/ _-]\s*(\w+)|(\w+)[ _-]priority)$/i.exec(label.trim()) ?? [];
   const word = words.find((found) => found !== undefined);
   return word === undefined ? null : priorityOfWord(word);
 }

@@ -83,8 +83,8 @@ export function createRepository(options: RepositoryOptions): Repository {
         await fetchLane({ workspace, repository, url, variables: authorization(url, token) }, wanted);
       const fork = wanted === null || startHead === null ? null : await forkOf(repository.git, startHead, wanted.head);
       const [base, ofLane, ofFork] = await Promise.all(
-        [startHead, wanted?.head ?? null, fork].map((commit) =>
-          commit === null ? null : textsOf(repository.git, commit, paths),
+        [startHead, wanted?.head ?? null, fork].map(async (commit) =>
+          commit === null ? null : await textsOf(repository.git, commit, paths),
         ),
       );
       return {

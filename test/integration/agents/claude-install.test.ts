@@ -50,7 +50,7 @@ test('npm gets no key and no other variable of the agent', async () => {
   await chmod(join(bin, 'npm'), 0o755);
   const seen = install(machine, {
     environment: { PATH: `${bin}:${machine.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk-ant-1', MY_TOKEN: 'my-token' },
-  }).catch((error: Error) => error.message);
+  }).catch((error: unknown) => String(error));
   expect(await seen).toContain('npm ended with exit code 1');
   expect(await seen).not.toMatch(/sk-ant-1|my-token/);
 });

@@ -10,7 +10,7 @@ import { isRunning, processesWith } from '../processes/process-fixture.ts';
 // The stand-in for the CLI, started by the adapter as the real one is.
 const command = { kind: 'path', path: join(import.meta.dirname, '../../../sandbox/scripted-agent.ts') } as const;
 const PROMPT = '# Your task: issue-7\n\n<<<<< BEGIN TASK-1\nCount\n>>>>> END TASK-1';
-const lastPrompt = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
+const LAST_PROMPT = `- Tasks: 1 done, 1 open (this one included).\n\n${PROMPT}`;
 
 test('it says that it is no model', async () => {
   await using scene = await createScene([]);
@@ -19,7 +19,7 @@ test('it says that it is no model', async () => {
 
 test.each([
   { kind: 'not the last', second: PROMPT, exitSignal: false },
-  { kind: 'the last', second: lastPrompt, exitSignal: true },
+  { kind: 'the last', second: LAST_PROMPT, exitSignal: true },
 ])(
   'a task that is $kind is begun by the first call and finished by the second, which resumes',
   async ({ second, exitSignal }) => {

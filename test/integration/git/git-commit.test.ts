@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 const SECRET = 'correct-horse-battery-staple';
-const npmToken = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
+const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
 
 /** Everything that a push would publish of the lane, as text. */
 async function published(scene: Scene): Promise<string> {
@@ -187,7 +187,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
       'a key by its pattern',
       '.npmrc',
       /looks like it holds a key \(npm\)/,
-      (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${npmToken}\n`),
+      (scene) => scene.write('.npmrc', `//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n`),
     ],
     [
       'a name that is not UTF-8',
@@ -265,15 +265,15 @@ describe('commit() withholds what must not be published, publishes the rest, and
 
   test('a key that the file held before does not lock the file', async () => {
     await using scene = await setScene();
-    await scene.write('test/fixture.txt', npmToken);
+    await scene.write('test/fixture.txt', NPM_TOKEN);
     await scene.git('add', '.');
     await scene.git('commit', '--quiet', '-m', 'fixture');
     await scene.serverGit('fetch', '--quiet', scene.folder, 'main:main', '--update-head-ok');
     await openFresh(scene);
-    const { committed } = await iterate(scene, () => scene.write('test/fixture.txt', `${npmToken}\nmore\n`));
+    const { committed } = await iterate(scene, () => scene.write('test/fixture.txt', `${NPM_TOKEN}\nmore\n`));
     expect(committed.withheld).toEqual([]);
     const again = await iterate(scene, () =>
-      scene.write('test/fixture.txt', `${npmToken}\nmore\n${npmToken.replace('a1', 'z9')}\n`),
+      scene.write('test/fixture.txt', `${NPM_TOKEN}\nmore\n${NPM_TOKEN.replace('a1', 'z9')}\n`),
     );
     expect(again.committed.withheld).toHaveLength(1);
   });

@@ -8,12 +8,8 @@ function random(length: number): string {
   return Array.from({ length }, (_, i) => 'aB3dE5fG7hJ9kL1mN'[(i * 7) % 17]).join('');
 }
 
-const pkcs8 = {
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-} as const;
-const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048, ...pkcs8 }).privateKey.toString();
-const edKey = generateKeyPairSync('ed25519', pkcs8).privateKey.toString();
+const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+const edKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 describe('the scanner knows keys by their pattern', () => {
   const scanner = createSecretScanner();

@@ -38,10 +38,12 @@ export async function sideBySide<Done>(
     }),
   );
   // Every process waits for its turn, or is at its end, when nothing is left to do in this tick.
-  for (await settled(); atWork > 0; await settled()) {
+  await settled();
+  while (atWork > 0) {
     const [next] = waiting.splice(choose(waiting.map(({ run }) => run)), 1);
     if (next === undefined) throw new Error('A process waits for something else than its turn.');
     next.go();
+    await settled();
   }
   return Promise.all(started);
 }

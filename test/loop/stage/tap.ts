@@ -56,6 +56,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
   const calls: string[] = [];
   const { promise: killed, resolve } = Promise.withResolvers<undefined>();
   let dead = false;
+  const isDead = (): boolean => dead;
   let deathPoint = '';
   const die = (): void => {
     dead = true;
@@ -81,7 +82,7 @@ export function killAt(isTheOne: (name: string, number: number) => boolean, when
       // Whether it is answered or fails, a dead process does not hear of it.
       const answer = await call().catch((error: unknown) => (isLast || dead ? never : Promise.reject(error as Error)));
       if (isLast) die();
-      return dead ? never : answer;
+      return isDead() ? never : answer;
     },
     act: (name, act) => {
       if (dead) return;

@@ -170,7 +170,7 @@ describe('body', () => {
         taskNumber: issueOfTask(task) ?? 0,
         recommendation: '<'.repeat(400),
         verification: { kind: 'failed', command: long, code: 1, tail: long, durationMs: 1 },
-        evidence: { files: Array.from({ length: 200 }, (__, file) => `${file}${'|'.repeat(200)}`), fileCount: 200 },
+        evidence: { files: Array.from({ length: 200 }, (_one, file) => `${file}${'|'.repeat(200)}`), fileCount: 200 },
       }),
     );
     const body = renderPullRequestBody(report(complete, { tasks, iterations }));

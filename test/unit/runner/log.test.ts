@@ -99,7 +99,10 @@ describe('the log', () => {
       log.info('a hunter2');
       log.warning('b hunter2');
       log.error('c hunter2');
-      await log.group('d hunter2', () => Promise.resolve(log.info('e hunter2')));
+      await log.group('d hunter2', () => {
+        log.info('e hunter2');
+        return Promise.resolve();
+      });
     });
     expect(lines).toEqual(['a ***', '::warning::b ***', '::error::c ***', '::group::d ***', 'e ***', '::endgroup::']);
   });

@@ -17,9 +17,10 @@ const transcriptOf = (finalMessage: string): Transcript => ({
   costUsd: null,
 });
 
+const HEAD = 64 * 1024;
+const TAIL = 192 * 1024;
+
 describe('of a message longer than 256 Ki characters', () => {
-  const HEAD = 64 * 1024;
-  const TAIL = 192 * 1024;
   const yes = block('EXIT_SIGNAL: true');
   const filler = (chars: number): string => `\n${'x'.repeat(chars - 2)}\n`;
   const exitSignalOf = (text: string): boolean | null => analyze(transcriptOf(text)).analysis.signal.exitSignal;

@@ -26,12 +26,12 @@ const cut: Event = (h) => ({ ...h, truncated: true });
 const noticed = (at: number): Event => label(null, at, 'ralph:needs-approval');
 
 const historyOf = (events: readonly Event[]): History<Person> =>
-  events.reduce((history, event) => event(history), {
+  events.reduce<History<Person>>((history, event) => event(history), {
     labelings: [],
     reopenings: [],
     edits: [],
     truncated: false,
-  } as History<Person>);
+  });
 const judged = (events: readonly Event[], approved: string | null = null, at = 5): Consent =>
   judgeConsent({
     history: historyOf(events),

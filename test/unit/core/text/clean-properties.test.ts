@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { AnyNode } from 'domhandler';
+import { isText, type AnyNode } from 'domhandler';
 import { parseDocument } from 'htmlparser2';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
@@ -36,7 +36,7 @@ function seenWords(markdown: string): readonly string[] {
   const text = (nodes: readonly AnyNode[]): string =>
     nodes
       .map((node) =>
-        node.type === 'text'
+        isText(node)
           ? node.data
           : 'children' in node && !('name' in node && undrawn.includes(node.name))
             ? text(node.children)

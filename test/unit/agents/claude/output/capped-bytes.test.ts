@@ -5,10 +5,11 @@ import {
   type CappedBytes,
 } from '../../../../../src/agents/claude/output/capped-bytes.ts';
 
+const MI = 1024 * 1024;
+/** The same bytes do not come again at a distance that is a multiple of any power of two. */
+const PERIOD = 65_521;
+
 describe('of a run of bytes', () => {
-  const MI = 1024 * 1024;
-  /** The same bytes do not come again at a distance that is a multiple of any power of two. */
-  const PERIOD = 65_521;
   const isSame = (bytes: Uint8Array | null, expected: Uint8Array): boolean =>
     bytes !== null && Buffer.compare(bytes, expected) === 0;
 

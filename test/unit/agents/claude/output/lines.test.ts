@@ -109,7 +109,9 @@ test('an observer sees every line of text, the long ones capped', () => {
   const seen: string[] = [];
   const reader = createOutputReader({
     now: NOW,
-    onEvent: (event) => void (event.kind === 'text' && seen.push(event.text)),
+    onEvent: (event) => {
+      if (event.kind === 'text') seen.push(event.text);
+    },
   });
   reader.push(bytesOf(`a\n\n  b\r\n${'c'.repeat(100_000)}\nd\n[\ne\n${jsonLines(INIT)}f`));
   reader.end();
