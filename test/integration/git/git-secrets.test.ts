@@ -8,8 +8,10 @@ function random(length: number): string {
   return Array.from({ length }, (_, i) => 'aB3dE5fG7hJ9kL1mN'[(i * 7) % 17]).join('');
 }
 
-const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
-const edKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' });
+const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  .privateKey.export({ type: 'pkcs8', format: 'pem' })
+  .toString();
+const edKey = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 describe('the scanner knows keys by their pattern', () => {
   const scanner = createSecretScanner();
