@@ -1,8 +1,8 @@
-import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
 import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
 import { bundle } from '../../bundle.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
+import { issueOfTask } from '../../../src/core/tasks/task.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../../../src/report/pages/pull-request.ts';
 import type { TaskReport } from '../../../src/handover/report.ts';
 import { parseHiddenStatus } from '../../../src/report/pages/status-json.ts';

@@ -1,5 +1,5 @@
-import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { describe, expect, test } from 'vitest';
+import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
 import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
