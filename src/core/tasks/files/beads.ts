@@ -33,7 +33,7 @@ export function parseBeads(files: Readonly<Record<string, string>>): {
   const waits = dependencies(beads, work);
   return {
     tasks: kept.map((bead) => ({
-      state: states[bead.status] ?? 'todo',
+      state: states.get(bead.status) ?? 'todo',
       task: taskOf(
         bead,
         path,
@@ -125,20 +125,20 @@ function beadsById(document: string): {
         message: `the id ${shown(bead.id)} is on line ${other.line} already: ${bead.updated_at >= other.updated_at ? 'this line is newer and counts' : 'that line is newer and counts'}`,
       });
     if (other === undefined || bead.updated_at >= other.updated_at) beads.set(bead.id, { ...bead, line });
-    if (!Object.hasOwn(states, bead.status) && !GONE.has(bead.status))
+    if (!states.has(bead.status) && !GONE.has(bead.status))
       problems.push({ line, message: `the status ${shown(bead.status)} is unknown and counts as open` });
   }
   return { beads, problems };
 }
 
-const states: Readonly<Record<string, State>> = {
-  open: 'todo',
-  in_progress: 'in-progress',
-  hooked: 'in-progress',
-  blocked: 'blocked',
-  deferred: 'blocked',
-  closed: 'done',
-};
+const states: ReadonlyMap<string, State> = new Map([
+  ['open', 'todo'],
+  ['in_progress', 'in-progress'],
+  ['hooked', 'in-progress'],
+  ['blocked', 'blocked'],
+  ['deferred', 'blocked'],
+  ['closed', 'done'],
+]);
 /** Deleted, or a note that stays open forever. */
 const GONE: ReadonlySet<string> = new Set(['tombstone', 'pinned']);
 /** What agents of beads tell each other and wait for. */

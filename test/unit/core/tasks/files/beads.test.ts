@@ -72,10 +72,10 @@ test.each<[string, string, boolean]>([
   expect(read(bead('bd-1', { status })).tasks).toMatchObject([{ state, task: { optional } }]);
 });
 
-test('an unknown status counts as open, and is said', () => {
-  expect(read(bead('bd-1', { status: 'ready' }))).toMatchObject({
+test.each(['ready', 'constructor'])('an unknown status counts as open, and is said: %s', (status) => {
+  expect(read(bead('bd-1', { status }))).toMatchObject({
     tasks: [{ state: 'todo' }],
-    problems: [{ file: PATH, line: 1, column: null, message: 'the status "ready" is unknown and counts as open' }],
+    problems: [{ file: PATH, line: 1, column: null, message: `the status "${status}" is unknown and counts as open` }],
   });
 });
 
