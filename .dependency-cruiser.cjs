@@ -13,7 +13,7 @@ const layers = {
   json: { may: [], packages: ['jsonc-parser'] },
   core: { may: PURE, packages: ['zod'] },
   ports: { may: ['core'], packages: [] },
-  handover: { may: ['ports', 'core'], packages: ['zod'] },
+  handover: { may: ['ports', 'core'], packages: [] },
   config: { may: ['core', 'errors'], packages: ['zod'] },
   gate: { may: STAGE, packages: ['zod', 'node:crypto'] },
   loop: { may: STAGE, packages: [] },
@@ -30,7 +30,7 @@ const layers = {
   secrets: { may: ADAPTER, packages: ['@secretlint/'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
-  cli: { may: ['core', 'config', 'ports', 'report', 'errors'], packages: ['node:', 'zod'] },
+  cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod'] },
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');

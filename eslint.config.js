@@ -73,7 +73,7 @@ export default tseslint.config(
         {
           object: 'process',
           property: 'env',
-          message: 'process.env is read in config/, runner/ and the entries only.',
+          message: 'process.env is read in config/, runner/, wiring/ and the entries only.',
         },
       ],
     },

@@ -60,7 +60,7 @@ export function createGit(setup: GitSetup): Git {
         environment: { ...base, ...options.variables },
         input: options.input ?? '',
         timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-        family: { kind: 'group', graceMs: GRACE_MS },
+        family: { kind: 'group', graceMs: GRACE_MS, leftover: 'keep' },
       },
       MAX_OUTPUT_BYTES,
     );

@@ -24,9 +24,12 @@ type Receiver = (chunk: Buffer) => void;
 /**
  * Which processes are ended with a program. `run`: all that inherit the run tag (it goes into the environment), wherever
  * they moved to, and those that the program leaves behind when it ends by itself. `group`: the program's group and
- * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL.
+ * descendants, when it has to be ended; `graceMs` is the time from SIGTERM to SIGKILL. What is left of the group of a
+ * program that ended by itself is ended as well, or kept (a person's credential cache) and its output waited for.
  */
-type Family = { readonly kind: 'run'; readonly runTag: string } | { readonly kind: 'group'; readonly graceMs: number };
+type Family =
+  | { readonly kind: 'run'; readonly runTag: string }
+  | { readonly kind: 'group'; readonly graceMs: number; readonly leftover: 'end' | 'keep' };
 
 export type ProgramEnd =
   | { readonly kind: 'exited'; readonly code: number }
@@ -83,11 +86,13 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   // Not execa's own limits: they end the one process, and leave behind what it started.
   const stop = stopOf(call);
   try {
-    // What a tool of ours still writes through a child of its own is waited for; what an agent left behind is ended.
-    const end = await Promise.race([family.kind === 'run' ? ended : closed, stop.reached]);
+    // What git still writes through a child of its own is waited for; what others left behind is ended.
+    const isKept = family.kind === 'group' && family.leftover === 'keep';
+    const end = await Promise.race([isKept ? closed : ended, stop.reached]);
     const isStopped = end.kind === 'timeout' || end.kind === 'cancelled';
+    if (isKept && !isStopped) return end;
     if (family.kind === 'group' && !isStopped) {
-      // Whatever closed our pipes and stayed.
+      await Promise.race([closed, sleep(LEFTOVER_GRACE_MS, undefined, { ref: false })]);
       sendToGroup(group, 'SIGKILL');
       return end;
     }

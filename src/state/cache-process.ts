@@ -40,7 +40,7 @@ export async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
     timeoutMs: call.timeoutMs,
     signal: null,
     // At once, and with a hung tar or zstd of the library.
-    family: { kind: 'group', graceMs: 0 },
+    family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [
       byLine((line) => {
         forward(line, call.debug);

@@ -44,6 +44,16 @@ describe('whom a command on an issue is about', () => {
     });
   });
 
+  test('its own lane, though its state cannot be read', async () => {
+    const project = await withoutBranch();
+    const { refs, cache } = project.kept;
+    const record = JSON.parse(refs.cells.get('issue-2')?.text ?? '{}') as object;
+    refs.put('issue-2', JSON.stringify({ ...record, document: '{"version":3,"lane":"issue-2"}' }));
+    cache.saved.clear();
+    await runOnce(project, { event: commented('/ralph pause', { issue: 2 }) });
+    expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([['pause'], []]);
+  });
+
   test('the queue, which works on every issue without a lane', async () => {
     const project = await withoutBranch();
     await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) });

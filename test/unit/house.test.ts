@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -27,4 +27,11 @@ test.each(['utils', 'helpers', 'common', 'manager', 'service'])('nothing in src/
   const paths = readdirSync(join(root, 'src'), { recursive: true }).map(String);
   expect(paths.length).toBeGreaterThan(200);
   expect(paths.filter((path) => path.split(/[/.]/).includes(word))).toEqual([]);
+});
+
+test('every room of src/ stands in the table of layers, or wires the others', () => {
+  const table = readFileSync(join(root, '.dependency-cruiser.cjs'), 'utf8');
+  const listed = [...table.matchAll(/^ {2}(\w+): \{ may: /gm)].map(([, room]) => room);
+  const found = readdirSync(join(root, 'src')).map((name) => name.replace(/\.ts$/, ''));
+  expect(found.filter((room) => !['entries', 'wiring'].includes(room)).sort()).toEqual(listed.sort());
 });

@@ -1,3 +1,4 @@
+import { andMore } from '../../core/text/lists.ts';
 import type { Analysis, Signal } from '../../core/analysis/analysis.ts';
 import { plainLine } from '../plain-line.ts';
 
@@ -80,7 +81,7 @@ function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {
 
 function listed(name: string, texts: readonly string[]): readonly (readonly [string, string])[] {
   const shown = texts.slice(0, MAX_ITEMS).map((text) => [name, plainLine(text)] as const);
-  return texts.length > MAX_ITEMS ? [...shown, [name, `and ${String(texts.length - MAX_ITEMS)} more`]] : shown;
+  return texts.length > MAX_ITEMS ? [...shown, [name, andMore(texts.length - MAX_ITEMS).trim()]] : shown;
 }
 
 function known(count: number | null): string {

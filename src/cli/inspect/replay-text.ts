@@ -1,3 +1,4 @@
+import { andMore } from '../../core/text/lists.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Journal } from '../../core/journal/parse-journal.ts';
@@ -63,7 +64,7 @@ function renderDifferences(differences: readonly Difference[]): readonly string[
       ({ line, of, recorded, replayed }) =>
         `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
     ),
-    ...(differences.length > shown.length ? [`  and ${String(differences.length - shown.length)} more`] : []),
+    ...(differences.length > shown.length ? [` ${andMore(differences.length - shown.length)}`] : []),
   ];
 }
 

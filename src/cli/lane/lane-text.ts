@@ -1,3 +1,4 @@
+import { andMore } from '../../core/text/lists.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../../report/format.ts';
 import type { KnownLane, LaneReport } from './lane-schema.ts';
 import { formatInstant } from '../../core/time.ts';
@@ -114,7 +115,7 @@ function describeTasks({ tasks, currentTask }: KnownLane): readonly string[] {
       ({ id, state, attempts }) =>
         `${id}: ${state}, ${count(attempts, 'iteration')}${id === currentTask ? ' (current)' : ''}`,
     );
-  return tasks.length > MAX_TASKS ? [...shown, `and ${String(tasks.length - MAX_TASKS)} more`] : shown;
+  return tasks.length > MAX_TASKS ? [...shown, andMore(tasks.length - MAX_TASKS).trim()] : shown;
 }
 
 function listed(heading: string, lines: readonly string[]): readonly string[] {

@@ -138,6 +138,7 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   const kept = await deps.store.restore(own);
   const isKnown =
     kept.kind === 'found' ||
+    kept.kind === 'unreadable' ||
     kept.kind === 'newer' ||
     (kept.kind === 'absent' && (kept.lease !== null || kept.orders.length > 0));
   if (!isKnown) return QUEUE;

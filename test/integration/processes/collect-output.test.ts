@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { collectOutput, type CollectedEnd } from '../../../src/processes/collect-output.ts';
 import type { ProgramCall } from '../../../src/processes/run-program.ts';
+import { isRunning } from './process-fixture.ts';
 
 /** Runs a line of shell. */
 async function sh(line: string, change: Partial<ProgramCall> = {}) {
@@ -12,7 +13,7 @@ async function sh(line: string, change: Partial<ProgramCall> = {}) {
       environment: { PATH: process.env['PATH'] ?? '' },
       input: '',
       timeoutMs: 30_000,
-      family: { kind: 'group', graceMs: 200 },
+      family: { kind: 'group', graceMs: 200, leftover: 'keep' },
       ...change,
     },
     1024 * 1024,
@@ -41,6 +42,26 @@ describe('a program that ends by itself', () => {
   ])('%s', async (_, line, change, expected) => {
     const { end, ...output } = await sh(line, change);
     expect({ ...end, ...output }).toMatchObject({ kind: 'exited', ...expected });
+  });
+});
+
+describe('what a program leaves behind in its group when it ends by itself', () => {
+  const leaving = '(exec >&- 2>&-; exec sleep 60) & echo $!';
+
+  test('is kept', async () => {
+    const pid = Number((await sh(leaving)).stdout);
+    expect(isRunning(pid)).toBe(true);
+    process.kill(pid, 'SIGKILL');
+  });
+
+  test('is ended, where it is not wanted', async () => {
+    const { stdout } = await sh(leaving, { family: { kind: 'group', graceMs: 0, leftover: 'end' } });
+    await expect.poll(() => isRunning(Number(stdout))).toBe(false);
+  });
+
+  test('is not waited for, where it is not wanted', async () => {
+    const { end } = await sh('sleep 60 & exit 3', { family: { kind: 'group', graceMs: 0, leftover: 'end' } });
+    expect(end).toEqual({ kind: 'exited', code: 3 });
   });
 });
 
