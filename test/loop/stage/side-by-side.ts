@@ -1,9 +1,13 @@
 import { setImmediate as settled } from 'node:timers/promises';
 // What a run loads only when it needs it: a process that waits for the disk would miss its turn.
-import '../../../src/core/text/clean.ts';
+import '../../../src/core/people/comments.ts';
 import '../../../src/core/tasks/files/files.ts';
 import '../../../src/core/tasks/files/prd-archive.ts';
+import '../../../src/core/tasks/files/prd.ts';
+import '../../../src/core/tasks/files/unreadable.ts';
+import '../../../src/core/tasks/preparation.ts';
 import '../../../src/core/tasks/text-dependencies.ts';
+import '../../../src/core/text/clean.ts';
 import type { Tap } from './tap.ts';
 
 /** Which of the waiting runs, by number, makes its next call; answers with a place in the list. */
