@@ -1,6 +1,7 @@
 import { nearest } from '../core/text/nearest.ts';
 import { VERSION } from './version.ts';
 import { UsageError, type Command, type Terminal } from './command.ts';
+import { cut } from '../core/text/cut.ts';
 
 /** Runs what the arguments ask for, and returns the exit code: 0 done, 1 different or failed, 2 usage. */
 export async function runCommand(
@@ -54,7 +55,7 @@ Exit codes: 0 done, 1 a difference or a failure, 2 arguments that make no sense.
 function unknownCommand(commands: readonly Command[], name: string): string {
   const names = commands.map((command) => command.name);
   const near = nearest(name, names);
-  const shown = JSON.stringify(name.slice(0, 80));
+  const shown = JSON.stringify(cut(name, 80));
   return `ralph: there is no command ${shown}.${near === null ? '' : ` Did you mean ${near}?`} Commands: ${names.join(', ')}.\n`;
 }
 

@@ -6,6 +6,7 @@ import type { Config, TaskSourceName } from './config.ts';
 import { choice, filled, flag, lines, list, optional, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { input, namesIn, parseTexts, type InputTable } from './table.ts';
+import { capped } from '../core/text/cut.ts';
 
 const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
 
@@ -118,8 +119,7 @@ export function parseInputs(texts: Readonly<Record<string, string | undefined>>)
 function describeProblem(name: string, value: string | undefined, message: string): string {
   if (value === undefined)
     return `- ${name}: is missing. The runner sets it from action.yml; outside a runner set INPUT_${name.toUpperCase()}.`;
-  const shown =
-    name === 'github-token' ? '' : ` ${JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)}`;
+  const shown = name === 'github-token' ? '' : ` ${JSON.stringify(capped(value, 81))}`;
   return `- ${name}:${shown} ${message}.`;
 }
 

@@ -1,6 +1,7 @@
+import { cut } from '../core/text/cut.ts';
 /** What a server said about a push, as a sentence that names the cure. */
 export function explainRefusal(words: string): string {
-  const answer = words.trim().slice(0, 1000);
+  const answer = cut(words.trim(), 1000);
   if (isUnreachable(answer)) return `The git server could not be reached: ${answer}`;
   const known = refusals.find(({ pattern }) => pattern.test(answer));
   return known ? `${known.meaning} (The server said: ${answer})` : `The server refused the push: ${answer}`;

@@ -1,5 +1,7 @@
 import { UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
+import { cut } from '../core/text/cut.ts';
+import { flatten } from '../core/text/one-line.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {
@@ -182,8 +184,5 @@ function graphqlRefusal({ type = '', message = '' }: GraphqlError, headers: Refu
 
 /** Text of a stranger on one line, at most 300 characters. */
 function quote(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-    .slice(0, 300);
+  return cut(flatten(text), 300);
 }

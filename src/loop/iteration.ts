@@ -12,7 +12,7 @@ import { needsVerification } from '../core/lane/verdict.ts';
 import type { AgentRun } from '../ports/agent.ts';
 import type { CommittedIteration } from '../ports/repository.ts';
 import { callAgent, type Iteration } from './call.ts';
-import { capped } from './capped.ts';
+import { bounded } from './bounded.ts';
 import { readFileTasks } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
@@ -106,7 +106,7 @@ async function conclude(
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { policy } = deps.config;
   const { before, after, taskTree, listed, listedAfter, agentRun, sessionDroppedAt, committed } = finished;
-  const analysis = capped<Analysis>(agentRun.analysis, deps.redact);
+  const analysis = bounded<Analysis>(agentRun.analysis, deps.redact);
   const items = {
     before: listed,
     after: listedAfter,
@@ -128,7 +128,7 @@ async function conclude(
     end: agentRun.end,
     outputChars: agentRun.outputChars,
     fencedBlock: agentRun.fencedBlock,
-    verification: capped<Verification>(verification, deps.redact),
+    verification: bounded<Verification>(verification, deps.redact),
     checklist,
   };
   const now = deps.clock.now();

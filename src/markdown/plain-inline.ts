@@ -6,13 +6,14 @@ const MAX_CHARS = 500;
 const MARKUP = /[*_`[\]<>&\\!]/;
 /** Keeps the text from being read as a heading, a list or code. */
 const START = 'x ';
+const BLANKS = /\s+/g;
 
 /** What a reader sees of a short piece of inline Markdown, in one line: no markup, no comments, no pictures; at most 500 characters. */
 export function plainInline(markdown: string): string {
-  const start = oneLine(markdown.replaceAll('\\\n', ' ')).slice(0, MAX_CHARS);
+  const start = markdown.replaceAll('\\\n', ' ').replaceAll(BLANKS, ' ').trim().slice(0, MAX_CHARS);
   if (!MARKUP.test(start)) return start.trim();
   const { children } = fromMarkdown(START + start);
-  return oneLine(children.map(textOf).join(' ').slice(START.length));
+  return children.map(textOf).join(' ').slice(START.length).replaceAll(BLANKS, ' ').trim();
 }
 
 function textOf(node: RootContent | PhrasingContent): string {
@@ -31,8 +32,4 @@ function textOf(node: RootContent | PhrasingContent): string {
     default:
       return '';
   }
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ').trim();
 }

@@ -1,14 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
+import { oneLine } from '../core/text/one-line.ts';
 
-/** Text of others as one line without control characters, cut to `limit` characters. */
-export function oneLine(text: string, limit: number): string {
-  // Cut before it is cleaned: an event may hold megabytes.
-  const start = text.slice(0, limit * 4);
-  const characters = [
-    ...stripVTControlCharacters(start)
-      .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
-      .trim(),
-  ];
-  const whole = characters.length <= limit && start.length === text.length;
-  return whole ? characters.join('') : `${characters.slice(0, limit - 1).join('')}…`;
+/** What a program said as one line of the log, cut to `maxChars`. */
+export function logLine(text: string, maxChars: number): string {
+  return oneLine(stripVTControlCharacters(text), maxChars);
 }

@@ -3,6 +3,7 @@ import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected, type CollectedOutput } from './collect-output.ts';
 import type { ProgramEnd } from './run-program.ts';
 import { MINUTE_MS } from '../core/time.ts';
+import { cut } from '../core/text/cut.ts';
 
 /** How a program is started: `file` with `args` before the caller's own. */
 export interface Program {
@@ -34,7 +35,7 @@ export async function versionOf({ file, args }: Program, surroundings: Surroundi
   const program = { file, args: [...args, '--version'] };
   const { end, stdout, stderr } = await runAlone(program, { ...surroundings, timeoutMs: VERSION_MS });
   if (end.kind === 'not-started') throw cannotStart(file, end);
-  if (end.kind === 'exited' && end.code === 0) return (stdout.toString().trim().split('\n')[0] ?? '').slice(0, 100);
+  if (end.kind === 'exited' && end.code === 0) return cut(stdout.toString().trim().split('\n')[0] ?? '', 100);
   const name = [file, ...program.args].join(' ');
   throw new UserError(
     'infrastructure',

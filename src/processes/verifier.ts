@@ -3,7 +3,7 @@ import type { Verification } from '../core/evidence.ts';
 import type { Verifier } from '../ports/agent.ts';
 import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { oneLine } from './log-line.ts';
+import { logLine } from './log-line.ts';
 import { createTail } from './output-tail.ts';
 import { describeEnd, runProgram, type ProgramEnd } from './run-program.ts';
 
@@ -37,7 +37,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
         if (end.kind === 'cancelled') return { kind: 'not-run' };
         if (end.kind !== 'exited' || end.code !== 0)
           return failure(command, end, { tail, durationMs: elapsed(), log: options.log });
-        options.log.info(`verify passed: ${oneLine(command, 200)}`);
+        options.log.info(`verify passed: ${logLine(command, 200)}`);
       }
       return { kind: 'passed', durationMs: elapsed() };
     },
@@ -63,7 +63,7 @@ async function runCommand(
   if (end.kind === 'not-started')
     throw new UserError(
       'infrastructure',
-      `The verify command "${oneLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
+      `The verify command "${logLine(command, 200)}" cannot be run: bash cannot be started in ${workFolder}.`,
       { cause: end.cause },
     );
   return { end, tail: stripVTControlCharacters(output.text()) };
@@ -74,8 +74,8 @@ function failure(
   end: ProgramEnd,
   { tail, durationMs, log }: { readonly tail: string; readonly durationMs: number; readonly log: Log },
 ): Verification {
-  log.info(`verify failed: ${oneLine(command, 200)} ${describeEnd(end)}`);
-  for (const line of tail.split('\n').slice(-20)) log.info(`  ${oneLine(line, 300)}`);
+  log.info(`verify failed: ${logLine(command, 200)} ${describeEnd(end)}`);
+  for (const line of tail.split('\n').slice(-20)) log.info(`  ${logLine(line, 300)}`);
   return {
     kind: 'failed',
     command,

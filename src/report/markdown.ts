@@ -1,4 +1,5 @@
-import { ANSI_SEQUENCE, breakReferences, cap, flatten, ZERO_WIDTH_SPACE } from '../core/text/plain-text.ts';
+import { ANSI_SEQUENCE, oneLine } from '../core/text/one-line.ts';
+import { breakReferences, ZERO_WIDTH_SPACE } from '../core/text/plain-text.ts';
 
 // Text from outside (titles, agent prose, file names, command output) on its way into Markdown.
 // What goes through here renders as the text it is: it cannot mark up, link, ping a person, mention or close an issue,
@@ -6,12 +7,12 @@ import { ANSI_SEQUENCE, breakReferences, cap, flatten, ZERO_WIDTH_SPACE } from '
 
 /** One line of plain text, safe in a paragraph, list item, heading or table cell. */
 export function text(foreign: string, maxChars: number): string {
-  return escapeText(cap(flatten(foreign), maxChars));
+  return escapeText(oneLine(foreign, maxChars));
 }
 
 /** One line of our own wording around foreign values, in which `backticks` mark code. */
 export function prose(sentence: string, maxChars: number): string {
-  const parts = cap(flatten(sentence), maxChars).split('`');
+  const parts = oneLine(sentence, maxChars).split('`');
   const closed = parts.length % 2 === 1 ? parts.length : parts.length - 1;
   return parts
     .map((part, index) => {
@@ -37,7 +38,7 @@ export function proseLines(message: string, maxChars: number): string {
 
 /** Inline code: backticks where they suffice, else a `<code>` element, which also bears pipes and backticks in tables. */
 export function code(foreign: string, maxChars: number): string {
-  const line = cap(flatten(foreign), maxChars);
+  const line = oneLine(foreign, maxChars);
   return /^[\w ./:=+,()-]+$/.test(line) && !/:\/\/|gh-\d|www\./i.test(line)
     ? `\`${line}\``
     : codeElement(line, maxChars);
@@ -45,7 +46,7 @@ export function code(foreign: string, maxChars: number): string {
 
 /** Inline code inside an HTML block, where Markdown is not read: every ASCII mark is an entity. */
 export function codeElement(foreign: string, maxChars: number): string {
-  const line = cap(flatten(foreign), maxChars);
+  const line = oneLine(foreign, maxChars);
   return `<code>${line.replace(/[!-.:-@[-`{-~]/g, (char) => `&#x${char.charCodeAt(0).toString(16)};`)}</code>`;
 }
 

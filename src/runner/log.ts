@@ -1,5 +1,6 @@
 import * as core from '@actions/core';
 import type { Log } from '../ports/machine.ts';
+import { cut } from '../core/text/cut.ts';
 
 /** The job log. Whatever is written through it is redacted and cannot issue workflow commands. */
 export function createLog(redact: (text: string) => string): Log {
@@ -11,10 +12,10 @@ export function createLog(redact: (text: string) => string): Log {
     },
     // Annotations are commands with the text as data, escaped by the library. GitHub cuts them at 4,096 characters.
     warning: (text) => {
-      core.warning(redact(text).slice(0, 4000));
+      core.warning(cut(redact(text), 4000));
     },
     error: (text) => {
-      core.error(redact(text).slice(0, 4000));
+      core.error(cut(redact(text), 4000));
     },
     group: async (title, body) => {
       if (open) return body();

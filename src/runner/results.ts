@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, statSync } from 'node:fs';
 import * as core from '@actions/core';
 import { INPUT_NAMES } from '../config/inputs.ts';
 import { messageOf, UserError } from '../errors.ts';
+import { cut } from '../core/text/cut.ts';
 
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
@@ -62,7 +63,7 @@ export function recall(name: string): string {
 
 /** Marks the step as failed, with an annotation. */
 export function fail(message: string): void {
-  core.setFailed(message.slice(0, 4000));
+  core.setFailed(cut(message, 4000));
 }
 
 function written(what: string, write: () => void): void {

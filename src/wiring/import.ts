@@ -12,6 +12,7 @@ import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
 import { userAgent } from '../runner/user-agent.ts';
 import { MINUTE_MS } from '../core/time.ts';
+import { cut } from '../core/text/cut.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
@@ -173,8 +174,8 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
     );
     const known = Number.isFinite(priority) ? priority : NORMAL_PRIORITY;
     return {
-      title: `${name.slice(0, 180)} (#${String(number)})`,
-      body: cleanText(body).text.slice(0, 4_000),
+      title: `${cut(name, 180)} (#${String(number)})`,
+      body: cut(cleanText(body).text, 4_000),
       priority: known < NORMAL_PRIORITY ? 'high' : known === NORMAL_PRIORITY ? 'medium' : 'low',
       optional: false,
     };

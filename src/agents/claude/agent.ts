@@ -7,7 +7,7 @@ import { claudeArguments, claudeEnvironment } from './command-line.ts';
 import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
-import { oneLine } from '../../processes/log-line.ts';
+import { logLine } from '../../processes/log-line.ts';
 import { createTail } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, versionOf, type Program } from '../../processes/program.ts';
@@ -102,7 +102,7 @@ async function callClaude(program: Program, options: ClaudeOptions, call: AgentC
   });
   if (end.kind === 'not-started') throw cannotStart(program.file, end);
   const complaint = stderr.text().trim();
-  if (complaint !== '') options.log.info(`agent's error output: ${oneLine(complaint, 1_000)}`);
+  if (complaint !== '') options.log.info(`agent's error output: ${logLine(complaint, 1_000)}`);
   // A refused option or an unusable setting is reported on stderr alone.
   if (chunks === 0) reader.push(stderr.bytes());
   const { analysis, finalChars, endsInFencedBlock } = analyze(reader.end());

@@ -1,12 +1,12 @@
 import type { StreamEvent } from './events/stream-event.ts';
-import { oneLine } from '../../processes/log-line.ts';
+import { logLine } from '../../processes/log-line.ts';
 
 /** Longest line that an event adds to the log, in characters. */
 const MAX_LINE = 300;
 
 /** What a person who follows the job reads of an event: a single line, or nothing. */
 export function lineOf(event: StreamEvent): string {
-  return oneLine(describe(event), MAX_LINE);
+  return logLine(describe(event), MAX_LINE);
 }
 
 function describe(event: StreamEvent): string {

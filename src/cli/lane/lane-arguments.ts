@@ -2,6 +2,7 @@ import { isLaneId, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError } from '../command.ts';
 import type { OpenedPlaces, OpenPlaces } from './state-places.ts';
+import { cut } from '../../core/text/cut.ts';
 
 /** The arguments that all state commands have. */
 export interface LaneArguments {
@@ -52,7 +53,7 @@ export async function readLaneArguments(
     ...(isLaneId(lane)
       ? []
       : [
-          `--lane: ${JSON.stringify(lane.slice(0, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
+          `--lane: ${JSON.stringify(cut(lane, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
         ]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];

@@ -1,6 +1,7 @@
 import { COMMANDS } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { cut } from '../../core/text/cut.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
 import { LANE_OPTIONS_HELP, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
 import { plainLine } from '../plain-line.ts';
@@ -78,7 +79,7 @@ const taskToRetry: Subject = {
   isRequired: false,
   problem: (given) =>
     parseTaskName(given) === null
-      ? `${JSON.stringify(given.slice(0, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
+      ? `${JSON.stringify(cut(given, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
       : null,
 };
 
@@ -95,7 +96,7 @@ async function order(
     kind,
     task,
     run: null,
-    by: cap(flatten(opened.person), MAX_NAME_CHARS),
+    by: oneLine(opened.person, MAX_NAME_CHARS),
     from: 'command-line',
     at: terminal.now(),
   };

@@ -1,6 +1,7 @@
 import type { Denial } from '../analysis/analysis.ts';
 import type { Policy } from '../policy.ts';
 import { shellParts } from './shell-parts.ts';
+import { cut } from '../text/cut.ts';
 
 /** What the denials of one iteration amount to. */
 export interface JudgedDenials {
@@ -35,7 +36,7 @@ export function judgeDenials(
 }
 
 function adviceFor({ command }: Denial): string {
-  const shown = (command ?? '').replaceAll(/\s+/g, ' ').slice(0, 120);
+  const shown = cut((command ?? '').replaceAll(/\s+/g, ' '), 120);
   return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
+import { cut } from '../text/cut.ts';
 
 export const MAX_TRANSITIONS = 50;
 /** Longer words and reasons are cut. */
@@ -26,6 +27,6 @@ export function withTransition<State extends { readonly transitions: readonly Tr
   state: State,
   transition: Transition,
 ): State {
-  const entry = { ...transition, reason: transition.reason.slice(0, MAX_CHARS) };
+  const entry = { ...transition, reason: cut(transition.reason, MAX_CHARS) };
   return { ...state, transitions: [...state.transitions, entry].slice(-MAX_TRANSITIONS) };
 }

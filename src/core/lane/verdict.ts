@@ -11,6 +11,7 @@ import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
 import type { TaskId } from '../tasks/ids.ts';
+import { cut } from '../text/cut.ts';
 
 export const verdictSchema = z.object({
   progress: z.boolean(),
@@ -205,7 +206,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   ) {
     found.push({
       hint: 'withheld',
-      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.`,
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${cut(evidence.withheld.join(', '), 300)}.`,
     });
   }
   return found;

@@ -1,6 +1,7 @@
 import { nearest } from '../text/nearest.ts';
 import type { OrderKind } from '../sharing/orders.ts';
 import { parseTaskName, type TaskId } from '../tasks/ids.ts';
+import { cut } from '../text/cut.ts';
 
 /** Every comment of ours begins with this, so that we recognise our own by content and not by login. */
 export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
@@ -48,7 +49,7 @@ export function parseCommand(text: string): Command {
   const words = text.trim().toLowerCase().split(/\s+/).join(' ');
   if (isCommand(words)) return known[words];
   const task = parseTaskName(/^retry\s+(\S+)$/i.exec(text.trim())?.[1] ?? '');
-  return task === null ? { kind: 'unknown', word: text.trim().slice(0, 40) } : { kind: 'retry', task };
+  return task === null ? { kind: 'unknown', word: cut(text.trim(), 40) } : { kind: 'retry', task };
 }
 
 /** The command that `word` was most likely meant to be; null when none is near. */

@@ -1,7 +1,8 @@
 import type { AgentEnd, Verification } from '../evidence.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import { capped, cut } from '../text/cut.ts';
+import { cut } from '../text/cut.ts';
 import { andMore } from '../text/lists.ts';
+import { oneLine } from '../text/one-line.ts';
 
 /** Characters of the whole description; the prompt has no room for more. */
 export const MAX_ATTEMPTS_CHARS = 700;
@@ -31,8 +32,8 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
       : `changed ${listed(evidence.files, evidence.fileCount)}`;
   const facts = [
     ...describeEnd(evidence.end),
-    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${oneLine(agentError.text)}`]),
-    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${oneLine(text)}`),
+    ...(agentError === null ? [] : [`the CLI failed (${agentError.kind}): ${short(agentError.text)}`]),
+    ...errors.slice(0, MAX_ITEMS).map(({ text }) => `error: ${short(text)}`),
     ...(denials.length === 0
       ? []
       : [
@@ -41,9 +42,9 @@ function describeAttempt({ iteration, taskId, analysis, evidence, verdict }: Jou
             denials.length,
           )}`,
         ]),
-    ...verdict.discrepancies.map(oneLine),
+    ...verdict.discrepancies.map(short),
     ...describeVerification(evidence.verification),
-    ...(signal.recommendation === null ? [] : [`it planned: ${oneLine(signal.recommendation)}`]),
+    ...(signal.recommendation === null ? [] : [`it planned: ${short(signal.recommendation)}`]),
   ];
   return [`Iteration ${iteration} (${taskId}): ${change}.`, ...facts.map((fact) => `- ${fact}`)].join('\n');
 }
@@ -63,14 +64,14 @@ function describeEnd(end: AgentEnd): readonly string[] {
 
 function describeVerification(verification: Verification): readonly string[] {
   return verification.kind === 'failed'
-    ? [`verification failed: ${oneLine(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
+    ? [`verification failed: ${short(verification.command)} (exit code ${verification.code ?? 'unknown'})`]
     : [];
 }
 
 function listed(items: readonly string[], count: number): string {
-  return `${items.slice(0, MAX_ITEMS).map(oneLine).join(', ')}${andMore(count - MAX_ITEMS)}`;
+  return `${items.slice(0, MAX_ITEMS).map(short).join(', ')}${andMore(count - MAX_ITEMS)}`;
 }
 
-function oneLine(text: string): string {
-  return capped(text.replace(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_ITEM_CHARS);
+function short(text: string): string {
+  return oneLine(text, MAX_ITEM_CHARS);
 }

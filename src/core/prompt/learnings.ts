@@ -1,4 +1,4 @@
-import { cap } from '../text/plain-text.ts';
+import { capped } from '../text/cut.ts';
 
 /** A notebook of more characters than this is compacted. */
 export const MAX_LEARNINGS_CHARS = 8_000;
@@ -28,7 +28,7 @@ export function compactLearnings(
   const learnings =
     kept.length > 0 || last === undefined
       ? title + render(kept)
-      : `${title}${cap(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
+      : `${title}${capped(last.text.trimEnd(), KEPT_LEARNINGS_CHARS - title.length - 1)}\n`;
   // The title of each part ends what the part before it may have been under.
   const part = withLineEnd(ARCHIVE_TITLE + render(moved));
   const isThere = moved.length === 0 || archive.endsWith(part);

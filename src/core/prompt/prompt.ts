@@ -6,6 +6,7 @@ import type { LastIteration } from '../lane/state.ts';
 import type { TaskCounts } from '../tasks/queue.ts';
 import { nameOfTask, type Task } from '../tasks/task.ts';
 import { capped } from '../text/cut.ts';
+import { oneLine } from '../text/one-line.ts';
 
 /** Everything that a prompt is made of. */
 export interface PromptParts {
@@ -174,7 +175,7 @@ function factsOf({
 function listOf(titles: readonly string[]): string {
   return titles
     .slice(0, maxOthers.count)
-    .map((title) => `- ${capped(title.replace(/\s+/g, ' '), maxOthers.chars)}`)
+    .map((title) => `- ${oneLine(title, maxOthers.chars)}`)
     .join('\n');
 }
 

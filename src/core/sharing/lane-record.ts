@@ -5,6 +5,7 @@ import { withStoredTag } from './stored-tag.ts';
 import { orderSchema, subjectOf, type Order, type OrderGiven } from './orders.ts';
 import type { LaneId } from '../tasks/ids.ts';
 import { tryJson } from '../text/try-json.ts';
+import { cut } from '../text/cut.ts';
 
 /** More are not kept. A paused lane saves nothing, so orders pile up that no document has obeyed yet. */
 export const MAX_ORDERS = 30;
@@ -110,7 +111,7 @@ export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | 
 
 /** The record with one more order; as it is when the same run, in whatever attempt, brought it already. */
 export function orderRecord(record: LaneRecord, given: OrderGiven): LaneRecord {
-  const by = given.by.slice(0, 100);
+  const by = cut(given.by, 100);
   const newest = record.orders.at(-1);
   const isRepeated =
     newest !== undefined &&

@@ -1,5 +1,5 @@
 import { waitsForApproval } from '../people/labels.ts';
-import { cap, flatten } from '../text/plain-text.ts';
+import { oneLine } from '../text/one-line.ts';
 import { NORMAL_PRIORITY, priorityOfLabel } from './priority.ts';
 import { taskIdOfIssue } from './ids.ts';
 import { issueOfTask, type Task, type TaskObstacle } from './task.ts';
@@ -26,7 +26,7 @@ const MAX_TITLE_CHARS = 200;
 export function taskOfIssue({ number, title, url, labels }: TaskIssue): Task {
   return {
     id: taskIdOfIssue(number),
-    title: titleOf(cap(flatten(title), MAX_TITLE_CHARS), number),
+    title: titleOf(oneLine(title, MAX_TITLE_CHARS), number),
     body: '',
     source: { kind: 'issue', number, url, labels },
     comments: [],

@@ -1,4 +1,4 @@
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import { firstNames, moreLine } from '../../core/text/lists.ts';
 import {
   positionOf,
@@ -94,7 +94,7 @@ export async function readTasks(
     base: ofBase.tasks,
     lane: ofLane === null ? null : { now: ofLane.tasks, fork },
     unreadable,
-    problems: capped([...sentences, ...ofBranch]),
+    problems: firstProblems([...sentences, ...ofBranch]),
   };
 }
 
@@ -112,7 +112,7 @@ export function warnOfUnmarked(unmarked: readonly TaskId[], tasks: readonly File
     const [theirs, it] = isOne ? ['its', 'it'] : ['their', 'them'];
     const [box, mark, name] = items[0]?.kind === 'plan' ? ['box', 'tick', 'title'] : ['entry', 'close', 'id'];
     const names = firstNames(
-      items.map(({ title }) => JSON.stringify(cap(flatten(title), 60))),
+      items.map(({ title }) => JSON.stringify(oneLine(title, 60))),
       MAX_NAMED,
     );
     return `${names} ${isOne ? 'is' : 'are'} done and merged, but ${theirs} ${box} in ${path} is still open: ${mark} ${it}, or give ${it} a new ${name} to have ${it} done again.`;
@@ -124,7 +124,7 @@ function sentence(problem: TaskProblem): string {
   return `${positionOf(problem)} ${problem.message}`;
 }
 
-function capped(problems: readonly string[]): readonly string[] {
+function firstProblems(problems: readonly string[]): readonly string[] {
   const more = moreLine(problems.length - MAX_PROBLEMS).map((line) => `${line} problems in files of tasks.`);
   return [...problems.slice(0, MAX_PROBLEMS), ...more];
 }

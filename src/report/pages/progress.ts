@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Verification } from '../../core/evidence.ts';
 import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { flatten, oneLine } from '../../core/text/one-line.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import { laneStatusLines } from '../sentences/lane-status.ts';
 import { progressBar } from './progress-bar.ts';
@@ -15,7 +15,7 @@ export function renderProgressLine(progress: {
   readonly title: string;
 }): string {
   const { done, total, title } = progress;
-  return `${progressBar(done, total)} ${done}/${total} ${cap(flatten(title), 100)}`.trimEnd();
+  return `${progressBar(done, total)} ${done}/${total} ${oneLine(title, 100)}`.trimEnd();
 }
 
 /** One line of the job log for a finished iteration. */
@@ -53,7 +53,7 @@ export function renderClosingBlock(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
   const lines = [
     `Ralph: ${title}`,
-    ...what.split('\n').map((line) => cap(flatten(line), 1000)),
+    ...what.split('\n').map((line) => oneLine(line, 1000)),
     ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
     report.requests === null ? '' : apiUsageLine(report.requests),
     `next: ${flatten(next)}`,
@@ -91,5 +91,5 @@ function savedWord(saved: SavedReport | null): readonly string[] {
 
 function verifyDetail(verification: Verification): string {
   if (verification.kind !== 'failed') return '';
-  return ` (${cap(flatten(verification.command), 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
+  return ` (${oneLine(verification.command, 60)}: ${verification.code === null ? 'out of time' : verification.code})`;
 }

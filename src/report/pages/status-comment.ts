@@ -4,7 +4,7 @@ import type { TaskId } from '../../core/tasks/ids.ts';
 import { issueOfTask } from '../../core/tasks/task.ts';
 import { count, formatCost } from '../format.ts';
 import { renderLaneStatus } from '../sentences/lane-status.ts';
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import { code, link, prose, text } from '../markdown.ts';
 import { renderApprovalNotice } from './approval-notice.ts';
 import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
@@ -102,7 +102,7 @@ function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly st
 
 function help(word: string, view: LaneView | null): string {
   const meant = nearestCommand(word);
-  const shown = cap(flatten(word), 40);
+  const shown = oneLine(word, 40);
   const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. Whoever may write to this repository can say in a comment:`;
   const opening =
     shown === ''

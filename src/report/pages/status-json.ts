@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cap } from '../../core/text/plain-text.ts';
+import { capped } from '../../core/text/cut.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
 import { issueOfTask, nameOfTask, taskObstacles, taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
@@ -141,8 +141,8 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     outcome: outcome.kind,
     reason: outcome.reason,
     lane: lane?.lane ?? null,
-    branch: lane === null ? null : cap(lane.branch, 255),
-    baseBranch: baseBranch === null ? null : cap(baseBranch, 255),
+    branch: lane === null ? null : capped(lane.branch, 255),
+    baseBranch: baseBranch === null ? null : capped(baseBranch, 255),
     headSha: lane?.headSha ?? null,
     pullRequest: lane?.pullRequest?.number ?? null,
     iterations: iterationsOf(report).length,
@@ -152,8 +152,8 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     tasks: tasks.map(({ task, progress }) => ({
       id: task.id,
       issue: issueOfTask(task),
-      source: { kind: task.source.kind, name: cap(nameOfTask(task), 120) },
-      title: cap(task.title, 120),
+      source: { kind: task.source.kind, name: capped(nameOfTask(task), 120) },
+      title: capped(task.title, 120),
       state: progress.state,
       hold: task.obstacle,
       attempts: progress.attempts,

@@ -1,7 +1,7 @@
 import { expiryOf } from '../../core/sharing/lease.ts';
 import { QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import { code, link, text } from '../markdown.ts';
 import { tasksBar } from '../pages/progress-bar.ts';
@@ -25,14 +25,13 @@ interface Style {
   link(label: string, url: string): string;
 }
 
-const plain = (foreign: string, maxChars: number): string => cap(flatten(foreign), maxChars);
 const markdownStyle: Style = { text, code, own: (words) => `\`${words}\``, strong: (words) => `**${words}**`, link };
 const logStyle: Style = {
-  text: plain,
-  code: plain,
+  text: oneLine,
+  code: oneLine,
   own: (words) => words,
   strong: (words) => words,
-  link: (label, url) => `${label} (${plain(url, 300)})`,
+  link: (label, url) => `${label} (${oneLine(url, 300)})`,
 };
 
 /** How a lane stands, as Markdown: the answer to `/ralph status` and to orders. */

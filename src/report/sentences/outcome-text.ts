@@ -9,6 +9,7 @@ import { obstacleLines, stuckLines } from './waiting.ts';
 import { firstLines } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
+import { cut } from '../../core/text/cut.ts';
 
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
@@ -294,7 +295,7 @@ function deniedTools(report: RunReport): string {
     .slice(0, 3)
     .map(
       ({ tool, command }) =>
-        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${command.slice(0, 80).replaceAll('`', "'")}`}\``,
+        `\`${tool.replaceAll('`', "'")}${command === null ? '' : `: ${cut(command, 80).replaceAll('`', "'")}`}\``,
     );
   return shown.length === 0 ? 'see the job log' : shown.join(', ');
 }

@@ -1,4 +1,4 @@
-import { cap, flatten } from '../../core/text/plain-text.ts';
+import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
 import { nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
@@ -66,5 +66,5 @@ function nameOf(id: string, tasks: readonly TaskReport[]): string {
 
 /** Foreign text in a sentence of ours: it marks no code. */
 function quiet(foreign: string): string {
-  return cap(flatten(foreign), 80).replaceAll('`', "'");
+  return oneLine(foreign, 80).replaceAll('`', "'");
 }

@@ -6,6 +6,7 @@ import { grouped } from './grouped.ts';
 import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';
+import { cut } from '../../text/cut.ts';
 
 type State = TaskProgress['state'];
 
@@ -273,5 +274,5 @@ function idOf(key: string): TaskId {
 }
 
 function shown(key: string): string {
-  return JSON.stringify(cleanTitle(key).text.slice(0, 80));
+  return JSON.stringify(cut(cleanTitle(key).text, 80));
 }

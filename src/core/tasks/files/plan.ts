@@ -5,6 +5,7 @@ import { grouped } from './grouped.ts';
 import { NORMAL_PRIORITY, priorityOfHeading } from '../priority.ts';
 import { hashId, taskIdOfEntry, taskIdOfIssue, type TaskId } from '../ids.ts';
 import { dependenciesOfText } from '../text-dependencies.ts';
+import { cutLines } from '../../text/cut.ts';
 
 /** Lines beyond these are not read: the gate is to answer at once. */
 const MAX_LINES = 5_000;
@@ -18,7 +19,7 @@ export function parsePlan(
   path: string,
   text: string,
 ): { readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] } {
-  const head = firstLines(text);
+  const head = cutLines(text, MAX_LINES);
   const items = identified(parseChecklist(head));
   const kept = items.length <= MAX_TASKS ? items : openFirst(items);
   const leftOut = new Set(
@@ -69,15 +70,6 @@ function tooMany(items: readonly Item[]): Problem {
     message: `only ${MAX_TASKS} of its ${items.length} items are tasks, open ones first: take out what is done`,
     ...(losesOpen ? { hidesTasks: true } : {}),
   };
-}
-
-function firstLines(text: string): string {
-  let end = -1;
-  for (const { index } of text.matchAll(/\r\n?|\n/g)) {
-    end += 1;
-    if (end === MAX_LINES - 1) return text.slice(0, index);
-  }
-  return text;
 }
 
 /** Titles that are the same get `-2`, `-3` behind their ids. */

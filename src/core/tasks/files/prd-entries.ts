@@ -10,6 +10,7 @@ import {
 import { cleanTitle } from '../../text/clean.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
+import { cut } from '../../text/cut.ts';
 
 /** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
 export const prdLists = ['tasks', 'userStories'] as const;
@@ -205,5 +206,5 @@ function titleOf(node: JsonNode): string {
 
 /** Text of the file inside a message: one line, not too long. */
 export function quoted(text: string): string {
-  return JSON.stringify(cleanTitle(text).text.slice(0, 80));
+  return JSON.stringify(cut(cleanTitle(text).text, 80));
 }

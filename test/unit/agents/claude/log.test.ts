@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lineOf } from '../../../../src/agents/claude/log-events.ts';
-import { oneLine } from '../../../../src/processes/log-line.ts';
+import { logLine } from '../../../../src/processes/log-line.ts';
 import type { StreamEvent } from '../../../../src/agents/claude/events/stream-event.ts';
 
 test.each<{ event: StreamEvent; line: string }>([
@@ -28,10 +28,10 @@ test.each<{ event: StreamEvent; line: string }>([
 test.each([
   { text: 'plain', limit: 5, line: 'plain' },
   { text: 'longer', limit: 5, line: 'long…' },
-  { text: '😀😀😀', limit: 2, line: '😀…' },
+  { text: '😀😀😀', limit: 4, line: '😀…' },
   { text: '\u001b[31mred\u001b[0m\u0007', limit: 20, line: 'red' },
   { text: 'a\u2028b\u0085c\rd', limit: 20, line: 'a b c d' },
-  { text: `a${' '.repeat(1000)}`, limit: 20, line: 'a…' },
+  { text: `a${' '.repeat(1000)}`, limit: 20, line: 'a' },
 ])('$text becomes one line of at most $limit characters', ({ text, limit, line }) => {
-  expect(oneLine(text, limit)).toBe(line);
+  expect(logLine(text, limit)).toBe(line);
 });

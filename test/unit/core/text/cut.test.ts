@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { capped, cut } from '../../../../src/core/text/cut.ts';
+import { describe, expect, test } from 'vitest';
+import { capped, cut, cutLines } from '../../../../src/core/text/cut.ts';
 
 test.each([
   ['abc', 3, 'abc'],
@@ -16,4 +16,27 @@ test('a text is cut to a length that includes the ellipsis', () => {
 
 test('the ellipsis does not follow half a character', () => {
   expect(capped('a🚧bcd', 3)).toBe('a…');
+});
+
+describe('a long line is cut, and says so', () => {
+  test.each<[string, string, number, string]>([
+    ['a line that fits stays', 'abcde', 5, 'abcde'],
+    ['one character more, and it is cut within the limit', 'abcdef', 5, 'abcd…'],
+    ['not after a blank', 'abc def', 5, 'abc…'],
+    ['leading blanks stay', '  abcdef', 5, '  ab…'],
+    ['not within a code point', 'abc🚀def', 5, 'abc…'],
+    ['after a whole one', 'ab🚀def', 5, 'ab🚀…'],
+    ['a replacement character within it stays', 'a\uFFFDbcdef', 5, 'a\uFFFDbc…'],
+  ])('%s', (_, line, maxChars, expected) => {
+    expect(capped(line, maxChars)).toBe(expected);
+  });
+});
+
+test.each([
+  ['a\nb\r\nc\rd', 'a\nb\r\nc'],
+  ['a\nb\nc\n', 'a\nb\nc'],
+  ['a\nb\nc', 'a\nb\nc'],
+  ['', ''],
+])('of %j the first three lines are %j', (text, kept) => {
+  expect(cutLines(text, 3)).toBe(kept);
 });
