@@ -1,6 +1,7 @@
 /**
  * The layers of the house (docs/internals.md): one river, pure decisions, thin adapters.
  * `may`: rooms of src/ that a room may import besides itself; `packages`: what it may load from npm or Node.
+ * A star stands for one folder, and in `may` for the same one again.
  */
 const PURE = ['core', 'markdown', 'json'];
 const STAGE = ['handover', 'ports', 'config', 'errors', ...PURE];
@@ -22,9 +23,9 @@ const layers = {
   river: { may: [...STAGE, 'gate', 'loop', 'publish', 'report'], packages: ['node:'] },
   processes: { may: ADAPTER, packages: ['execa', 'node:'] },
   agents: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
-  // What an agent's CLI prints is parsed by pure code.
-  'agents/claude/events': { may: ['core'], packages: [] },
-  'agents/claude/output': { may: ['core', 'agents/claude/events'], packages: [] },
+  // What an agent's CLI prints is parsed by pure code, which knows no other agent.
+  'agents/*/events': { may: ['core'], packages: [] },
+  'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
   secrets: { may: ADAPTER, packages: ['@secretlint/'] },
@@ -34,7 +35,8 @@ const layers = {
 };
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-const roomPath = (room) => `^src/${room}(/|\\.ts$)`;
+const fromRoom = (room) => `^src/${room.replace('*', '([^/]+)')}(/|\\.ts$)`;
+const toRoom = (room) => `^src/${room.replace('*', '$1')}(/|\\.ts$)`;
 const builtins = (packages) =>
   packages.filter((name) => name.startsWith('node:')).map((name) => name.slice('node:'.length));
 
@@ -43,14 +45,14 @@ const rooms = Object.entries(layers).flatMap(([room, { may, packages }]) => [
     name: `${room}-knows-only`,
     comment: `${room}/ may import only: ${[room, ...may].join(', ')}.`,
     severity: 'error',
-    from: { path: roomPath(room) },
-    to: { path: '^(src|sandbox|test|scripts|bench)/', pathNot: [room, ...may].map(roomPath) },
+    from: { path: fromRoom(room) },
+    to: { path: '^(src|sandbox|test|scripts|bench)/', pathNot: [room, ...may].map(toRoom) },
   },
   {
     name: `${room}-uses-only`,
     comment: `${room}/ may use only these packages: ${packages.join(', ') || 'none'}.`,
     severity: 'error',
-    from: { path: roomPath(room) },
+    from: { path: fromRoom(room) },
     to: { path: 'node_modules', pathNot: packages.map((name) => `node_modules/(@types/)?${escaped(name)}`) },
   },
   {
@@ -61,7 +63,7 @@ const rooms = Object.entries(layers).flatMap(([room, { may, packages }]) => [
         .join(', ') || 'nothing'
     }.`,
     severity: 'error',
-    from: { path: roomPath(room) },
+    from: { path: fromRoom(room) },
     to: { dependencyTypes: ['core'], pathNot: builtins(packages).map((name) => `^(node:)?${name}`) },
   },
 ]);

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -34,4 +35,40 @@ test('every room of src/ stands in the table of layers, or wires the others', ()
   const listed = [...table.matchAll(/^ {2}(\w+): \{ may: /gm)].map(([, room]) => room);
   const found = readdirSync(join(root, 'src')).map((name) => name.replace(/\.ts$/, ''));
   expect(found.filter((room) => !['entries', 'wiring'].includes(room)).sort()).toEqual(listed.sort());
+});
+
+interface Rule {
+  readonly name: string;
+  readonly from: { readonly path?: string };
+  readonly to: { readonly path?: string; readonly pathNot?: readonly string[] };
+}
+
+/** Names of the rules about rooms that an import breaks, read as dependency-cruiser reads them. */
+function brokenBy(from: string, to: string): readonly string[] {
+  const { forbidden } = createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
+    readonly forbidden: readonly Rule[];
+  };
+  return forbidden
+    .filter(({ name }) => name.endsWith('-knows-only'))
+    .filter((rule) => {
+      const found = new RegExp(rule.from.path ?? '').exec(from);
+      const reaches = (path: string) => new RegExp(path.replace('$1', found?.[1] ?? '')).test(to);
+      return found !== null && reaches(rule.to.path ?? '') && rule.to.pathNot?.some(reaches) === false;
+    })
+    .map(({ name }) => name);
+}
+
+test.each<[string, string, readonly string[]]>([
+  ['agents/another/events/a.ts', 'core/analysis/transcript.ts', []],
+  ['agents/another/output/a.ts', 'agents/another/events/a.ts', []],
+  ['agents/another/agent.ts', 'processes/run-program.ts', []],
+  ['agents/another/events/a.ts', 'processes/log-line.ts', ['agents/*/events-knows-only']],
+  ['agents/another/events/a.ts', 'agents/another/agent.ts', ['agents/*/events-knows-only']],
+  ['agents/another/output/a.ts', 'agents/another/agent.ts', ['agents/*/output-knows-only']],
+  ['agents/another/output/a.ts', 'agents/claude/events/json.ts', ['agents/*/output-knows-only']],
+  ['core/lane/verdict.ts', 'agents/another/events/a.ts', ['core-knows-only']],
+  ['gate/gate.ts', 'loop/loop.ts', ['gate-knows-only']],
+  ['github/forge.ts', 'git/git.ts', ['github-knows-only']],
+])('that %s imports %s breaks %j', (from, to, rules) => {
+  expect(brokenBy(`src/${from}`, `src/${to}`)).toEqual(rules);
 });
