@@ -16,7 +16,7 @@ const layers = {
   ports: { may: ['core'], packages: [] },
   handover: { may: ['ports', 'core'], packages: [] },
   config: { may: ['core', 'errors'], packages: ['zod'] },
-  gate: { may: STAGE, packages: ['zod', 'node:crypto'] },
+  gate: { may: STAGE, packages: ['zod'] },
   loop: { may: STAGE, packages: [] },
   report: { may: ['handover', 'core', 'config'], packages: ['zod'] },
   publish: { may: [...STAGE, 'report'], packages: [] },

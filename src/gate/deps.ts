@@ -17,6 +17,8 @@ export interface GateDeps {
   readonly budget: BudgetStore | null;
   readonly clock: Clock;
   readonly log: Log;
+  /** Text → its hash, in hex digits. */
+  readonly sha256: (text: string) => string;
   /** UUID of this run's process tree. */
   readonly runTag: string;
   /** Called before a lane is claimed: whoever ends this run from then on must give it back. */

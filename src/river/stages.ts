@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
 import type { Agent } from '../ports/agent.ts';
 import type { PublishDeps } from '../publish/deps.ts';
@@ -16,5 +17,10 @@ export async function connectStages(
   ]);
   const exportSession = async (id: string): Promise<string | null> =>
     agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null;
-  return { config, context, runTag, forge, remote, store, budget, clock, log, redact, exportSession, stepWithinMs };
+  const ports = { forge, remote, store, budget, clock, log, redact, sha256 };
+  return { config, context, runTag, ...ports, exportSession, stepWithinMs };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { accountsThatMatter, judgeConsent, type Consent } from '../../core/people/consent.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import type { IssueText } from '../../core/tasks/issue-task.ts';
@@ -8,7 +7,7 @@ import { trustAmong } from './trust.ts';
 
 /** Who approved these issues; one that is not there any more is left out. */
 export async function judgeIssues(
-  deps: Pick<GateDeps, 'config' | 'forge'>,
+  deps: Pick<GateDeps, 'config' | 'forge' | 'sha256'>,
   issues: readonly (IssueText & { readonly number: number })[],
   approvals: LaneState['approvals'],
 ): Promise<ReadonlyMap<number, Consent>> {
@@ -28,17 +27,13 @@ export async function judgeIssues(
       if (history === undefined) return [];
       const id = taskIdOfIssue(issue.number);
       const approved = (Object.hasOwn(approvals, id) ? approvals[id] : undefined) ?? null;
-      return [
-        [issue.number, judgeConsent({ history, taskLabel, text: hashOfText(issue), approved, isTrusted })] as const,
-      ];
+      const text = hashOfText(issue, deps.sha256);
+      return [[issue.number, judgeConsent({ history, taskLabel, text, approved, isTrusted })] as const];
     }),
   );
 }
 
 /** What consent is given to: first 32 hex digits of the SHA-256 of title and body. */
-export function hashOfText({ title, body }: IssueText): string {
-  return createHash('sha256')
-    .update(JSON.stringify([title, body]))
-    .digest('hex')
-    .slice(0, 32);
+export function hashOfText({ title, body }: IssueText, sha256: GateDeps['sha256']): string {
+  return sha256(JSON.stringify([title, body])).slice(0, 32);
 }

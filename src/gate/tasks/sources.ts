@@ -113,7 +113,7 @@ export async function prepareTasks(deps: GateDeps, judged: Judged): Promise<Prep
     deps,
     workable.map(({ number, at }) => ({ number, until: at })),
   );
-  return rules.prepareTasks(judged, workable, comments, hashOfText);
+  return rules.prepareTasks(judged, workable, comments, (text) => hashOfText(text, deps.sha256));
 }
 
 function nothingReadable(problems: readonly string[]): UserError {
