@@ -136,7 +136,7 @@ async function loopOn(
 function writingAgent(workspace: string): Agent {
   const { analysis } = analyzeOutput(new TextEncoder().encode('I wrote a file; more to come.'), 0);
   return {
-    prepare: () => Promise.resolve(''),
+    prepare: () => Promise.resolve({ name: '', version: '' }),
     call: async () => {
       await writeNextFile(workspace);
       return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, fencedBlock: false, durationMs: 0 };

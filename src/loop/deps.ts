@@ -1,6 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
-import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Repository, WorkFiles } from '../ports/repository.ts';
 import type { StateStore } from '../ports/state.ts';
@@ -11,7 +11,7 @@ export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId'>;
   readonly agent: Pick<Agent, 'call' | 'importSession'>;
-  readonly agentName: { readonly name: string; readonly version: string };
+  readonly agentName: AgentName;
   readonly repository: Pick<Repository, 'snapshot' | 'compare' | 'commit' | 'hideCredentials'>;
   readonly verifier: Verifier;
   readonly clock: Clock;

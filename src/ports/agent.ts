@@ -23,10 +23,16 @@ export interface AgentRun {
   readonly durationMs: number;
 }
 
+/** What an agent's CLI calls itself; a version that it does not give is empty. */
+export interface AgentName {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** A coding agent's CLI. */
 export interface Agent {
-  /** Installs the CLI when it is absent and returns its version; throws UserError when it cannot. */
-  prepare(): Promise<string>;
+  /** Installs the CLI when it is absent and returns what it calls itself; throws UserError when it cannot. */
+  prepare(): Promise<AgentName>;
   call(call: AgentCall): Promise<AgentRun>;
   /** Copies the session's transcript into `folder`; false when there is none. */
   exportSession(sessionId: string, folder: string): Promise<boolean>;

@@ -45,7 +45,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
   if (intake.kind === 'end') return endInGate(deps, recording, { publishing: stages, intake });
 
   const agent = await connect.agent();
-  const agentName = parseAgentName(await agent.prepare());
+  const agentName = await agent.prepare();
   const begun = await acknowledge(stages.forge, intake);
   const work = await loop(
     {
@@ -87,12 +87,6 @@ function endBeforeLoop(deps: RiverDeps, recording: Recording, intake: EndIntake)
   const { config, context, redact, clock, startedAt } = deps;
   recording.tryToRecord('ended');
   return reportOfEnd({ config, context, redact, now: clock.now() }, intake, startedAt);
-}
-
-/** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another CLI. */
-function parseAgentName(printed: string): LoopDeps['agentName'] {
-  const parts = /^(\S+) \(([^)]+)\)$/.exec(printed);
-  return parts === null ? { name: printed, version: '' } : { name: parts[2] ?? '', version: parts[1] ?? '' };
 }
 
 function narrateTo(log: Log): LoopDeps['narrate'] {

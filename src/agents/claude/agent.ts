@@ -3,7 +3,7 @@ import { analyze } from '../../core/analysis/analyze.ts';
 import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Log } from '../../ports/machine.ts';
-import { claudeArguments, claudeEnvironment } from './command-line.ts';
+import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
 import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
@@ -44,7 +44,7 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
   let program: Promise<Program> | null = null;
   const ready = (): Promise<Program> => (program ??= programOf(options));
   return {
-    prepare: async () => versionOf(await ready(), { cwd: workFolder, environment, runTag }),
+    prepare: async () => parseName(await versionOf(await ready(), { cwd: workFolder, environment, runTag })),
     call: async (call) => callClaude(await ready(), options, call),
     exportSession: (id, folder) => keepSession(options, id, folder),
     importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),

@@ -1,3 +1,4 @@
+import type { AgentName } from '../../ports/agent.ts';
 import { isSessionId } from './session-files.ts';
 
 /** What the command line of one call is made of. */
@@ -55,4 +56,10 @@ export function claudeEnvironment(
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
     CLAUDE_CODE_DISABLE_CRON: '1',
   };
+}
+
+/** What `--version` prints: `2.1.330 (Claude Code)`, or anything else for another program. */
+export function parseName(printed: string): AgentName {
+  const [, version, name] = /^(\S+) \(([^)]+)\)$/.exec(printed) ?? [];
+  return version === undefined || name === undefined ? { name: printed, version: '' } : { name, version };
 }

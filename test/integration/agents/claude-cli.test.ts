@@ -15,9 +15,10 @@ beforeAll(installOnce, 300_000);
 
 test('an installed version is found again without npm', async () => {
   await using machine = await createMachine();
-  expect(await createAgentOn(machine, { command: claude, environment: { PATH: '/nowhere' } }).agent.prepare()).toBe(
-    `${claude.version} (Claude Code)`,
-  );
+  expect(await createAgentOn(machine, { command: claude, environment: { PATH: '/nowhere' } }).agent.prepare()).toEqual({
+    name: 'Claude Code',
+    version: claude.version,
+  });
 });
 
 describe('work', () => {

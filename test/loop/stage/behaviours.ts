@@ -96,7 +96,7 @@ export function createAgent(
   const transcripts = new Set<string>();
   let made = 0;
   return {
-    prepare: () => Promise.resolve('1.0.0 (Fake Agent)'),
+    prepare: () => Promise.resolve({ name: 'Fake Agent', version: '1.0.0' }),
     call: (call) => {
       if (script.broken !== null) return Promise.reject(script.broken);
       script.calls.push({ ...call, credentials: checkout.credentials(), at: clock.now() });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claudeArguments, claudeEnvironment } from '../../../../src/agents/claude/command-line.ts';
+import { claudeArguments, claudeEnvironment, parseName } from '../../../../src/agents/claude/command-line.ts';
 
 const plain = { model: null, allowedTools: ['Read', 'Bash(npm:*)'], extraArgs: [], resume: null, budgetUsd: null };
 const SESSION_ID = '0f0e0d0c-1111-4222-8333-444455556666';
@@ -70,4 +70,14 @@ describe('the environment', () => {
       CLAUDE_CODE_DISABLE_CRON: '1',
     });
   });
+});
+
+test.each([
+  ['2.1.330 (Claude Code)', { name: 'Claude Code', version: '2.1.330' }],
+  ['scripted agent 1.0 (not a model)', { name: 'scripted agent 1.0 (not a model)', version: '' }],
+  ['2.1.330 (Claude Code) beta', { name: '2.1.330 (Claude Code) beta', version: '' }],
+  ['2.1.330', { name: '2.1.330', version: '' }],
+  ['', { name: '', version: '' }],
+])('a program that calls itself %j is %j', (printed, name) => {
+  expect(parseName(printed)).toEqual(name);
 });
