@@ -45,43 +45,61 @@ const ALWAYS = [
   'ANDROID_HOME',
 ] as const;
 
-/** Variables by which Claude Code finds its provider. */
-const PROVIDER =
-  /^(ANTHROPIC_(API_KEY|AUTH_TOKEN|BASE_URL|MODEL|CUSTOM_HEADERS|SMALL_FAST_MODEL|DEFAULT_[A-Z]+_MODEL)|CLAUDE_CODE_OAUTH_TOKEN|CLAUDE_CODE_USE_(BEDROCK|VERTEX)|IS_SANDBOX)$/;
-const PROVIDER_KEYS = ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN', 'ANTHROPIC_AUTH_TOKEN'] as const;
+/** The variables by which an agent's CLI finds its provider. */
+export interface Provider {
+  /** The names of all of them. */
+  readonly variables: RegExp;
+  /** One that is set is a login. */
+  readonly keys: readonly string[];
+  readonly otherSecrets: readonly string[];
+  /** One that is `1` means a login that is found elsewhere, such as a cloud's. */
+  readonly switches: readonly string[];
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Environment of the agent: an allow-list, never the job's. */
-export function agentEnvironment(environment: Environment, names: readonly string[]): Record<string, string> {
+export function agentEnvironment(
+  environment: Environment,
+  names: readonly string[],
+  { variables }: Provider,
+): Record<string, string> {
   return pick(
     environment,
-    (name) => (ALWAYS as readonly string[]).includes(name) || PROVIDER.test(name) || names.includes(name),
+    (name) => (ALWAYS as readonly string[]).includes(name) || variables.test(name) || names.includes(name),
   );
 }
 
 /** Environment of verify commands, which run code that the agent wrote: the agent's without the provider's keys. */
-export function verifyEnvironment(environment: Environment, names: readonly string[]): Record<string, string> {
+export function verifyEnvironment(
+  environment: Environment,
+  names: readonly string[],
+  { variables }: Provider,
+): Record<string, string> {
   return pick(
     environment,
-    (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !PROVIDER.test(name)),
+    (name) => (ALWAYS as readonly string[]).includes(name) || (names.includes(name) && !variables.test(name)),
   );
 }
 
 /** Whether there is anything with which the agent could log in. */
-export function hasProviderKey(environment: Environment): boolean {
+export function hasProviderKey(environment: Environment, { keys, switches }: Provider): boolean {
   return (
-    PROVIDER_KEYS.some((name) => (environment[name] ?? '').trim() !== '') ||
-    ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'].some((name) => (environment[name] ?? '') === '1')
+    keys.some((name) => (environment[name] ?? '').trim() !== '') ||
+    switches.some((name) => (environment[name] ?? '') === '1')
   );
 }
 
 /** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */
-export function secretValues(environment: Environment, names: readonly string[]): string[] {
+export function secretValues(
+  environment: Environment,
+  names: readonly string[],
+  { keys, otherSecrets }: Provider,
+): string[] {
   const secret = (name: string): boolean =>
-    (PROVIDER_KEYS as readonly string[]).includes(name) ||
+    keys.includes(name) ||
+    otherSecrets.includes(name) ||
     /^(INPUT_GITHUB-TOKEN|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN|ACTIONS_ID_TOKEN_REQUEST_TOKEN)$/.test(name) ||
-    name === 'ANTHROPIC_CUSTOM_HEADERS' ||
     /(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY|ACCESS_KEY)/i.test(name) ||
     (names.includes(name) && (environment[name] ?? '').length >= 20);
   return [

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { claudeProvider } from '../agents/claude/provider.ts';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
@@ -130,7 +131,7 @@ async function readRun(environment: World['environment']): Promise<ReadRun> {
     }
   };
   const config = await attempt(() => parseInputs(inputTexts(environment)));
-  const context = await attempt(() => readRunContext(environment));
+  const context = await attempt(() => readRunContext(environment, claudeProvider));
   if (config !== null && context !== null) return { kind: 'ready', config, context };
   const ours = problems.some(({ reason }) => reason === 'infrastructure');
   return {

@@ -1,3 +1,4 @@
+import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
@@ -66,7 +67,7 @@ async function finish({ environment, runFolder, runTag, lane }: Past): Promise<v
   const world = createWorld({
     environment,
     config: parseInputs(inputTexts(environment)),
-    context: await readRunContext(environment),
+    context: await readRunContext(environment, claudeProvider),
     runFolder,
     runTag,
   });

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { context } from '@actions/github';
-import { hasProviderKey } from '../config/agent-environment.ts';
+import { hasProviderKey, type Provider } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { textOf, UserError } from '../errors.ts';
 
@@ -10,7 +10,10 @@ type GitHubContext = typeof context;
 const MAX_EVENT_BYTES = 25 * 1024 * 1024;
 
 /** Reads what the runner says about this run, which is in `environment`, this process's own; throws one UserError that lists every problem. */
-export async function readRunContext(environment: Readonly<Record<string, string | undefined>>): Promise<RunContext> {
+export async function readRunContext(
+  environment: Readonly<Record<string, string | undefined>>,
+  provider: Provider,
+): Promise<RunContext> {
   const problems: string[] = [];
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();
@@ -43,7 +46,7 @@ export async function readRunContext(environment: Readonly<Record<string, string
     runAttempt: Math.max(1, github.runAttempt || 1),
     runUrl: `${serverUrl}/${owner}/${repo}/actions/runs/${runId}`,
     event: { name: eventName, payload: github.payload },
-    hasProviderKey: hasProviderKey(environment),
+    hasProviderKey: hasProviderKey(environment, provider),
   };
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { claudeProvider } from '../agents/claude/provider.ts';
 import { agentEnvironment, verifyEnvironment } from '../config/agent-environment.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import { COMMIT_IDENTITY } from './git.ts';
@@ -24,7 +25,7 @@ export async function createAgent(world: World): Promise<Agent> {
     model: config.agent.model,
     allowedTools: config.policy.allowedTools,
     extraArgs: config.agent.args,
-    environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames) },
+    environment: { ...gitIdentity(), ...agentEnvironment(environment, config.agent.envNames, claudeProvider) },
     workFolder: context.workspace,
     configFolder: join(world.runFolder, 'agent'),
     runTag: world.runTag,
@@ -41,7 +42,7 @@ export async function createCommands(world: World): Promise<Verifier> {
   return createVerifier({
     commands: config.verify,
     workFolder: context.workspace,
-    environment: verifyEnvironment(world.environment, config.agent.envNames),
+    environment: verifyEnvironment(world.environment, config.agent.envNames, claudeProvider),
     runTag: world.runTag,
     log: world.log,
     now: systemClock.now,

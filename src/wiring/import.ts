@@ -3,6 +3,7 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { claudeProvider } from '../agents/claude/provider.ts';
 import type { AskedAgent, AskedIssues, ImportWorld, OpenImport } from '../cli/tasks/import-world.ts';
 import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
 import { createRedactor } from '../core/text/redact.ts';
@@ -52,20 +53,19 @@ async function askAgent({
       model,
       allowedTools: ['Read', 'Write'],
       extraArgs: [],
-      environment: agentEnvironment(process.env, []),
+      environment: agentEnvironment(process.env, [], claudeProvider),
       workFolder,
       // The person's own login is there.
       configFolder: process.env.CLAUDE_CONFIG_DIR ?? join(homedir(), '.claude'),
       runTag,
       log: logTo(log),
       now,
-      redact: createRedactor(secretValues(process.env, [])),
+      redact: createRedactor(secretValues(process.env, [], claudeProvider)),
     });
-    log(
-      `agent: ${await agent.prepare().catch((error: unknown) => {
-        throw withoutAgent(error, agentPath);
-      })}`,
-    );
+    const { name, version } = await agent.prepare().catch((error: unknown) => {
+      throw withoutAgent(error, agentPath);
+    });
+    log(`agent: ${version === '' ? name : `${version} (${name})`}`);
     const { analysis, end } = await agent.call({
       prompt,
       resume: null,

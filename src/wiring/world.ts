@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { claudeProvider } from '../agents/claude/provider.ts';
 import { secretValues } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
 import { createRedactor } from '../core/text/redact.ts';
@@ -60,7 +61,7 @@ export function secretsOf(
   environment: World['environment'],
   envNames: readonly string[],
 ): { readonly secrets: readonly string[]; readonly redact: (text: string) => string } {
-  const secrets = secretValues(environment, envNames);
+  const secrets = secretValues(environment, envNames, claudeProvider);
   return { secrets, redact: createRedactor(secrets) };
 }
 

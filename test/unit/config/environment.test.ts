@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import {
   agentEnvironment,
   hasProviderKey,
@@ -35,7 +36,7 @@ const job = {
 
 describe("the agent's environment", () => {
   test('is an allow-list: what programs need, the keys of its provider, and what agent-env names', () => {
-    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'])).toEqual({
+    expect(agentEnvironment(job, ['NPM_TOKEN', 'EMPTY', 'ABSENT'], claudeProvider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -49,7 +50,7 @@ describe("the agent's environment", () => {
   });
 
   test("verify commands run what the agent wrote, without the provider's keys", () => {
-    expect(verifyEnvironment(job, ['NPM_TOKEN'])).toEqual({
+    expect(verifyEnvironment(job, ['NPM_TOKEN'], claudeProvider)).toEqual({
       PATH: '/bin',
       HOME: '/root',
       LANG: 'C',
@@ -73,8 +74,8 @@ describe("the agent's environment", () => {
       fc.property(fc.dictionary(name, fc.string({ minLength: 1 })), fc.array(name), (extra, names) => {
         const environment = { ...job, ...extra };
         for (const built of [
-          agentEnvironment(environment, [...names, ...Object.keys(environment)]),
-          verifyEnvironment(environment, [...names, ...Object.keys(environment)]),
+          agentEnvironment(environment, [...names, ...Object.keys(environment)], claudeProvider),
+          verifyEnvironment(environment, [...names, ...Object.keys(environment)], claudeProvider),
         ]) {
           const leaked = Object.keys(built).filter((key) =>
             /^(ACTIONS|INPUT|STATE)_|^(GITHUB_TOKEN|GH_TOKEN|GITHUB_ENV|GITHUB_PATH|GITHUB_OUTPUT|GITHUB_STATE|GITHUB_STEP_SUMMARY)$/i.test(
@@ -101,7 +102,7 @@ describe('a key for the agent', () => {
     [{ GITHUB_TOKEN: 'k' }, false],
     [{}, false],
   ])('%j: %s', (environment, expected) => {
-    expect(hasProviderKey(environment)).toBe(expected);
+    expect(hasProviderKey(environment, claudeProvider)).toBe(expected);
   });
 });
 
@@ -110,6 +111,7 @@ describe('secrets', () => {
     'ANTHROPIC_API_KEY',
     'CLAUDE_CODE_OAUTH_TOKEN',
     'ANTHROPIC_AUTH_TOKEN',
+    'ANTHROPIC_CUSTOM_HEADERS',
     'INPUT_GITHUB-TOKEN',
     'GITHUB_TOKEN',
     'GH_TOKEN',
@@ -123,15 +125,16 @@ describe('secrets', () => {
     'SIGNING_PRIVATE_KEY',
     'my_credential',
   ])('the value of %s is one', (name) => {
-    expect(secretValues({ [name]: ' value-of-it\n' }, [])).toEqual(['value-of-it']);
+    expect(secretValues({ [name]: ' value-of-it\n' }, [], claudeProvider)).toEqual(['value-of-it']);
   });
 
   test('what agent-env names is one if it is long enough to be', () => {
     expect(
-      secretValues({ DATABASE_URL: 'postgres://user:pass@host/db', NODE_ENV: 'production' }, [
-        'DATABASE_URL',
-        'NODE_ENV',
-      ]),
+      secretValues(
+        { DATABASE_URL: 'postgres://user:pass@host/db', NODE_ENV: 'production' },
+        ['DATABASE_URL', 'NODE_ENV'],
+        claudeProvider,
+      ),
     ).toEqual(['postgres://user:pass@host/db']);
   });
 
@@ -147,6 +150,7 @@ describe('secrets', () => {
           D_TOKEN: '',
         },
         [],
+        claudeProvider,
       ),
     ).toEqual(['the-same-one']);
   });
