@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state.ts';
+import { tryJson } from '../core/text/try-json.ts';
 import type { StateCopy } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
@@ -106,16 +107,13 @@ function sha256(content: Buffer): string {
 
 function parseManifest(content: Buffer | undefined): Manifest | null {
   if (content === undefined || content.length > MAX_MANIFEST_BYTES) return null;
-  try {
-    const value = JSON.parse(content.toString('utf8')) as { readonly [Field in keyof Manifest]?: unknown } | null;
-    const isManifest =
-      value?.version === 1 &&
-      typeof value.lane === 'string' &&
-      Number.isSafeInteger(value.sequence) &&
-      typeof value.files === 'object' &&
-      value.files !== null;
-    return isManifest ? (value as Manifest) : null;
-  } catch {
-    return null;
-  }
+  const value = tryJson(content.toString('utf8')) as
+    { readonly [Field in keyof Manifest]?: unknown } | null | undefined;
+  const isManifest =
+    value?.version === 1 &&
+    typeof value.lane === 'string' &&
+    Number.isSafeInteger(value.sequence) &&
+    typeof value.files === 'object' &&
+    value.files !== null;
+  return isManifest ? (value as Manifest) : null;
 }

@@ -1,31 +1,7 @@
 import { z } from 'zod';
-import type { CleanKind, CleanedText } from '../../core/text/clean.ts';
-
-const count = z.number().int().positive().exactOptional();
-
-/** `CleanedText` as `ralph clean --json` prints it. A change that breaks readers needs a new major version. */
-export const cleanSchema = z.object({
-  text: z.string().describe('What is left: what a reader of the rendered page sees, still as Markdown.'),
-  removed: z.number().int().nonnegative().describe('Code points that were taken out: the sum of kinds.'),
-  kinds: z
-    .object({
-      'html-comment': count.describe('HTML comments, also those that nobody closed.'),
-      'html-hidden': count.describe(
-        'Other HTML and Markdown that is not drawn: attributes, scripts, unknown tags, cells beyond the header.',
-      ),
-      invisible: count.describe('Characters without a glyph, and character references to them.'),
-      control: count.describe('Control characters other than tab and line ends.'),
-      bidi: count.describe('Characters that turn the direction of text.'),
-      'link-title': count.describe('Titles of links and images.'),
-      'link-definition': count.describe(
-        'Definitions of links, names of references to them, and footnotes that nothing refers to.',
-      ),
-      'image-alt': count.describe('Alternative texts of images.'),
-    } satisfies Record<CleanKind, typeof count>)
-    .describe('Code points by what hid them; a kind that was not found is absent.'),
-}) satisfies z.ZodType<CleanedText>;
+import { cleanedTextSchema } from '../../core/text/cleaned.ts';
 
 /** The published JSON Schema of `ralph clean --json`. */
 export function cleanJsonSchema(): object {
-  return { title: 'ralph clean --json', ...z.toJSONSchema(cleanSchema) };
+  return { title: 'ralph clean --json', ...z.toJSONSchema(cleanedTextSchema) };
 }

@@ -1,4 +1,4 @@
-import type { CleanedText } from '../../core/text/clean.ts';
+import type { CleanedText } from '../../core/text/cleaned.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { openInput, reasonOf } from '../input.ts';

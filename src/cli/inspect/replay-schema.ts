@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { verdictSchema } from '../../core/lane/verdict.ts';
+import type { Immutable } from '../../core/immutable.ts';
 import { outcomeSchema } from '../../core/outcome.ts';
-import type { ReplayResult } from './replay-text.ts';
 
 const count = z.number().int().nonnegative();
 const outcome = outcomeSchema.meta({ id: 'outcome', description: 'Why a run ended. Times are ms since the epoch.' });
@@ -30,8 +30,8 @@ const whatIf = z.discriminatedUnion('kind', [
     .describe('It would have gone on after the last iteration of the journal.'),
 ]);
 
-/** `ReplayResult` as `ralph replay --json` prints it. A change that breaks readers needs a new major version. */
-export const replaySchema = z.object({
+/** What `ralph replay --json` prints. A change that breaks readers needs a new major version. */
+const replaySchema = z.object({
   lane: z.string(),
   iterations: count.describe('Iterations that the journal holds.'),
   torn: z.boolean().describe('Whether the last line was cut off, and left out.'),
@@ -40,7 +40,9 @@ export const replaySchema = z.object({
     .array(difference)
     .describe('Decisions that are not the recorded ones; the exit code is 1 if there are any.'),
   whatIf: whatIf.nullable().describe('Answer to --set; null without it.'),
-}) satisfies z.ZodType<ReplayResult>;
+});
+
+export type ReplayResult = Immutable<z.infer<typeof replaySchema>>;
 
 /** The published JSON Schema of `ralph replay --json`. */
 export function replayJsonSchema(): object {

@@ -3,21 +3,9 @@ import type { JournalEntry } from '../../core/journal/journal.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Journal } from '../../core/journal/parse-journal.ts';
 import type { Difference, WhatIf } from '../../core/journal/replay.ts';
+import { count } from '../../report/format.ts';
 import { plainLine } from '../plain-line.ts';
-
-/** What `ralph replay --json` prints. */
-export interface ReplayResult {
-  readonly lane: string;
-  /** Iterations that the journal holds. */
-  readonly iterations: number;
-  /** The last line was cut off, and left out. */
-  readonly torn: boolean;
-  /** The recorded end; null when the journal has none. */
-  readonly outcome: Outcome | null;
-  readonly differences: readonly Difference[];
-  /** Answer to `--set`; null without it. */
-  readonly whatIf: (WhatIf & { readonly set: Readonly<Record<string, string>> }) | null;
-}
+import type { ReplayResult } from './replay-schema.ts';
 
 const MAX_DIFFERENCES = 10;
 
@@ -26,7 +14,7 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
   const { differences, outcome } = result;
   const decisions = entries.length + (outcome === null ? 0 : 1);
   return [
-    `Lane ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${counted(entries.length, 'iteration')}.`,
+    `Lane ${plainLine(start.lane)}, started ${new Date(start.startedAt).toISOString()}, ${count(entries.length, 'iteration')}.`,
     ...entries.map(renderEntry),
     outcome === null
       ? 'The journal has no end: the run was killed, failed, or still goes on.'
@@ -34,7 +22,7 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
     ...(differences.length === 0
-      ? [`${counted(decisions, 'decision')} made again: the same.`]
+      ? [`${count(decisions, 'decision')} made again: the same.`]
       : renderDifferences(differences)),
     ...(result.whatIf === null ? [] : ['', ...renderWhatIf(result.whatIf, result)]),
     '',
@@ -59,7 +47,7 @@ function renderEntry({ iteration, taskId, taskTitle, verdict }: JournalEntry): s
 function renderDifferences(differences: readonly Difference[]): readonly string[] {
   const shown = differences.slice(0, MAX_DIFFERENCES);
   return [
-    `${counted(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
+    `${count(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from the record:`,
     ...shown.map(
       ({ line, of, recorded, replayed }) =>
         `  line ${String(line)}: ${of} was ${renderValue(recorded)}, and is ${renderValue(replayed)} now`,
@@ -78,12 +66,12 @@ function renderWhatIf(
   return [
     `What if ${set}:`,
     `  ${describeAnswer(answer)}`,
-    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${counted(iterations, 'iteration')}.`,
+    `  It was: ${outcome === null ? 'no recorded end' : renderOutcome(outcome)}, after ${count(iterations, 'iteration')}.`,
   ];
 }
 
 function describeAnswer(answer: WhatIf): string {
-  const after = counted(answer.iterations, 'iteration');
+  const after = count(answer.iterations, 'iteration');
   switch (answer.kind) {
     case 'ended':
       return `It would have ended after ${after}: ${renderOutcome(answer.outcome)}.`;
@@ -106,8 +94,4 @@ function renderOutcome(outcome: Outcome): string {
 
 function renderValue(value: unknown): string {
   return plainLine(JSON.stringify(value));
-}
-
-function counted(count: number, noun: string): string {
-  return `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -12,7 +12,8 @@ import { replay, whatIf } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { reasonOf } from '../input.ts';
-import { renderReplay, type ReplayResult } from './replay-text.ts';
+import type { ReplayResult } from './replay-schema.ts';
+import { renderReplay } from './replay-text.ts';
 
 const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 

@@ -1,15 +1,7 @@
-import { canHide, hiddenEdits, withoutMarkup, type Edit, type HiddenKind } from '../../markdown/hidden.ts';
-import { characterKind, findUnseen, plainBlanks, plainLines, type CharacterKind } from './characters.ts';
+import { canHide, hiddenEdits, withoutMarkup, type Edit } from '../../markdown/hidden.ts';
+import { characterKind, findUnseen, plainBlanks, plainLines } from './characters.ts';
+import type { CleanedText, CleanKind } from './cleaned.ts';
 import { cut } from './cut.ts';
-
-export type CleanKind = HiddenKind | CharacterKind;
-
-/** Text that is fit for a prompt; `removed` counts code points that were taken out or cut off, `kinds` those that a reader would not have seen. */
-export interface CleanedText {
-  readonly text: string;
-  readonly removed: number;
-  readonly kinds: Readonly<Partial<Record<CleanKind, number>>>;
-}
 
 /** How many characters were taken out since a reader does not see them; what was only cut off is not among them. */
 export function unseenIn({ kinds }: CleanedText): number {

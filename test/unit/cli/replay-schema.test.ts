@@ -3,18 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import type { z } from 'zod';
-import { replayJsonSchema, type replaySchema } from '../../../src/cli/inspect/replay-schema.ts';
-import type { ReplayResult } from '../../../src/cli/inspect/replay-text.ts';
+import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
 import { ralph } from './fixture.ts';
 import { idle, progress, task } from '../core/core-fixtures.ts';
 import { record } from '../core/journal/journal-fixtures.ts';
-
-type Mutable<T> = T extends readonly (infer Item)[]
-  ? Mutable<Item>[]
-  : T extends object
-    ? { -readonly [Key in keyof T]: Mutable<T[Key]> }
-    : T;
 
 const journal = record([progress(), idle, idle, idle]).text;
 const twoTasks = record([idle, idle, idle], { tasks: [task(1), task(2)] }).text;
@@ -37,11 +29,8 @@ test('the published JSON Schema is the one of the code (vitest -u writes it)', a
   );
 });
 
-test('the schema is the type: neither takes what the other does not', async () => {
-  // The schema's own file checks the other direction.
-  const narrow = (result: Mutable<ReplayResult>): z.infer<typeof replaySchema> => result;
-  const result = (await replayed(journal)) as Mutable<ReplayResult>;
-  expect(Object.keys(narrow(result)).sort()).toEqual(
+test('what is printed has the fields of the schema, all of them', async () => {
+  expect(Object.keys((await replayed(journal)) as object).sort()).toEqual(
     Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
   );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cleanMarkdown, cleanText, cleanTitle, unseenIn, type CleanKind } from '../../../../src/core/text/clean.ts';
+import { cleanMarkdown, cleanText, cleanTitle, unseenIn } from '../../../../src/core/text/clean.ts';
+import type { CleanKind } from '../../../../src/core/text/cleaned.ts';
 import { costly, cpuMs } from '../../../cpu.ts';
 
 type Kinds = Partial<Record<CleanKind, number>>;
