@@ -1,5 +1,7 @@
+import { kindOfDenial } from '../src/agents/claude/events/allow-rules.ts';
 import type { Analysis } from '../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type RunSoFar } from '../src/core/lane/decide.ts';
+import { classifyDenials } from '../src/core/lane/denials.ts';
 import type { Evidence } from '../src/core/evidence.ts';
 import type { Policy } from '../src/core/policy.ts';
 import { MAX_LEDGER_DAYS } from '../src/core/lane/ledger.ts';
@@ -73,7 +75,9 @@ function step(
   const next = nextStep({ state, tasks, run, policy, now });
   if (next.kind === 'stop') throw new Error(`The lane stopped: ${next.outcome.reason}`);
   const begun = beginIteration(state, { taskId: next.task.id, tree: evidence.before.tree }, policy, now);
-  const settled = settle(begun, { task: next.task, tasks, analysis, evidence, startedAt: now }, policy, now + 60_000);
+  const denials = classifyDenials(analysis.denials, policy, kindOfDenial);
+  const facts = { task: next.task, tasks, analysis, denials, evidence, startedAt: now };
+  const settled = settle(begun, facts, policy, now + 60_000);
   return { state: settled.state, run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }) };
 }
 

@@ -1,6 +1,7 @@
 import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopDeps } from '../../src/loop/deps.ts';
+import { kindOfDenial } from '../../src/agents/claude/events/allow-rules.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
@@ -45,6 +46,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     verifier: { verify: () => Promise.resolve(verification(scene.world)) },
     repository: repositoryOf(scene),
     agent: {
+      kindOfDenial,
       importSession: () => Promise.resolve(true),
       call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
     },

@@ -1,4 +1,5 @@
 import { addCommand } from '../cli/tasks/add.ts';
+import { kindOfDenial } from '../agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
@@ -6,7 +7,7 @@ import type { Command, Terminal } from '../cli/command.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
-import { replayCommand } from '../cli/inspect/replay.ts';
+import { createReplayCommand } from '../cli/inspect/replay.ts';
 import { runCommand } from '../cli/run-command.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
@@ -22,7 +23,7 @@ const COMMANDS: readonly Command[] = [
   createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
   cleanCommand,
   createImportCommand(openImport),
-  replayCommand,
+  createReplayCommand(kindOfDenial),
   createStatusCommand(open),
   tasksCommand,
   ...createOrderCommands(open),

@@ -1,6 +1,7 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
+import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
@@ -135,7 +136,8 @@ async function conclude(
   // What the agent found to be missing is work of the lane like any other: this run does it, too.
   const found = newItems(items).filter(({ id }) => deps.redact(id) === id);
   const tasks = [...work.tasks, ...found];
-  const facts = { task: step.task, tasks, analysis, evidence, startedAt };
+  const denials = classifyDenials(analysis.denials, policy, deps.agent.kindOfDenial);
+  const facts = { task: step.task, tasks, analysis, denials, evidence, startedAt };
   const settled = settle(work.state, facts, policy, now);
   const entry: JournalEntry = {
     version: 1,

@@ -1,4 +1,5 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
+import type { KindOfDenial } from '../core/lane/denials.ts';
 import type { AgentEnd, Verification } from '../core/evidence.ts';
 
 /** One agent call. `signal` aborts it: the whole process tree is ended before `call` settles. */
@@ -34,6 +35,7 @@ export interface Agent {
   /** Installs the CLI when it is absent and returns what it calls itself; throws UserError when it cannot. */
   prepare(): Promise<AgentName>;
   call(call: AgentCall): Promise<AgentRun>;
+  readonly kindOfDenial: KindOfDenial;
   /** Copies the session's transcript into `folder`; false when there is none. */
   exportSession(sessionId: string, folder: string): Promise<boolean>;
   /** Puts a transcript from `folder` where the CLI finds it; false when there is none. */

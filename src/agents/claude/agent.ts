@@ -4,6 +4,7 @@ import type { AgentEnd } from '../../core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../ports/agent.ts';
 import type { Log } from '../../ports/machine.ts';
 import { claudeArguments, claudeEnvironment, parseName } from './command-line.ts';
+import { kindOfDenial } from './events/allow-rules.ts';
 import { createOutputReader } from './output/reader.ts';
 import { lineOf } from './log-events.ts';
 import { installClaude } from './install.ts';
@@ -46,6 +47,7 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
   return {
     prepare: async () => parseName(await versionOf(await ready(), { cwd: workFolder, environment, runTag })),
     call: async (call) => callClaude(await ready(), options, call),
+    kindOfDenial,
     exportSession: (id, folder) => keepSession(options, id, folder),
     importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
     sweep: () => endTagged(runTag),

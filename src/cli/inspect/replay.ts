@@ -8,6 +8,7 @@ import {
 } from '../../config/policy-inputs.ts';
 import { nearest } from '../../core/text/nearest.ts';
 import { parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
+import type { KindOfDenial } from '../../core/lane/denials.ts';
 import { replay, whatIf } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
@@ -32,18 +33,20 @@ Exit codes: 0 every decision is the same, 1 one differs or the journal cannot be
 arguments. An answer to "what if" that differs from what happened is no failure.
 `;
 
-/** `ralph replay`: a recorded run's decisions, made again. */
-export const replayCommand: Command = {
-  name: 'replay',
-  summary: 'makes the decisions of a recorded run again',
-  help: HELP,
-  run: replayJournal,
-};
+/** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */
+export function createReplayCommand(kindOf: KindOfDenial): Command {
+  return {
+    name: 'replay',
+    summary: 'makes the decisions of a recorded run again',
+    help: HELP,
+    run: (args, terminal) => replayJournal(args, terminal, kindOf),
+  };
+}
 
 /** The longest journal that is read; a run's iterations are some ten KB each. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
-async function replayJournal(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+async function replayJournal(args: readonly string[], terminal: Terminal, kindOf: KindOfDenial): Promise<CommandEnd> {
   const given = parseArguments(args, { json: 'flag', set: 'values' }, { name: 'JOURNAL', min: 1, max: 1 });
   const [name] = given.positionals;
   const settings = parseSettings(given.values('set'));
@@ -62,9 +65,9 @@ async function replayJournal(args: readonly string[], terminal: Terminal): Promi
     iterations: journal.entries.length,
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
-    differences: replay(journal),
+    differences: replay(journal, kindOf),
     whatIf: given.has('set')
-      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs)) }
+      ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindOf) }
       : null,
   };
   terminal.out(given.has('json') ? `${JSON.stringify(result, null, 2)}\n` : renderReplay(journal, result));

@@ -1,4 +1,5 @@
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
+import { classifyDenials, type KindOfDenial } from '../lane/denials.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
@@ -28,8 +29,8 @@ export type WhatIf =
   /** It would have gone on after the last iteration of the journal. */
   | { readonly kind: 'goes-on'; readonly iterations: number; readonly taskId: TaskId };
 
-/** Makes every decision of a recorded run again, and returns what differs from the record. */
-export function replay(journal: Journal): readonly Difference[] {
+/** Makes every decision of a recorded run again, and returns what differs from the record. `kindOf`: the rules of its agent. */
+export function replay(journal: Journal, kindOf: KindOfDenial): readonly Difference[] {
   const { start, entries, end } = journal;
   let position = startPosition(journal);
   const differences: Difference[] = [];
@@ -44,7 +45,7 @@ export function replay(journal: Journal): readonly Difference[] {
         replayed: step.kind === 'stop' ? step.outcome : step.task.id,
       });
     }
-    const settled = advance(position, entry, start.policy);
+    const settled = advance(position, entry, start.policy, kindOf);
     differences.push(...verdictDifferences(line, entry.verdict, settled.verdict));
     position = settled.position;
   }
@@ -58,14 +59,14 @@ export function replay(journal: Journal): readonly Difference[] {
 }
 
 /** Plays a recorded run under another policy, as far as the journal reaches. */
-export function whatIf(journal: Journal, policy: Policy): WhatIf {
+export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): WhatIf {
   const { entries, end } = journal;
   let position = startPosition(journal);
   for (const [iterations, entry] of entries.entries()) {
     const step = decide(position, { policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop') return { kind: 'ended', iterations, outcome: step.outcome };
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
-    position = advance(position, entry, policy).position;
+    position = advance(position, entry, policy, kindOf).position;
   }
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy, now, ...fromOutside(end) });
@@ -107,6 +108,7 @@ function advance(
   { tasks: known, state, run }: Position,
   entry: JournalEntry,
   policy: Policy,
+  kindOf: KindOfDenial,
 ): { readonly position: Position; readonly verdict: Verdict } {
   const { taskId, taskTree, startedAt, endedAt, sessionDroppedAt, analysis, evidence } = entry;
   const begun = beginIteration(state, { taskId, tree: taskTree }, policy, startedAt);
@@ -120,7 +122,8 @@ function advance(
     optional: false,
     obstacle: null,
   };
-  const settled: Settled = settle(called, { task, tasks, analysis, evidence, startedAt }, policy, endedAt);
+  const denials = classifyDenials(analysis.denials, policy, kindOf);
+  const settled: Settled = settle(called, { task, tasks, analysis, denials, evidence, startedAt }, policy, endedAt);
   return {
     position: {
       tasks,

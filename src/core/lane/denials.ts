@@ -1,7 +1,18 @@
 import type { Denial } from '../analysis/analysis.ts';
 import type { Policy } from '../policy.ts';
-import { shellParts } from './shell-parts.ts';
 import { cut } from '../text/cut.ts';
+
+/** A refused call: the agent turned to a person, put allowed commands together, or wanted what it may not have. */
+export type DenialKind = 'question' | 'compound' | 'forbidden';
+
+/** An agent's own reading of its tools and allow rules. A journal keeps what was refused, not what that amounts to. */
+export type KindOfDenial = (denial: Denial, allowedTools: Policy['allowedTools']) => DenialKind;
+
+/** A refused call, and what it amounts to. */
+export interface ClassifiedDenial {
+  readonly kind: DenialKind;
+  readonly command: string | null;
+}
 
 /** What the denials of one iteration amount to. */
 export interface JudgedDenials {
@@ -13,77 +24,30 @@ export interface JudgedDenials {
   readonly askedOnly: boolean;
 }
 
-/** The CLI's tool to ask a person; in a CI job nobody is there. */
-const QUESTION_TOOL = 'AskUserQuestion';
-
-/** Commands that only read; the CLI allows them without a rule, inside the work tree. */
-const readOnly = ['cd', 'pwd', 'ls', 'cat', 'head', 'tail', 'grep', 'wc', 'echo', 'true'];
-
-/** Tells real denials from advice and from questions. After progress none counts: the agent found another way. */
-export function judgeDenials(
+/** What an agent's rules make of its refused calls. */
+export function classifyDenials(
   denials: readonly Denial[],
+  { allowedTools }: Pick<Policy, 'allowedTools'>,
+  kindOf: KindOfDenial,
+): readonly ClassifiedDenial[] {
+  return denials.map((denial) => ({ kind: kindOf(denial, allowedTools), command: denial.command }));
+}
+
+/** Keeps real denials apart from advice and questions. After progress none counts: the agent found another way. */
+export function judgeDenials(
+  denials: readonly ClassifiedDenial[],
   progress: boolean,
-  policy: Pick<Policy, 'allowedTools' | 'onPermissionDenied'>,
+  { onPermissionDenied }: Pick<Policy, 'onPermissionDenied'>,
 ): JudgedDenials {
-  const refused = denials.filter(({ tool }) => tool !== QUESTION_TOOL);
-  const compounds = refused.filter((denial) => isCompoundOfAllowed(denial, policy.allowedTools));
-  const real = refused.length - compounds.length;
+  const of = (kind: DenialKind) => denials.filter((denial) => denial.kind === kind);
   return {
-    counted: progress || policy.onPermissionDenied === 'continue' ? 0 : real,
-    advice: [...new Set(compounds.map(adviceFor))],
-    askedOnly: denials.length > 0 && refused.length === 0,
+    counted: progress || onPermissionDenied === 'continue' ? 0 : of('forbidden').length,
+    advice: [...new Set(of('compound').map(adviceFor))],
+    askedOnly: denials.length > 0 && denials.every(({ kind }) => kind === 'question'),
   };
 }
 
-function adviceFor({ command }: Denial): string {
+function adviceFor({ command }: ClassifiedDenial): string {
   const shown = cut((command ?? '').replaceAll(/\s+/g, ' '), 120);
   return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
-}
-
-function isCompoundOfAllowed(denial: Denial, rules: readonly string[]): boolean {
-  if (denial.tool !== 'Bash' || denial.command === null) return false;
-  const command = shellParts(denial.command);
-  const isCompound = command.kind === 'parts' && (command.compound || denial.command.trim().includes('\n'));
-  if (command.kind === 'opaque' || !isCompound || command.parts.length === 0) return false;
-  return command.parts.every((part) => onlyReadsInside(part) || rules.some((rule) => allows(rule, part)));
-}
-
-function onlyReadsInside(command: string): boolean {
-  const [name = '', ...words] = command.replaceAll(/['"]/g, '').split(/\s+/);
-  // Agents begin many commands with a `cd` to the work tree's full path, which is not known here.
-  if (name === 'cd') return words.length > 0 && !words.some((word) => /^[~-]|(?:^|\/)\.\.(?:\/|$)/.test(word));
-  return readOnly.some((name) => startsWithWords(command, name)) && !words.some((word) => OUTSIDE.test(word));
-}
-
-/** A word that may lead out of the work tree: an absolute path, a home, or a way up; also as the value of an option. */
-const OUTSIDE = /^(?:-\w|--[\w-]+=)?[/~]|(?:^|[/=])\.\.(?:\/|$)|^-\w\.\.(?:\/|$)/;
-
-/** Whether an allow rule of the CLI (`Bash`, `Bash(npm:*)`, `Bash(npm install)`, `Bash(git *)`) covers a simple command. */
-function allows(rule: string, command: string): boolean {
-  const text = rule.trim();
-  if (text === 'Bash') return true;
-  const pattern = /^Bash\((.+)\)$/s.exec(text)?.[1]?.trim();
-  if (pattern === undefined) return false;
-  const prefix = /^([^*]*?)(?::\*| \*)$/.exec(pattern)?.[1];
-  if (prefix !== undefined) return startsWithWords(command, prefix);
-  return matchesGlob(command, pattern);
-}
-
-function startsWithWords(command: string, prefix: string): boolean {
-  return command === prefix || command.startsWith(`${prefix} `);
-}
-
-/** `*` stands for any text; without one the texts must be equal. */
-function matchesGlob(text: string, pattern: string): boolean {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop();
-  if (last === undefined) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const piece of others) {
-    const found = text.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
 }

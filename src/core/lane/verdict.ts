@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Analysis } from '../analysis/analysis.ts';
 import { circuitWords } from './circuit.ts';
-import { judgeDenials } from './denials.ts';
+import { judgeDenials, type ClassifiedDenial } from './denials.ts';
 import type { Evidence } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { count } from '../numbers.ts';
@@ -39,6 +39,8 @@ export interface IterationFacts {
   /** All tasks of the lane, the current one included. */
   readonly tasks: readonly QueuedTask[];
   readonly analysis: Analysis;
+  /** Those of the analysis. */
+  readonly denials: readonly ClassifiedDenial[];
   readonly evidence: Evidence;
   readonly startedAt: number;
 }
@@ -67,7 +69,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const alsoDone = accepts && (changed || passed) ? alsoMarked(state, facts) : [];
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
   const progress = changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0));
-  const denials = judgeDenials(analysis.denials, progress, policy);
+  const denials = judgeDenials(facts.denials, progress, policy);
   const vetoes = claimsEverything(analysis)
     ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
     : [];

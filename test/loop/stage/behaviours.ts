@@ -1,3 +1,4 @@
+import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { AgentEnd } from '../../../src/core/evidence.ts';
 import type { Agent, AgentCall, AgentRun } from '../../../src/ports/agent.ts';
@@ -112,6 +113,7 @@ export function createAgent(
         : { minutes: 0, exitCode: 1, says: unknownSession };
       return Promise.resolve(perform(act, call));
     },
+    kindOfDenial,
     exportSession: (id, folder) => {
       if (transcripts.has(id)) script.exported.set(folder, id);
       return Promise.resolve(transcripts.has(id));

@@ -4,6 +4,7 @@ import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseInputs } from '../../../src/config/inputs.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
+import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
 import { emptyRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
 import { parseState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
@@ -373,7 +374,7 @@ export function cutOff({ kept }: Project, why: string): void {
 function expectReplays(text: string): void {
   const parsed = parseJournal(text);
   if (parsed.kind !== 'journal') throw new Error(`The journal cannot be read: ${JSON.stringify(parsed.problems)}`);
-  const differences = replay(parsed.journal);
+  const differences = replay(parsed.journal, kindOfDenial);
   if (differences.length > 0) throw new Error(`The journal leads to other decisions: ${JSON.stringify(differences)}`);
 }
 

@@ -1,4 +1,5 @@
 import { addCommand } from '../../../src/cli/tasks/add.ts';
+import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { createOutputReader } from '../../../src/agents/claude/output/reader.ts';
 import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
@@ -6,7 +7,7 @@ import type { Command } from '../../../src/cli/command.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
 import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
-import { replayCommand } from '../../../src/cli/inspect/replay.ts';
+import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
@@ -30,7 +31,7 @@ function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
     createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
     cleanCommand,
     createImportCommand(() => Promise.resolve(world)),
-    replayCommand,
+    createReplayCommand(kindOfDenial),
     createStatusCommand(open),
     tasksCommand,
     ...createOrderCommands(open),

@@ -1,10 +1,12 @@
+import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import type { Analysis, Signal } from '../../../src/core/analysis/analysis.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../../../src/core/lane/decide.ts';
 import type { Checklist, Evidence } from '../../../src/core/evidence.ts';
 import type { Policy } from '../../../src/core/policy.ts';
+import { classifyDenials } from '../../../src/core/lane/denials.ts';
 import { beginIteration, endRun, settle } from '../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
-import type { Verdict } from '../../../src/core/lane/verdict.ts';
+import type { IterationFacts, Verdict } from '../../../src/core/lane/verdict.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 
 export const MINUTE = 60_000;
@@ -90,6 +92,15 @@ export function analysis(
   };
 }
 
+/** An analysis, and what the agent's rules make of its denials. */
+export function said(
+  says: Parameters<typeof analysis>[0],
+  bounds: Policy,
+): Pick<IterationFacts, 'analysis' | 'denials'> {
+  const analyzed = analysis(says);
+  return { analysis: analyzed, denials: classifyDenials(analyzed.denials, bounds, kindOfDenial) };
+}
+
 /** One scripted iteration: `to` is the content of the tree after it (absent: unchanged). */
 export interface Play {
   readonly to?: string;
@@ -168,7 +179,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     const facts = {
       task: step.task,
       tasks,
-      analysis: analysis(scripted.says),
+      ...said(scripted.says, bounds),
       evidence: evidence(tree, scripted),
       startedAt,
     };

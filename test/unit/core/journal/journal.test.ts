@@ -38,7 +38,7 @@ const facts = {
 };
 const settled = settle(
   beginIteration(before.state, { taskId: 'issue-1', tree: 'a' }, policy, noon),
-  { task: task(1), tasks: start.tasks, ...facts, startedAt: noon },
+  { task: task(1), tasks: start.tasks, ...facts, denials: [], startedAt: noon },
   policy,
   noon + MINUTE,
 );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
 import { changePolicy } from '../../../../src/config/policy-inputs.ts';
 import { parseJournal } from '../../../../src/core/journal/parse-journal.ts';
 import { replay, whatIf } from '../../../../src/core/journal/replay.ts';
@@ -28,7 +29,11 @@ const play = fc.record({
       fc.constantFrom('a', 'b').map((fingerprint) => ({ text: fingerprint, fingerprint })),
       { maxLength: 2 },
     ),
-    denials: fc.oneof(fc.constant([]), fc.constant([{ tool: 'Bash', command: 'docker ps' }])),
+    denials: fc.subarray([
+      { tool: 'Bash', command: 'docker ps' },
+      { tool: 'Bash', command: 'npm ci && npm test' },
+      { tool: 'AskUserQuestion', command: null },
+    ]),
     usageLimit: fc.option(
       fc.record({
         window: fc.constant('weekly' as const),
@@ -75,10 +80,10 @@ test('a journal replays to the same decisions, whatever agent and clock did, ove
           const parsed = parseJournal(recorded.text);
           if (parsed.kind !== 'journal') throw new Error(JSON.stringify(parsed.problems));
           const { journal } = parsed;
-          expect(replay(journal)).toEqual([]);
+          expect(replay(journal, kindOfDenial)).toEqual([]);
           // Under its own policy a run ends as it did.
           if (journal.end !== null)
-            expect(whatIf(journal, journal.start.policy)).toEqual({
+            expect(whatIf(journal, journal.start.policy, kindOfDenial)).toEqual({
               kind: 'ended',
               iterations: recorded.iterations,
               outcome: journal.end.outcome,

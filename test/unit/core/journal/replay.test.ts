@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { kindOfDenial } from '../../../../src/agents/claude/events/allow-rules.ts';
 import { changePolicy, parsePolicyInputs } from '../../../../src/config/policy-inputs.ts';
 import { serializeEnd } from '../../../../src/core/journal/journal.ts';
 import { parseJournal, type Journal } from '../../../../src/core/journal/parse-journal.ts';
@@ -17,7 +18,7 @@ function journalOf(text: string): Journal {
 function withSet(journal: Journal, texts: Readonly<Record<string, string>>): string {
   const given = parsePolicyInputs(texts);
   if (given.kind === 'problems') throw new Error(JSON.stringify(given.problems));
-  const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs));
+  const answer = whatIf(journal, changePolicy(journal.start.policy, given.inputs), kindOfDenial);
   return `${String(answer.iterations)}: ${answer.kind === 'ended' ? `${answer.outcome.kind} (${answer.outcome.reason})` : `${answer.kind} ${answer.taskId}`}`;
 }
 
@@ -33,7 +34,7 @@ describe('a journal replays to the same decisions', () => {
     const { text, iterations } = record(script, { policy: { ...policy, maxIterationsPerTask: 0 } });
     const journal = journalOf(text);
     expect(journal.entries).toHaveLength(iterations);
-    expect(replay(journal)).toEqual([]);
+    expect(replay(journal, kindOfDenial)).toEqual([]);
   });
 });
 
@@ -74,18 +75,18 @@ describe('a record that was changed is found', () => {
   ])('%s', (_, change, difference) => {
     const changed = change(text);
     expect(changed).not.toBe(text);
-    expect(replay(journalOf(changed))[0]).toMatchObject(difference);
+    expect(replay(journalOf(changed), kindOfDenial)[0]).toMatchObject(difference);
   });
 
   test('a run that should have stopped, and one that should have gone on', () => {
-    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')));
+    const stopped = replay(journalOf(text.replace('"maxIterations":10', '"maxIterations":1')), kindOfDenial);
     expect(stopped[0]).toEqual({
       line: 3,
       of: 'task',
       recorded: 'issue-1',
       replayed: { kind: 'limit', reason: 'iterations' },
     });
-    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')));
+    const patient = replay(journalOf(text.replace('"noProgress":3', '"noProgress":9')), kindOfDenial);
     expect(patient.at(-1)).toMatchObject({ line: 6, of: 'outcome', replayed: 'issue-1' });
   });
 
@@ -93,7 +94,7 @@ describe('a record that was changed is found', () => {
     const outcome = /"outcome":(\{[^}]*\})/.exec(text)?.[1] ?? '';
     const reversed = JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(outcome) as object).reverse()));
     expect(reversed).not.toBe(outcome);
-    expect(replay(journalOf(text.replace(outcome, reversed)))).toEqual([]);
+    expect(replay(journalOf(text.replace(outcome, reversed)), kindOfDenial)).toEqual([]);
   });
 });
 
@@ -138,7 +139,7 @@ describe('a run without an end is asked about', () => {
 
 test('a cancelled run ends as it did', () => {
   const text = `${record([progress()]).text}${serializeEnd({ version: 1, lane: 'queue', decidedAt: noon, cancelled: true, outcome: { kind: 'cancelled', reason: 'signal' } })}\n`;
-  expect(replay(journalOf(text))).toEqual([]);
+  expect(replay(journalOf(text), kindOfDenial)).toEqual([]);
   expect(withSet(journalOf(text), {})).toBe('1: cancelled (signal)');
 });
 
@@ -149,7 +150,7 @@ test('a session that the CLI had forgotten is forgotten in the replay, too', () 
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);
   expect(dropped).not.toBe(text);
   const last = (journal: string) =>
-    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } });
+    whatIf(journalOf(journal), { ...policy, circuit: { ...policy.circuit, noProgress: 1 } }, kindOfDenial);
   expect(last(text)).toMatchObject({ kind: 'goes-on' });
   expect(last(dropped)).toMatchObject({ kind: 'ended', outcome: { reason: 'circuit_open' } });
 });

@@ -1,143 +1,49 @@
-import { describe, expect, test } from 'vitest';
-import { judgeDenials } from '../../../../src/core/lane/denials.ts';
-import { shellParts } from '../../../../src/core/lane/shell-parts.ts';
+import { expect, test } from 'vitest';
+import { classifyDenials, judgeDenials, type KindOfDenial } from '../../../../src/core/lane/denials.ts';
 
-const judge = (command: string, allowedTools: readonly string[]) =>
-  judgeDenials([{ tool: 'Bash', command }], false, { allowedTools, onPermissionDenied: 'count' });
+const docker = { kind: 'forbidden', command: 'docker ps' } as const;
+const compound = { kind: 'compound', command: 'npm ci && npm test' } as const;
+const question = { kind: 'question', command: null } as const;
 
-describe('a compound of allowed parts is advice, not a denial', () => {
-  test.each([
-    ['npm ci 2>&1 | tail -40', ['Bash(npm:*)']],
-    ['npm ci 2>&1 | tail -40', ['Bash(npm ci)', 'Bash(tail:*)']],
-    ['npm install\nnpm test', ['Bash(npm:*)']],
-    ['npm install\r\nnpm test', ['Bash(npm:*)']],
-    ['cd app && npm test', ['Bash(npm:*)']],
-    ['cd /home/runner/work/app/app && npm test', ['Bash(npm:*)']],
-    ['npm ci; npm test || npm run lint', ['Bash(npm *)']],
-    ['npm test > /dev/null 2>&1', ['Bash(npm:*)']],
-    ['git add -A && git commit -m "a && b; c"', ['Bash(git add:*)', 'Bash(git commit:*)']],
-    ['git commit -m "first line\nsecond line"', ['Bash(git commit:*)']],
-    ["git commit -m 'costs $5' && git log", ['Bash(git:*)']],
-    ['make && ./run', ['Bash']],
-    ['npm install && npm test', ['Bash(npm install)', 'Bash(npm test)']],
-    ['npm run \\\n  build && npm test', ['Bash(npm:*)']],
-    ["# install, don't ask\nnpm ci\nnpm test # all of them", ['Bash(npm:*)']],
-    ['npm test && cat src/a.ts ./b..c', ['Bash(npm:*)']],
-    ['npm test && cat /etc/hosts', ['Bash(npm:*)', 'Bash(cat:*)']],
-    ['npm ci;\nnpm test;\n', ['Bash(npm:*)']],
-    ['npm ci # first, $(all)\nnpm test', ['Bash(npm:*)']],
-    ['# both\nnpm ci && npm test # $(done)', ['Bash(npm:*)']],
-    ['npm test\\\n --all', ['Bash(npm:*)']],
-    ['npm ci; npm test', [' Bash( npm:* ) ']],
-    ['npm run test --silent && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
-    ['npm run a -w b -s && npm ci', ['Bash(npm * -w * -s)', 'Bash(npm ci)']],
-    ['make test && make', ['Bash(*make*)']],
-    ['npm ci && npm test', ['Bash(*)']],
-    ['npm ci && ls', ['Bash(npm *ci)']],
-  ])('%j with %j', (command, rules) => {
-    const judged = judge(command, rules);
-    expect(judged.counted).toBe(0);
-    expect(judged.advice).toHaveLength(1);
-  });
-});
-
-describe('a real denial', () => {
-  test.each([
-    ['docker ps', ['Bash(npm:*)']],
-    ['npm test && curl https://example.test', ['Bash(npm:*)']],
-    ['npm test', ['Bash(npm install)']],
-    ['npm test && npm ci', ['Bash(npm install)']],
-    ['npmx test; npm ci', ['Bash(npm:*)']],
-    ['npm test $(curl x)', ['Bash(npm:*)']],
-    ['npm test; npm run `curl x`', ['Bash(npm:*)']],
-    ['npm test && npm run "$(curl x)"', ['Bash(npm:*)']],
-    ['npm test && (npm ci)', ['Bash(npm:*)']],
-    ['npm test > package.json; npm ci', ['Bash(npm:*)']],
-    ['npm test & npm ci', ['Bash(npm:*)']],
-    ['npm ci && npm test <<EOF\nx\nEOF', ['Bash(npm:*)']],
-    ['npm test && npm run "unclosed', ['Bash(npm:*)']],
-    ['CI=1 npm test && npm ci', ['Bash(npm:*)']],
-    ['npm ci && npm test', []],
-    ['npm ci && npm test', ['Read', 'bash', 'Bash()']],
-    ['npm test', ['Bash(npm:*)']],
-    ['npm test\n', ['Bash(npm:*)']],
-    ['npm test && cat /etc/shadow', ['Bash(npm:*)']],
-    ['npm test && cat "/etc/shadow"', ['Bash(npm:*)']],
-    ['npm test && cat ~/.netrc', ['Bash(npm:*)']],
-    ['npm test && grep --file=/etc/shadow x', ['Bash(npm:*)']],
-    ['cd src/../.. && npm test', ['Bash(npm:*)']],
-    ['cd ~ && npm test', ['Bash(npm:*)']],
-    ['cd ~/x && npm test', ['Bash(npm:*)']],
-    ['cd - && npm test', ['Bash(npm:*)']],
-    ['cd && npm test', ['Bash(npm:*)']],
-    ['npm test\\\n --all', ['Bash(npm ci)']],
-    ['npm ci\n# a comment \\\ncurl x', ['Bash(npm:*)']],
-    ['npm ci && npm test x#y', ['Bash(npm:*)']],
-    ['; ;', ['Bash(npm:*)']],
-    ['npm ci && npm test#$(curl x)', ['Bash(npm:*)']],
-    ['npm ci # first\ncurl x', ['Bash(npm:*)']],
-    ['npm\\\nci && npm test', ['Bash(npm:*)']],
-    ['npm ci && npm test', ['XBash(npm:*)', 'Bash(npm:*)x']],
-    ['npm ci && npm test', ['Bash(* npm:*)', 'Bash(npm:* x)']],
-    ['npm run test && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
-    ['yarn run --silent && npm ci', ['Bash(npm * --silent)', 'Bash(npm ci)']],
-    ['npm run -s && npm ci', ['Bash(npm * -w * -s)', 'Bash(npm ci)']],
-    ['npm -w && npm ci', ['Bash(npm -w*-w)', 'Bash(npm ci)']],
-    ['npm -w x -w && npm ci', ['Bash(npm *-w*-w*-w)', 'Bash(npm ci)']],
-    ['make x && npm ci', ['Bash(mak*make)', 'Bash(npm ci)']],
-    ['-x npm && npm ci', ['Bash(npm *-x)', 'Bash(npm ci)']],
-  ])('%j with %j', (command, rules) => {
-    expect(judge(command, rules)).toMatchObject({ counted: 1, advice: [] });
-  });
-
-  test.each([
-    ['WebFetch', null],
-    ['WebFetch', 'npm ci && npm test'],
-    ['Bash', null],
-  ])('of %s with %j', (tool, command) => {
-    expect(
-      judgeDenials([{ tool, command }], false, { allowedTools: ['Bash'], onPermissionDenied: 'count' }).counted,
-    ).toBe(1);
-  });
-});
-
-const docker = { tool: 'Bash', command: 'docker ps' };
-const question = { tool: 'AskUserQuestion', command: null };
+const adviceOn = (command: string) =>
+  judgeDenials([{ kind: 'compound', command }], false, { onPermissionDenied: 'count' }).advice;
 
 test.each([
   ['after progress is noted, not counted', [docker], true, 'count', 0, false],
   ['with on-permission-denied: continue is not counted', [docker], false, 'continue', 0, false],
   ['with halt is counted', [docker], false, 'halt', 1, false],
-  ['of the question tool alone is a question', [question], false, 'count', 0, true],
-  ['of the question tool and a command is a denial', [question, docker], false, 'count', 1, false],
+  ['of a question alone is a question', [question], false, 'count', 0, true],
+  ['of a question and a command is a denial', [question, docker], false, 'count', 1, false],
+  ['of a compound of allowed parts is not counted', [compound], false, 'count', 0, false],
+  ['of a compound beside forbidden calls: those are counted', [compound, docker, docker], false, 'count', 2, false],
 ] as const)('a denial %s', (_, denials, progress, onPermissionDenied, counted, askedOnly) => {
-  expect(judgeDenials(denials, progress, { allowedTools: [], onPermissionDenied })).toMatchObject({
-    counted,
-    askedOnly,
-  });
+  expect(judgeDenials(denials, progress, { onPermissionDenied })).toMatchObject({ counted, askedOnly });
 });
 
 test('advice is one line and short, whatever the command holds', () => {
-  const [advice = ''] = judge(`npm ci\nnpm run ${'x'.repeat(5_000)}`, ['Bash(npm:*)']).advice;
+  const [advice = ''] = adviceOn(`npm ci\nnpm run ${'x'.repeat(5_000)}`);
   expect(advice).not.toContain('\n');
   expect(advice.length).toBeLessThan(400);
 });
 
 test('advice shows the command, which cannot leave its code span', () => {
-  const [advice = ''] = judge("npm ci &&\t\n npm run '`x`'", ['Bash(npm:*)']).advice;
+  const [advice = ''] = adviceOn("npm ci &&\t\n npm run '`x`'");
   expect(advice).toMatch(/^`npm ci && npm run ''x''` was refused/);
   expect(advice).toContain('allowed-tools');
 });
 
 test.each([
-  ['npm ci', ['npm ci'], false],
-  ['npm ci | tail -4', ['npm ci', 'tail -4'], true],
-  ['npm ci 2>&1', ['npm ci'], true],
-  ['x'.repeat(10_000), ['x'.repeat(10_000)], false],
-])('%j is made of %j', (command, parts, compound) => {
-  expect(shellParts(command)).toEqual({ kind: 'parts', parts, compound });
+  ['a compound', [compound], 1],
+  ['equal compounds', [compound, compound], 1],
+  ['two compounds', [compound, { ...compound, command: 'npm ci; npm test' }], 2],
+  ['anything else', [docker, question], 0],
+] as const)('%s: advice, each once', (_, denials, sentences) => {
+  expect(judgeDenials(denials, false, { onPermissionDenied: 'count' }).advice).toHaveLength(sentences);
 });
 
-test('a very long command is not judged', () => {
-  expect(shellParts('a;'.repeat(100_000))).toEqual({ kind: 'opaque' });
+test('an agent classifies its own denials under the allowed tools', () => {
+  const denial = { tool: 'Shell', command: 'ls' };
+  const kindOf: KindOfDenial = ({ tool }, rules) => (rules.includes(tool) ? 'compound' : 'forbidden');
+  expect(classifyDenials([denial], { allowedTools: ['Shell'] }, kindOf)).toEqual([{ kind: 'compound', command: 'ls' }]);
+  expect(classifyDenials([denial], { allowedTools: [] }, kindOf)).toEqual([{ kind: 'forbidden', command: 'ls' }]);
 });

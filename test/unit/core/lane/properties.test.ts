@@ -6,7 +6,7 @@ import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
-import { analysis, evidence, HOUR, MINUTE, noon, policy, task, type Play } from '../core-fixtures.ts';
+import { evidence, HOUR, MINUTE, noon, policy, said, task, type Play } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
 const says = fc.record({
@@ -125,7 +125,7 @@ function history(
       const facts = {
         task: step.task,
         tasks,
-        analysis: analysis(play.says),
+        ...said(play.says, bounds),
         evidence: evidence(tree, play),
         startedAt: now,
       };

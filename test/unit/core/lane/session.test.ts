@@ -107,6 +107,7 @@ test('finishing one task of several keeps it', () => {
     task: task(1),
     tasks: [task(1), task(2)],
     analysis: analysis({ sessionId: 'abc-1', signal: { status: 'COMPLETE', exitSignal: false } }),
+    denials: [],
     evidence: evidence('a', { to: 'b' }),
     startedAt: noon,
   };

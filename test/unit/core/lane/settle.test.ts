@@ -456,6 +456,7 @@ test('settle is a function: the same arguments, the same answer, nothing touched
     task: task(1),
     tasks: [task(1)],
     analysis: analysis(finishes),
+    denials: [],
     evidence: evidence('a', { to: 'b' }),
     startedAt: noon,
   };
