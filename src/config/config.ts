@@ -1,5 +1,10 @@
 import type { OutcomeKind } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
+import type { TaskSourceName } from '../core/tasks/task-sources.ts';
+
+export const stateStores = ['auto', 'cache', 'ref', 'none'] as const;
+
+export const commentReading = ['writers', 'everybody', 'nobody'] as const;
 
 /** What the user asked for, checked. Holds no secret but the token, which only gate and publish get. */
 export interface Config {
@@ -10,7 +15,7 @@ export interface Config {
   /** Logins of bots whose labels, comments and edits count like those of a person who may write. */
   readonly allowedBots: readonly string[];
   /** Whose comments the agent gets to read. */
-  readonly commentsFrom: 'writers' | 'everybody' | 'nobody';
+  readonly commentsFrom: (typeof commentReading)[number];
   /** Words of a command for a dispatched run; empty = none. */
   readonly command: string;
   readonly agent: AgentConfig;
@@ -26,11 +31,9 @@ export interface Config {
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;
-  readonly stateStore: 'auto' | 'cache' | 'ref' | 'none';
+  readonly stateStore: (typeof stateStores)[number];
   readonly failOn: readonly OutcomeKind[];
 }
-
-export type TaskSourceName = 'issues' | 'plan' | 'prd' | 'beads';
 
 interface AgentConfig {
   readonly version: string;

@@ -2,20 +2,19 @@ import { z } from 'zod';
 import { lifecycleLabels } from '../core/people/labels.ts';
 import { outcomeKinds } from '../core/outcome.ts';
 import { UserError } from '../errors.ts';
-import type { Config, TaskSourceName } from './config.ts';
+import { taskSourceNames } from '../core/tasks/task-sources.ts';
+import { commentReading, stateStores, type Config } from './config.ts';
 import { choice, filled, flag, lines, list, optional, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { input, namesIn, parseTexts, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
 
-const TASK_SOURCES = ['issues', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSourceName[];
-
 /** Where tasks come from, in the order of the text. */
 export const taskSources = list()
   .pipe(
     z
-      .array(z.enum(TASK_SOURCES, { error: `must be a list of: ${TASK_SOURCES.join(', ')}` }))
-      .min(1, `is empty: name at least one of ${TASK_SOURCES.join(', ')}`),
+      .array(z.enum(taskSourceNames, { error: `must be a list of: ${taskSourceNames.join(', ')}` }))
+      .min(1, `is empty: name at least one of ${taskSourceNames.join(', ')}`),
   )
   .refine((sources) => new Set(sources).size === sources.length, 'names a source twice');
 
@@ -43,7 +42,7 @@ const inputs: InputTable<Settings> = {
       'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]',
     ),
   ),
-  commentsFrom: input('comments-from', choice('writers', 'everybody', 'nobody')),
+  commentsFrom: input('comments-from', choice(...commentReading)),
   command: input('command', z.string().max(100, 'is longer than any command')),
   agent: {
     version: input('agent-version', z.string().regex(/^\d+\.\d+\.\d+$/, 'is not an exact version such as 2.1.330')),
@@ -89,7 +88,7 @@ const inputs: InputTable<Settings> = {
   allowProtectedPaths: input('allow-protected-paths', lines()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
   maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),
-  stateStore: input('state-store', choice('auto', 'cache', 'ref', 'none')),
+  stateStore: input('state-store', choice(...stateStores)),
   failOn: input(
     'fail-on',
     list().pipe(z.array(z.enum(outcomeKinds, { error: `must be a list of: ${outcomeKinds.join(', ')}` }))),

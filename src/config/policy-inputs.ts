@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Policy } from '../core/policy.ts';
+import { denialModes, sessionModes, type Policy } from '../core/policy.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { choice, duration, flag, number, splitRules, whole } from './fields.ts';
 import { input, namesIn, parseTexts, type GivenSettings, type InputProblem, type InputTable } from './table.ts';
@@ -19,7 +19,7 @@ export const policyInputs: InputTable<PolicySettings> = {
       .transform(splitRules)
       .refine((rules) => rules.length > 0, 'is empty: name at least one tool, for example Read,Edit,Write'),
   ),
-  session: input('session', choice('resume', 'task', 'fresh')),
+  session: input('session', choice(...sessionModes)),
   sessionExpiryMs: input('session-expiry-hours', duration(HOUR_MS, { min: 1, max: 720 })),
   maxIterations: input('max-iterations', whole({ min: 1, max: 1000 })),
   // No call begins in the last minute of a run.
@@ -30,7 +30,7 @@ export const policyInputs: InputTable<PolicySettings> = {
   maxTokensPerHour: input('max-tokens-per-hour', whole({ min: 0, max: 1_000_000_000_000 })),
   maxCostUsd: input('max-cost-usd', number({ min: 0, max: 100_000 })),
   maxCostUsdPerDay: input('max-cost-usd-per-day', number({ min: 0, max: 100_000 })),
-  onPermissionDenied: input('on-permission-denied', choice('count', 'halt', 'continue')),
+  onPermissionDenied: input('on-permission-denied', choice(...denialModes)),
   circuit: {
     noProgress: input('cb-no-progress', whole({ min: 1, max: 100 })),
     sameError: input('cb-same-error', whole({ min: 1, max: 100 })),

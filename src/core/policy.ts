@@ -15,6 +15,12 @@ const circuitPolicySchema = z.object({
 /** When the circuit trips, and for how long it stays open. */
 export type CircuitPolicy = Immutable<z.infer<typeof circuitPolicySchema>>;
 
+/** What a permission denial does to a run. */
+export const denialModes = ['count', 'halt', 'continue'] as const;
+
+/** How long an agent's conversation is carried on: as long as it can be, within a task, not at all. */
+export const sessionModes = ['resume', 'task', 'fresh'] as const;
+
 export const policySchema = z.object({
   maxIterations: count,
   maxRunMs: count,
@@ -28,13 +34,13 @@ export const policySchema = z.object({
   maxCostUsd: z.number(),
   /** 0 = none. */
   maxCostUsdPerDay: z.number(),
-  onPermissionDenied: z.enum(['count', 'halt', 'continue']),
+  onPermissionDenied: z.enum(denialModes),
   circuit: circuitPolicySchema,
   /** Done signals in a row that complete a run (§8 order 4). */
   completionSignals: count,
   /** Test-only iterations in a row that halt a run (§8 order 6). */
   testOnlyIterations: count,
-  session: z.enum(['resume', 'fresh', 'task']),
+  session: z.enum(sessionModes),
   sessionExpiryMs: count,
   /** Whether verify commands are configured. */
   verifies: z.boolean(),

@@ -1,4 +1,5 @@
-import { PRD_ARCHIVE_PATH, taskFilePaths, type FileSource, type FileTask } from '../core/tasks/files/file-task.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask } from '../core/tasks/files/file-task.ts';
+import type { FileSource } from '../core/tasks/task-sources.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { LoopDeps } from './deps.ts';
 

@@ -1,11 +1,12 @@
 import { taskFilePaths } from '../../core/tasks/files/file-task.ts';
+import type { FileSource } from '../../core/tasks/task-sources.ts';
 import type { AddedTask, NewTask } from '../../core/tasks/files/new-task.ts';
 import type { AddReport } from './add-schema.ts';
 import { readCheckoutFile, writeCheckoutFile, type CheckoutFile } from '../checkout-file.ts';
 
-export type Target = 'plan' | 'prd';
 /** In the order in which a file is looked for: the plan is worked before the prd. */
-export const targets: readonly Target[] = ['plan', 'prd'];
+export const targets = ['plan', 'prd'] as const satisfies readonly FileSource[];
+export type Target = (typeof targets)[number];
 
 /** Adds a task to a file of the checkout `folder`; `to` null: to the one that is there, to the plan when both or none are. */
 export async function addTask(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
+import { taskSourceKinds } from '../../core/tasks/task-sources.ts';
+import { taskStates } from '../../core/tasks/task.ts';
 
 const taskRow = z.object({
   id: z.string(),

@@ -1,13 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { taskSources } from '../../config/inputs.ts';
-import {
-  PRD_ARCHIVE_PATH,
-  taskFilePaths,
-  type FileSource,
-  type FileTask,
-  type TaskProblem,
-} from '../../core/tasks/files/file-task.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
+import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { parseArguments } from '../arguments.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';

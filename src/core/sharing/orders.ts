@@ -6,6 +6,7 @@ import { withTransition } from '../lane/transitions.ts';
 import { anyInstant, instant } from '../numbers.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
+import { isStuck } from '../tasks/task.ts';
 
 /**
  * What a person may order of a lane. The next run of the lane obeys before it does anything else.
@@ -82,7 +83,7 @@ export function subjectOf({ kind, task }: Pick<OrderGiven, 'kind' | 'task'>): st
 /** The tasks that a retry gives their attempts again. */
 export function tasksToRetry(state: LaneState, task: TaskId | null): readonly TaskId[] {
   const asked = task === null ? Object.keys(state.tasks) : [task];
-  return asked.filter((id) => ['failed', 'blocked'].includes(progressOf(state.tasks, id).state));
+  return asked.filter((id) => isStuck(progressOf(state.tasks, id)));
 }
 
 function obey(state: LaneState, order: Order): LaneState {

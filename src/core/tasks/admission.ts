@@ -8,11 +8,11 @@ import {
   type ApprovalNotice,
 } from '../people/consent-messages.ts';
 import type { Consent } from '../people/consent.ts';
-import type { FileSource } from './files/file-task.ts';
+import type { TaskSourceName } from './task-sources.ts';
 import { byIssueNumber, obstacleByLabel, taskOfIssue, type IssueText, type TaskIssue } from './issue-task.ts';
 import { inOrderOfWork, progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { issueOfTask, type Task, type TaskObstacle } from './task.ts';
+import { issueOfTask, isSettled, type Task, type TaskObstacle } from './task.ts';
 import {
   learnWaiting,
   nothingKnown,
@@ -27,7 +27,7 @@ export interface Candidates {
   readonly issues: readonly TaskIssue[];
   readonly fileTasks: readonly Task[];
   /** In the order in which tasks of the same priority are worked. */
-  readonly sources: readonly ('issues' | FileSource)[];
+  readonly sources: readonly TaskSourceName[];
   /** A person named this very issue: it is judged wherever it stands. */
   readonly isByName: boolean;
   /** Text of the one issue as its label was put on just now; null: not known. */
@@ -178,7 +178,9 @@ function issuesToJudge(
   const unknown = tasks.filter(({ id }) => isUnknown(id));
   const must = new Set([
     ...withinReach(tasks, state.tasks, rules.maxIterations).filter(isUnknown),
-    ...unknown.filter(({ id }) => candidates.isByName || (isFirst && isSettled(state, id))).map(({ id }) => id),
+    ...unknown
+      .filter(({ id }) => candidates.isByName || (isFirst && isSettled(progressOf(state.tasks, id))))
+      .map(({ id }) => id),
   ]);
   if (must.size === 0 && !isFirst) return [];
   // A request that is made anyhow may as well ask about the next ones.
@@ -200,7 +202,8 @@ function askedAgain(
   { consent, now }: { readonly consent: Consent | 'gone'; readonly now: number },
 ): LaneState {
   const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
-  if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(state, id)) return state;
+  if (before === undefined || consent === 'gone' || consent.kind === 'never' || !isSettled(progressOf(state.tasks, id)))
+    return state;
   if ((consent.kind === 'given' ? consent.at : consent.askedAt) <= before.at) return state;
   const { [id]: settled, ...tasks } = state.tasks;
   return withTransition(
@@ -271,10 +274,6 @@ function isDone({ tasks }: LaneState, id: TaskId): boolean {
   return progressOf(tasks, id).state === 'done';
 }
 
-function isSettled({ tasks }: LaneState, id: TaskId): boolean {
-  return ['done', 'failed', 'blocked'].includes(progressOf(tasks, id).state);
-}
-
-function sourceOf({ source }: Task): 'issues' | FileSource {
+function sourceOf({ source }: Task): TaskSourceName {
   return source.kind === 'issue' ? 'issues' : source.kind;
 }

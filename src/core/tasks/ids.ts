@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fileSources, type FileSource } from './task-sources.ts';
 
 /** Stable id of a task across runs: `issue-12`, `plan-3f9a12c0`, `prd-US-001`, `beads-bd-a1b2`. Letters, digits, `.`, `_` and `-`, at most 80. */
 export type TaskId = string;
@@ -38,7 +39,7 @@ export function isLaneId(name: string): boolean {
 }
 
 /** Id of the task that an entry of a file is; `key`: what stands for it, of the characters of an id. */
-export function taskIdOfEntry(source: 'plan' | 'prd' | 'beads', key: string): TaskId {
+export function taskIdOfEntry(source: FileSource, key: string): TaskId {
   return `${source}-${key}`;
 }
 
@@ -47,7 +48,7 @@ export function keyOfEntry(id: TaskId): string {
   return ENTRY_FORM.exec(id)?.[1] ?? id;
 }
 
-const ENTRY_FORM = /^(?:plan|prd|beads)-([\w.-]+)$/;
+const ENTRY_FORM = new RegExp(`^(?:${fileSources.join('|')})-([\\w.-]+)$`);
 
 /** Id of what GitHub says that a task waits for in another repository, `owner/repo#4`: no task has it, so it is never done here. */
 export function idElsewhere(name: string): TaskId {

@@ -6,7 +6,7 @@ import { namesOf } from '../text/lists.ts';
 import { titleOf, type IssueText } from './issue-task.ts';
 import { progressOf, withinReach } from './queue.ts';
 import { taskIdOfIssue, type TaskId } from './ids.ts';
-import { issueOfTask, nameOfTask, type Approval, type Task } from './task.ts';
+import { issueOfTask, isSettled, nameOfTask, type Approval, type Task } from './task.ts';
 
 /** What of the judged tasks their preparation needs. */
 export type Judged = Pick<JudgedTasks, 'tasks' | 'state' | 'approved'>;
@@ -34,7 +34,7 @@ export interface CleanedTask {
  * fail, or be another lane's by then.
  */
 export function workableIssues({ tasks, state, approved }: Judged, maxIterations: number): readonly ApprovedIssue[] {
-  const isOpen = (id: TaskId): boolean => ['todo', 'in-progress'].includes(progressOf(state.tasks, id).state);
+  const isOpen = (id: TaskId): boolean => !isSettled(progressOf(state.tasks, id));
   const reach = withinReach(tasks, state.tasks, maxIterations);
   const ids = new Set([...reach, ...tasks.map(({ id }) => id).filter(isOpen)]);
   return [...ids].flatMap((id) => approved.get(id) ?? []);

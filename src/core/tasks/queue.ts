@@ -1,4 +1,4 @@
-import type { QueuedTask, TaskProgress } from './task.ts';
+import { isSettled, type QueuedTask, type TaskProgress } from './task.ts';
 import type { TaskId } from './ids.ts';
 
 type ProgressById = Readonly<Record<TaskId, TaskProgress>>;
@@ -109,10 +109,9 @@ export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressB
 }
 
 function isEligible(task: QueuedTask, progress: ProgressById): boolean {
-  const { state } = progressOf(progress, task.id);
   return (
     task.obstacle === null &&
-    (state === 'todo' || state === 'in-progress') &&
+    !isSettled(progressOf(progress, task.id)) &&
     task.dependsOn.every((id) => progressOf(progress, id).state === 'done')
   );
 }

@@ -12,13 +12,11 @@ export interface Task extends QueuedTask {
 }
 
 /** Where a task comes from. Paths are relative to the checkout; `key` is the entry's own id in its file. */
-export type TaskSource =
+type TaskSource =
   | { readonly kind: 'issue'; readonly number: number; readonly url: string; readonly labels: readonly string[] }
   | { readonly kind: 'plan'; readonly path: string; readonly line: number }
   | { readonly kind: 'prd'; readonly path: string; readonly key: string }
   | { readonly kind: 'beads'; readonly path: string; readonly key: string };
-
-export const taskSourceKinds = ['issue', 'plan', 'prd', 'beads'] as const satisfies readonly TaskSource['kind'][];
 
 export interface TaskComment {
   readonly by: string;
@@ -70,6 +68,16 @@ export const taskProgressSchema = z.object({
 
 /** How far a lane got with a task. */
 export type TaskProgress = Immutable<z.infer<typeof taskProgressSchema>>;
+
+/** Whether no run works on it any more, unless it is asked for again. */
+export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
+  return progress.state === 'done' || isStuck(progress);
+}
+
+/** Whether it was given up: it takes a person to go on. */
+export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
+  return state === 'failed' || state === 'blocked';
+}
 
 export const approvalSchema = z.object({
   /** First 32 hex digits of the SHA-256 of title and body, as GitHub has them. */

@@ -3,7 +3,7 @@ import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
 import type { Windows } from '../../core/lane/windows.ts';
-import type { TaskProgress } from '../../core/tasks/task.ts';
+import { isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
@@ -142,8 +142,7 @@ export function reopenProgress(
 ): LaneState {
   const holds = ([id, progress]: [string, TaskProgress]): boolean => {
     if (now.workIsLost && (progress.state === 'done' || progress.state === 'in-progress')) return false;
-    const isOver =
-      progress.state === 'failed' || progress.state === 'blocked' || (progress.state === 'done' && now.redo);
+    const isOver = isStuck(progress) || (progress.state === 'done' && now.redo);
     return !(now.named.includes(id) && isOver);
   };
   return { ...state, tasks: Object.fromEntries(Object.entries(state.tasks).filter(holds)) };

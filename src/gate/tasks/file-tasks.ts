@@ -4,10 +4,10 @@ import {
   positionOf,
   PRD_ARCHIVE_PATH,
   taskFilePaths,
-  type FileSource,
   type FileTask,
   type TaskProblem,
 } from '../../core/tasks/files/file-task.ts';
+import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { grouped } from '../../core/tasks/files/grouped.ts';
 import type { Task } from '../../core/tasks/task.ts';
 import type { FileTexts } from '../../ports/repository.ts';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { capped } from '../../core/text/cut.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
-import { issueOfTask, nameOfTask, taskObstacles, taskSourceKinds, taskStates } from '../../core/tasks/task.ts';
+import { issueOfTask, nameOfTask, taskObstacles, taskStates } from '../../core/tasks/task.ts';
+import { taskSourceKinds } from '../../core/tasks/task-sources.ts';
 import { tryJson } from '../../core/text/try-json.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import {

@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { issueOfTask, type Task } from '../../core/tasks/task.ts';
+import { issueOfTask, isStuck, type Task } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
@@ -14,12 +14,12 @@ const MAX_TAIL_CHARS = 1500;
 
 /** Tasks that failed or became blocked in this run: a person has to decide about them. */
 export function stuckTasks(report: RunReport): readonly TaskReport[] {
-  return tasksOf(report).filter((task) => isStuck(task, report));
+  return tasksOf(report).filter((task) => gotStuck(task, report));
 }
 
 /** Why Ralph gave a task up or cannot go on with it, what was tried, and what a person can do; empty for a task that is neither, or was so before this run. */
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
-  if (!isStuck(one, report)) return '';
+  if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
   const recommendation =
     entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
@@ -39,8 +39,8 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
   ].join('\n\n');
 }
 
-function isStuck({ task, progress }: TaskReport, report: RunReport): boolean {
-  return (progress.state === 'failed' || progress.state === 'blocked') && iterationsOn(report, task.id).length > 0;
+function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
+  return isStuck(progress) && iterationsOn(report, task.id).length > 0;
 }
 
 function givenUp({ progress }: TaskReport, report: RunReport): string {

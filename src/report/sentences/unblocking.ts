@@ -1,4 +1,4 @@
-import { issueOfTask } from '../../core/tasks/task.ts';
+import { issueOfTask, isStuck } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { awaitedOutside } from './waiting.ts';
@@ -6,7 +6,7 @@ import { awaitedOutside } from './waiting.ts';
 /** What a person can do when no open task can be worked on, in one or two sentences with code in `backticks`. */
 export function unblocking(report: RunReport): string {
   const tasks = tasksOf(report);
-  const stuck = tasks.filter(({ progress: { state } }) => state === 'failed' || state === 'blocked');
+  const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const hasObstacle = tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done');
   const outside = awaitedOutside(tasks);
   if (stuck.length === 0 && hasObstacle) return `Do for each task what stands there; ${lookAgain(report)}.`;

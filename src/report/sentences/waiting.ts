@@ -1,6 +1,6 @@
 import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isSettled, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { firstNames } from '../../core/text/lists.ts';
@@ -17,7 +17,7 @@ export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
 /** Open tasks that may not be worked yet, in the same form; not those that only nobody has looked at. */
 export function obstacleLines(tasks: readonly TaskReport[]): readonly string[] {
   return tasks.flatMap((one) => {
-    if (one.progress.state !== 'todo' && one.progress.state !== 'in-progress') return [];
+    if (isSettled(one.progress)) return [];
     const why = obstacleOf(one, tasks);
     return why === null ? [] : [`${called(one)}: ${why}`];
   });
@@ -43,7 +43,7 @@ const SHOWN_DEPENDENCIES = 3;
 
 /** Names of what open tasks wait for and that is no task of the lane: `#12`, `other/repo#4`. */
 export function awaitedOutside(tasks: readonly TaskReport[]): readonly string[] {
-  const open = tasks.filter(({ progress: { state } }) => state === 'todo' || state === 'in-progress');
+  const open = tasks.filter(({ progress }) => !isSettled(progress));
   const ids = open
     .flatMap(({ task }) => awaitedBy(task, tasks))
     .filter((id) => tasks.every(({ task }) => task.id !== id));

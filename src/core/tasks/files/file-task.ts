@@ -1,8 +1,5 @@
+import type { FileSource } from '../task-sources.ts';
 import type { Task, TaskProgress } from '../task.ts';
-
-/** The sources of tasks that are files of the repository. */
-export const fileSources = ['plan', 'prd', 'beads'] as const;
-export type FileSource = (typeof fileSources)[number];
 
 /** Where the files of a source are, relative to the checkout, first choice first; `*` stands for any name. Kept apart from the parsers, which a run without such files does not load. */
 export const taskFilePaths: Readonly<Record<FileSource, readonly string[]>> = {

@@ -1,7 +1,8 @@
 import { beadsFile, parseBeads } from './beads.ts';
-import { PRD_ARCHIVE_PATH, taskFilePaths, type FileSource, type FileTask, type TaskProblem } from './file-task.ts';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from './file-task.ts';
 import { parsePlan } from './plan.ts';
 import { parsePrd } from './prd.ts';
+import type { FileSource } from '../task-sources.ts';
 
 /** What was read from files of tasks. */
 export interface ParsedTasks {

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  fileSources,
-  positionOf,
-  type FileSource,
-  type FileTask,
-} from '../../../../../src/core/tasks/files/file-task.ts';
+import { positionOf, type FileTask } from '../../../../../src/core/tasks/files/file-task.ts';
+import { fileSources, type FileSource } from '../../../../../src/core/tasks/task-sources.ts';
 import { fileOfSource, parseTaskFiles, parseTaskFilesAndArchive } from '../../../../../src/core/tasks/files/files.ts';
 import { unreadableTasks } from '../../../../../src/core/tasks/files/unreadable.ts';
 import { inWorkOrder } from '../../../../../src/core/tasks/work-order.ts';
