@@ -42,8 +42,11 @@ export const outcomeKinds: readonly OutcomeKind[] = [
   ...new Set(outcomeSchema.options.map(({ shape }) => shape.kind.value)),
 ];
 
+/** How GitHub shows the end of a run. */
+export type Conclusion = 'success' | 'failure';
+
 /** How GitHub shows the end. A run that only met a circuit which an earlier one opened is not a failure of its own. */
-export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): 'success' | 'failure' {
+export function conclude(outcome: Outcome, failOn: readonly OutcomeKind[]): Conclusion {
   if (outcome.reason === 'circuit_open' && outcome.tripped === 'earlier') return 'success';
   return failOn.includes(outcome.kind) ? 'failure' : 'success';
 }

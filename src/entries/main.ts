@@ -5,7 +5,7 @@ import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
-import { conclude, type Outcome } from '../core/outcome.ts';
+import { conclude, type Conclusion, type Outcome } from '../core/outcome.ts';
 import { describeOutcome } from '../report/sentences/outcome-text.ts';
 import { renderOutputs } from '../report/pages/outputs.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
@@ -80,7 +80,7 @@ export async function main(): Promise<void> {
     finish(endedReport(failureOf(error, debugRedacted), startedAt), 'failure');
   }
 
-  function finish(report: RunReport, conclusion: 'success' | 'failure'): void {
+  function finish(report: RunReport, conclusion: Conclusion): void {
     const unwritten = failureIn(() => {
       setOutputs(mapValues(renderOutputs(report, journal?.path() ?? null), redact));
     });

@@ -8,7 +8,7 @@ export interface AgentCall {
   readonly resume: string | null;
   readonly timeoutMs: number;
   /** Which clock `timeoutMs` was cut from. */
-  readonly timeoutOf: 'call' | 'run';
+  readonly timeoutOf: Extract<AgentEnd, { kind: 'timeout' }>['of'];
   /** What the run may still spend in US dollars; null = no limit. */
   readonly budgetUsd: number | null;
   readonly signal: AbortSignal;

@@ -1,3 +1,7 @@
+import type { RawComment } from '../core/people/comments.ts';
+import type { History } from '../core/people/consent.ts';
+import type { IssueState } from '../core/tasks/dependencies.ts';
+
 /** Who did something. `id` is GitHub's own number, which a rename does not change; null where GitHub does not say. */
 export interface Account {
   readonly login: string;
@@ -20,36 +24,13 @@ export interface Issue {
   readonly openSubIssues: number;
 }
 
-/** What happened to an issue, as far as consent depends on it. Accounts are null where GitHub does not name them (deleted). Instants in ms. */
-export interface IssueHistory {
-  /** Newest last: the task label and `ralph:needs-approval` put on and taken off. */
-  readonly labelings: readonly {
-    readonly kind: 'labeled' | 'unlabeled';
-    readonly label: string;
-    readonly by: Account | null;
-    readonly at: number;
-  }[];
-  readonly reopenings: readonly { readonly by: Account | null; readonly at: number }[];
-  /** Changes of title or body, newest last; the first writing is not a change. */
-  readonly edits: readonly { readonly by: Account | null; readonly at: number }[];
-  /** Whether any of the lists above is cut: older entries exist that are not in it. */
-  readonly truncated: boolean;
-}
-
-export interface IssueComment {
-  readonly by: Account | null;
-  readonly body: string;
-  readonly at: number;
-  /** The last change; null: never changed. */
-  readonly edited: { readonly by: Account | null; readonly at: number } | null;
-  /** Hidden by people (spam, outdated, resolved …). */
-  readonly minimized: boolean;
-}
+export type IssueHistory = History<Account>;
+export type IssueComment = RawComment<Account>;
 
 /** What another issue or pull request is, for a task that depends on it. `elsewhere`: in another repository. */
 export interface Dependency {
   readonly number: number;
-  readonly state: 'open' | 'closed' | 'missing';
+  readonly state: IssueState;
   readonly elsewhere: string | null;
 }
 

@@ -1,8 +1,10 @@
+import type { CacheRequest } from './cache-protocol.ts';
+
 /** The run's environment, as the entry of the action found it. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Why the cache cannot serve this run at all, for a person; null when it may be tried. */
-export function cacheObstacle(kind: 'restore' | 'save', environment: Environment): string | null {
+export function cacheObstacle(kind: CacheRequest['kind'], environment: Environment): string | null {
   if (
     !environment['ACTIONS_RUNTIME_TOKEN'] ||
     !(environment['ACTIONS_RESULTS_URL'] || environment['ACTIONS_CACHE_URL'])

@@ -4,6 +4,7 @@ import type { AddReport } from './add-schema.ts';
 import { addTask, targets, type Target } from './add-task.ts';
 import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { priorityWords } from '../../core/tasks/priority.ts';
 import { plainLine } from '../plain-line.ts';
 
 const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
@@ -31,7 +32,6 @@ export const addCommand: Command = {
   run: add,
 };
 
-const priorities = ['high', 'medium', 'low'] as const;
 /** Longer texts are cut where tasks are read. */
 const MAX_TITLE_CHARS = 200;
 const MAX_BODY_CHARS = 20_000;
@@ -62,7 +62,7 @@ async function readArguments(
   const [to] = given.values('to');
   const [folder = '.'] = given.values('dir');
   const body = bodyGiven === '-' ? await readBody(terminal) : bodyGiven;
-  const knownPriority = priorities.find((word) => word === priority?.toLowerCase()) ?? null;
+  const knownPriority = priorityWords.find((word) => word === priority?.toLowerCase()) ?? null;
   const target = targets.find((name) => name === to) ?? null;
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),

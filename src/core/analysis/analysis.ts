@@ -3,6 +3,11 @@ import type { Immutable } from '../immutable.ts';
 
 const amount = z.number().nonnegative().nullable();
 
+/** What the fields of a status block may say. */
+export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
+export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
+export const claimedWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
+
 /** What `ralph analyze --json` prints and a journal holds. A change that breaks readers needs a new major version. */
 export const analysisSchema = z.object({
   format: z
@@ -11,10 +16,10 @@ export const analysisSchema = z.object({
   signal: z
     .object({
       from: z.enum(['block', 'phrases', 'none']).describe('What the claims were read from.'),
-      status: z.enum(['IN_PROGRESS', 'COMPLETE', 'BLOCKED']).nullable(),
+      status: z.enum(claimedStatuses).nullable(),
       exitSignal: z.boolean().nullable().describe('After inference from STATUS: COMPLETE.'),
-      testsStatus: z.enum(['PASSING', 'FAILING', 'NOT_RUN']).nullable(),
-      workType: z.enum(['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING']).nullable(),
+      testsStatus: z.enum(claimedTestsStatuses).nullable(),
+      workType: z.enum(claimedWorkTypes).nullable(),
       tasksCompleted: z.number().int().nonnegative().nullable(),
       filesModified: z.number().int().nonnegative().nullable(),
       recommendation: z.string().nullable(),

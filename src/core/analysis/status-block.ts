@@ -1,4 +1,4 @@
-import type { Signal } from './analysis.ts';
+import { claimedStatuses, claimedTestsStatuses, claimedWorkTypes, type Signal } from './analysis.ts';
 import { capped } from '../text/cut.ts';
 import type { MarkedLine } from './markdown-code.ts';
 
@@ -50,9 +50,6 @@ const FIELD_NAMES = [
 ] as const;
 type FieldName = (typeof FIELD_NAMES)[number];
 
-const STATUSES = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
-const TESTS_STATUSES = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
-const WORK_TYPES = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 const MAX_RECOMMENDATION_CHARS = 2_000;
 
 const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
@@ -197,11 +194,11 @@ function parseBlock(passage: Passage): StatusBlock | null {
     unreadable.push(name);
     return null;
   }
-  const status = fieldOf('STATUS', oneOf(STATUSES));
+  const status = fieldOf('STATUS', oneOf(claimedStatuses));
   const tasksCompleted = fieldOf('TASKS_COMPLETED_THIS_LOOP', count);
   const filesModified = fieldOf('FILES_MODIFIED', count);
-  const testsStatus = fieldOf('TESTS_STATUS', oneOf(TESTS_STATUSES));
-  const workType = fieldOf('WORK_TYPE', oneOf(WORK_TYPES));
+  const testsStatus = fieldOf('TESTS_STATUS', oneOf(claimedTestsStatuses));
+  const workType = fieldOf('WORK_TYPE', oneOf(claimedWorkTypes));
   const exitSignal = parseExitSignal();
   const recommendation = fieldOf('RECOMMENDATION', (value) =>
     value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
@@ -237,11 +234,11 @@ function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean 
 
 const NUMBER_OFFER = /^<number>$/i;
 const TEMPLATE: Record<FieldName, RegExp> = {
-  STATUS: offerOf(STATUSES),
+  STATUS: offerOf(claimedStatuses),
   TASKS_COMPLETED_THIS_LOOP: NUMBER_OFFER,
   FILES_MODIFIED: NUMBER_OFFER,
-  TESTS_STATUS: offerOf(TESTS_STATUSES),
-  WORK_TYPE: offerOf(WORK_TYPES),
+  TESTS_STATUS: offerOf(claimedTestsStatuses),
+  WORK_TYPE: offerOf(claimedWorkTypes),
   EXIT_SIGNAL: /^<?\s*(?:true\s*\|\s*false|false\s*\|\s*true)\s*>?$/i,
   RECOMMENDATION: /^<[^<>]*>$/,
 };

@@ -14,6 +14,7 @@ export interface RawComment<Account extends Person> {
   readonly body: string;
   readonly at: number;
   readonly edited: { readonly by: Account | null; readonly at: number } | null;
+  /** Hidden by people (spam, outdated, resolved …). */
   readonly minimized: boolean;
 }
 

@@ -7,11 +7,14 @@ interface Act<Account> {
   readonly at: number;
 }
 
-/** What consent depends on, each list oldest first. */
+/** What happened to an issue, as far as consent depends on it, each list oldest first. */
 export interface History<Account> {
+  /** The task label and `ralph:needs-approval` put on and taken off. */
   readonly labelings: readonly (Act<Account> & { readonly kind: 'labeled' | 'unlabeled'; readonly label: string })[];
   readonly reopenings: readonly Act<Account>[];
+  /** Changes of title or body; the first writing is not a change. */
   readonly edits: readonly Act<Account>[];
+  /** Whether any of the lists is cut: older entries exist that are not in it. */
   readonly truncated: boolean;
 }
 

@@ -139,11 +139,7 @@ export function reservedByOthers({ reservations }: Budget, runTag: string, now: 
 }
 
 /** What a run with this policy reserves: its iterations, and of tokens and money all that is free unless `max-cost-usd` asks for less. */
-export function reservationFor(
-  run: Omit<Reservation, 'calls' | 'tokens' | 'costUsd'>,
-  windows: Windows,
-  policy: Policy,
-): Reservation {
+export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Windows, policy: Policy): Reservation {
   const freeCost = Math.max(0, policy.maxCostUsdPerDay - (windows.day?.costUsd ?? 0));
   return {
     ...run,

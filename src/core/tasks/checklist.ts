@@ -17,7 +17,7 @@ export interface ChecklistFacts {
 export function compareChecklists({ before, after, taskId, tasks, progress }: ChecklistFacts): Checklist | null {
   if (before.length === 0 && after.length === 0) return null;
   const now = followed(before, after);
-  const stateOf = (id: TaskId): 'open' | 'done' | 'gone' => {
+  const stateOf = (id: TaskId): NonNullable<Checklist['current']> => {
     const item = now.get(id);
     return item === undefined ? 'gone' : item.state === 'done' ? 'done' : 'open';
   };

@@ -1,6 +1,10 @@
 /** A priority that nothing gives; 1 is highest. */
 export const NORMAL_PRIORITY = 2;
 
+/** The words in which a person or an agent gives a priority. */
+export const priorityWords = ['high', 'medium', 'low'] as const;
+export type PriorityWord = (typeof priorityWords)[number];
+
 const WORDS: ReadonlyMap<string, number> = new Map([
   ['p0', 1],
   ['critical', 1],

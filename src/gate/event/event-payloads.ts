@@ -3,7 +3,7 @@ import { OWN_COMMENT_MARKER, COMMANDS, nearestCommand, parseCommand, type Comman
 import { hasLabel, sameLabel } from '../../core/people/labels.ts';
 import type { Account } from '../../ports/forge.ts';
 import { UserError } from '../../errors.ts';
-import type { EventInputs, Intent } from './intent.ts';
+import { withdrawals, type EventInputs, type Intent } from './intent.ts';
 
 // What GitHub itself allows is shorter: a payload beyond it was not made by GitHub.
 const name = z.string().max(1000);
@@ -47,7 +47,7 @@ const labeled = z.object({ label, issue, sender: account });
 const writtenText = z
   .object({ issue: z.object({ title: name, body: text }) })
   .transform(({ issue: { title, body } }) => ({ title, body }));
-const withdrawn = z.object({ action: z.enum(['unlabeled', 'closed', 'deleted', 'transferred']), issue });
+const withdrawn = z.object({ action: z.enum(withdrawals), issue });
 const unlabeled = z.object({ label });
 const reopened = z.object({ issue });
 const edited = z.object({ issue, changes: z.object({ title: z.unknown().optional(), body: z.unknown().optional() }) });

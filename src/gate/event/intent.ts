@@ -33,7 +33,8 @@ export type Dismissed =
   { readonly kind: 'refused'; readonly why: string } | { readonly kind: 'not-for-us'; readonly why: string };
 
 /** How an issue with the task label stopped being a task. */
-type Withdrawal = 'unlabeled' | 'closed' | 'deleted' | 'transferred';
+export const withdrawals = ['unlabeled', 'closed', 'deleted', 'transferred'] as const;
+type Withdrawal = (typeof withdrawals)[number];
 
 /** Where a comment stands. */
 export interface Thread {

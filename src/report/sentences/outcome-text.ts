@@ -1,5 +1,5 @@
 import type { CircuitReason } from '../../core/lane/circuit.ts';
-import type { Outcome, ParkReason } from '../../core/outcome.ts';
+import type { Outcome, OutcomeKind, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, isQueue, iterationsOf, laneOf, settingOf, tasksOf, warningsOf } from '../facts.ts';
@@ -13,6 +13,8 @@ import { cut } from '../../core/text/cut.ts';
 
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
+
+type ReasonOf<Kind extends OutcomeKind> = Extract<Outcome, { kind: Kind }>['reason'];
 
 /** An outcome in plain English: `title` in a few words, `what` happened, what to do `next`. Code stands in `backticks`; values in it are foreign text. */
 export interface OutcomeText {
@@ -99,7 +101,7 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
   }
 }
 
-function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], report: RunReport): string {
+function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
   const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
   switch (reason) {
     case 'plan_complete':
@@ -113,7 +115,7 @@ function completion(reason: Extract<Outcome, { kind: 'complete' }>['reason'], re
   }
 }
 
-function cancelled(reason: 'signal' | 'killed', report: RunReport): OutcomeText {
+function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeText {
   const after = `after ${count(iterationsOf(report).filter(({ evidence }) => evidence.end.kind !== 'cancelled').length, 'finished iteration')}`;
   return reason === 'signal'
     ? {
@@ -218,7 +220,7 @@ function usedUp(reason: ParkReason, report: RunReport): string {
   }
 }
 
-function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): OutcomeText {
+function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   const policy = settingOf(report)?.policy;
   const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
   const limits = {
@@ -246,7 +248,7 @@ function limited(reason: 'iterations' | 'minutes' | 'cost', report: RunReport): 
   };
 }
 
-function idle(reason: Exclude<Extract<Outcome, { kind: 'idle' }>['reason'], 'noted'>, report: RunReport): OutcomeText {
+function idle(reason: Exclude<ReasonOf<'idle'>, 'noted'>, report: RunReport): OutcomeText {
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;

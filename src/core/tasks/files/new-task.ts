@@ -1,6 +1,7 @@
 import type { TaskProblem } from './file-task.ts';
 import type { TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
+import type { PriorityWord } from '../priority.ts';
 
 /** A task that a person wants in a file. */
 export interface NewTask {
@@ -9,7 +10,7 @@ export interface NewTask {
   /** Empty: there is none. */
   readonly body: string;
   /** Null: wherever such a task goes. */
-  readonly priority: 'high' | 'medium' | 'low' | null;
+  readonly priority: PriorityWord | null;
   readonly optional: boolean;
 }
 

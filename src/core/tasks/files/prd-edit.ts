@@ -5,6 +5,7 @@ import type { AddedTask, NewTask } from './new-task.ts';
 import { parsePrd } from './prd.ts';
 import { PRD_ARCHIVE_PATH } from './prd-archive.ts';
 import { prdLists, parsePrdFile, textMember, type PrdList } from './prd-entries.ts';
+import type { PriorityWord } from '../priority.ts';
 
 /** Puts a task at the end of a prd.json, written as its neighbours are; everything else stays byte for byte. `archive`: its ids are not given again; null: there is none. */
 export function addToPrd(
@@ -110,7 +111,7 @@ function newStory(id: Id, { title, body, priority, optional }: NewTask, neighbou
   };
 }
 
-function numberFor(priority: 'high' | 'medium' | 'low', neighbours: readonly JsonNode[]): number {
+function numberFor(priority: PriorityWord, neighbours: readonly JsonNode[]): number {
   return { high: 1, medium: 2, low: Math.max(3, highest(neighbours) + 1) }[priority];
 }
 

@@ -1,15 +1,9 @@
 import { z } from 'zod';
+import type { Immutable } from '../../immutable.ts';
 import { tryJson } from '../../text/try-json.ts';
 import { cleanText, cleanTitle } from '../../text/clean.ts';
 import { cut } from '../../text/cut.ts';
-
-/** A task as an agent found it in a requirements document: text cleaned and capped. */
-export interface FoundTask {
-  readonly title: string;
-  readonly body: string;
-  readonly priority: 'high' | 'medium' | 'low';
-  readonly optional: boolean;
-}
+import { priorityWords } from '../priority.ts';
 
 /** What an agent's list of tasks came to. `problems` are sentences about entries that were left out. */
 export type FoundTasks =
@@ -26,9 +20,12 @@ const list = z.object({ tasks: z.array(z.unknown()) });
 const entry = z.object({
   title: z.string(),
   body: z.string().default(''),
-  priority: z.enum(['high', 'medium', 'low']).default('medium'),
+  priority: z.enum(priorityWords).default('medium'),
   optional: z.boolean().default(false),
 });
+
+/** A task as an agent found it in a requirements document: text cleaned and capped. */
+export type FoundTask = Immutable<z.infer<typeof entry>>;
 
 /** The text for the agent that turns the document `documentFile` into tasks, which it writes to `answerFile`; both in its work folder. */
 export function requirementsPrompt(documentFile: string, answerFile: string): string {
