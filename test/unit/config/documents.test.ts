@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readInputDefaults } from '../../../sandbox/runner.ts';
@@ -58,7 +58,36 @@ describe('action.yml, the schema and the README say the same', () => {
       namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })),
     );
   });
+
+  test('what messages call an input or output is one', () => {
+    const known = [...namesIn('inputs'), ...namesIn('outputs')];
+    const named = wordsInMessages().filter((word) => !OTHER_WORDS.includes(word));
+    expect(named).toContain('allow-protected-paths');
+    expect(named.filter((word) => !known.includes(word))).toEqual([]);
+  });
 });
+
+/** Words with hyphens that only look like an input's name: settings of GitHub and git, names, and words of prose. */
+const OTHER_WORDS = ['cache-mode', 'ralph-action', 'test-suite', 'timeout-minutes', 'x-access-token'];
+
+/** Words with hyphens inside the texts of src/ that stand in backticks, or begin like the name of an input or output. */
+function wordsInMessages(): readonly string[] {
+  const folder = join(import.meta.dirname, '../../../src');
+  const paths = readdirSync(folder, { recursive: true }).map(String);
+  const beginnings = [...namesIn('inputs'), ...namesIn('outputs')]
+    .filter((name) => name.includes('-'))
+    .map((name) => name.replace(/-.*/, '-'));
+  const words = paths
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(folder, path), 'utf8').replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, ''))
+    // A word that is a literal by itself is a value, and no message.
+    .flatMap((source) => [...source.matchAll(/(?<![\w/.-])(?!(?<=')[\w-]+')[a-z]+(?:-[a-z\d]+)+(?![\w/-])/g)])
+    .filter(
+      ({ 0: word, index, input }) => input[index - 1] === '`' || beginnings.some((start) => word.startsWith(start)),
+    )
+    .map(([word]) => word);
+  return [...new Set(words)];
+}
 
 type Section = 'inputs' | 'outputs';
 
