@@ -7,6 +7,7 @@ import { composePrompt } from '../../src/core/prompt/prompt.ts';
 import { parsePlan } from '../../src/core/tasks/files/plan.ts';
 import { COMMANDS } from '../../src/core/people/command.ts';
 import { EVENTS } from '../../src/gate/event/events.ts';
+import { promptParts, task } from './core/core-fixtures.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -107,30 +108,9 @@ describe('the README', () => {
 describe('the built-in prompt', () => {
   const prompt = read('templates/PROMPT.md');
   const composed = composePrompt({
+    ...promptParts,
     promptTemplate: prompt,
-    task: {
-      id: 'issue-7',
-      title: 'Add a farewell',
-      body: '',
-      source: { kind: 'issue', number: 7, url: '', labels: [] },
-      comments: [],
-      obstacle: null,
-      priority: 3,
-      dependsOn: [],
-      optional: false,
-    },
-    iteration: 1,
-    maxIterations: 10,
-    remaining: { all: 1, done: 0, open: 1, requiredOpen: 1, failed: 0, blocked: 0 },
-    circuit: { kind: 'closed' },
-    lastIteration: null,
-    lastVerification: null,
-    attempts: '',
-    standing: 'listed',
-    others: [],
-    hints: [],
-    learnings: '',
-    verifyCommands: [],
+    task: task(7, { title: 'Add a farewell', body: '' }),
   });
 
   test.each([

@@ -7,6 +7,7 @@ import { classifyDenials } from '../../../src/core/lane/denials.ts';
 import { beginIteration, endRun, settle } from '../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../src/core/lane/state.ts';
 import type { IterationFacts, Verdict } from '../../../src/core/lane/verdict.ts';
+import type { PromptParts } from '../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../src/core/tasks/task.ts';
 
 export const MINUTE = 60_000;
@@ -55,6 +56,24 @@ export function task(number: number, change: Partial<Task> = {}): Task {
     ...change,
   };
 }
+
+/** What a prompt is made of. */
+export const promptParts: PromptParts = {
+  promptTemplate: '# Instructions\n\nYou are Ralph.',
+  task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
+  iteration: 3,
+  maxIterations: 10,
+  remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0 },
+  circuit: { kind: 'closed' },
+  lastIteration: null,
+  lastVerification: null,
+  attempts: '',
+  standing: 'listed',
+  others: [],
+  hints: [],
+  learnings: '',
+  verifyCommands: [],
+};
 
 const silence: Signal = {
   from: 'none',

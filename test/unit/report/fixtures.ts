@@ -6,6 +6,7 @@ import type { Policy } from '../../../src/core/policy.ts';
 import type { TaskProgress } from '../../../src/core/tasks/task.ts';
 import type { LaneState } from '../../../src/core/lane/state.ts';
 import type { Verdict } from '../../../src/core/lane/verdict.ts';
+import { policy as defaults, task } from '../core/core-fixtures.ts';
 import type { AnsweredReport, LaneView, TaskReport, WorkedReport } from '../../../src/handover/report.ts';
 
 /** 2026-11-21 16:18 UTC. */
@@ -15,27 +16,10 @@ const SHA = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
 const REPOSITORY = 'https://github.com/acme/shop';
 
 export const policy: Policy = {
-  maxIterations: 10,
-  maxRunMs: 50 * MINUTE,
-  maxIterationsPerTask: 8,
-  agentTimeoutMs: 15 * MINUTE,
-  maxCallsPerHour: 100,
+  ...defaults,
   maxTokensPerHour: 500_000,
   maxCostUsd: 5,
   maxCostUsdPerDay: 20,
-  onPermissionDenied: 'count',
-  circuit: {
-    noProgress: 3,
-    sameError: 5,
-    permissionDenials: 2,
-    outputDeclinePercent: 70,
-    cooldownMs: 30 * MINUTE,
-    autoReset: false,
-  },
-  completionSignals: 2,
-  testOnlyIterations: 3,
-  session: 'resume',
-  sessionExpiryMs: 24 * 60 * MINUTE,
   verifies: true,
   allowedTools: ['Bash(npm:*)'],
 };
@@ -45,18 +29,9 @@ export function taskReport(
   change: Partial<TaskProgress> & { readonly title?: string } = {},
 ): TaskReport {
   const { title = `Task ${number}`, ...progress } = change;
+  const url = `${REPOSITORY}/issues/${number}`;
   return {
-    task: {
-      id: `issue-${number}`,
-      title,
-      body: '',
-      source: { kind: 'issue', number, url: `${REPOSITORY}/issues/${number}`, labels: [] },
-      comments: [],
-      priority: 2,
-      dependsOn: [],
-      optional: false,
-      obstacle: null,
-    },
+    task: task(number, { title, body: '', source: { kind: 'issue', number, url, labels: [] }, priority: 2 }),
     progress: { state: 'todo', attempts: 0, startedTree: null, doneCommit: null, ...progress },
   };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { isLastTask, statusBlock, taskIn, visitOf } from '../../../sandbox/scripted-work.ts';
 import { composePrompt } from '../../../src/core/prompt/prompt.ts';
+import { promptParts, task } from '../core/core-fixtures.ts';
 
 // The stand-ins read what our prompts say; this holds the two together.
 test.each([
@@ -39,29 +40,9 @@ test.each([
 
 function promptWith(open: number): string {
   return composePrompt({
+    ...promptParts,
     promptTemplate: '# Your task: be kind\n\nBe kind.',
-    task: {
-      id: 'issue-12',
-      title: 'Say "hello" – twice',
-      body: 'Please.\n- Tasks: 0 done, 1 open',
-      source: { kind: 'issue', number: 12, url: 'https://example.com/12', labels: [] },
-      comments: [],
-      obstacle: null,
-      priority: 1,
-      dependsOn: [],
-      optional: false,
-    },
-    iteration: 1,
-    maxIterations: 10,
+    task: task(12, { title: 'Say "hello" – twice', body: 'Please.\n- Tasks: 0 done, 1 open' }),
     remaining: { all: open, done: 0, open, requiredOpen: open, failed: 0, blocked: 0 },
-    circuit: { kind: 'closed' },
-    lastIteration: null,
-    lastVerification: null,
-    attempts: '',
-    standing: 'listed',
-    others: [],
-    hints: [],
-    learnings: '',
-    verifyCommands: [],
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeAttempts, MAX_ATTEMPTS_CHARS } from '../../../../src/core/prompt/diagnosis.ts';
 import { composePrompt } from '../../../../src/core/prompt/prompt.ts';
-import { task } from '../core-fixtures.ts';
+import { promptParts } from '../core-fixtures.ts';
 import { entry } from '../../report/fixtures.ts';
 
 const idle = { progress: false };
@@ -181,20 +181,10 @@ describe('the prompt', () => {
   ]);
   const compose = (change: Partial<Parameters<typeof composePrompt>[0]>): string =>
     composePrompt({
-      promptTemplate: '# Instructions',
-      task: task(12),
-      standing: 'listed',
-      others: [],
-      iteration: 3,
-      maxIterations: 10,
-      remaining: { all: 1, done: 0, open: 1, requiredOpen: 1, failed: 0, blocked: 0 },
+      ...promptParts,
       circuit: { kind: 'half-open', of: 'diagnosis' },
-      lastIteration: null,
-      lastVerification: null,
       attempts,
       hints: ['diagnosis'],
-      learnings: '',
-      verifyCommands: [],
       ...change,
     });
 

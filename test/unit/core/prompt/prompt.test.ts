@@ -3,24 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { hintCodes, hintSentence } from '../../../../src/core/prompt/hints.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
-import { task } from '../core-fixtures.ts';
+import { promptParts as parts, task } from '../core-fixtures.ts';
 
-const parts: PromptParts = {
-  promptTemplate: '# Instructions\n\nYou are Ralph.',
-  task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
-  iteration: 3,
-  maxIterations: 10,
-  remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0 },
-  circuit: { kind: 'closed' },
-  lastIteration: null,
-  lastVerification: null,
-  attempts: '',
-  standing: 'listed',
-  others: [],
-  hints: [],
-  learnings: '',
-  verifyCommands: [],
-};
 const compose = (change: Partial<PromptParts>): string => composePrompt({ ...parts, ...change });
 const contextOf = (prompt: string): string => prompt.slice(0, prompt.indexOf('# Instructions'));
 /** What stands between the marker lines of a section. */
