@@ -1,6 +1,7 @@
 import { describeEnd, runProgram } from '../processes/run-program.ts';
 import type { CacheAnswer, CacheRequest, WorkerLine } from './cache-protocol.ts';
 import { tryJson } from '../core/text/try-json.ts';
+import { cut } from '../core/text/cut.ts';
 
 interface WorkerCall {
   /** Program and arguments that start the worker; the request is added as the last argument. */
@@ -63,7 +64,7 @@ export async function callCacheWorker(call: WorkerCall): Promise<WorkerEnd> {
   if (end.kind === 'not-started') return { kind: 'broken', why: `the cache worker ${describeEnd(end)}` };
   const how =
     end.kind === 'exited' ? `exit code ${String(end.code)}` : end.kind === 'signalled' ? end.signal : end.kind;
-  const cause = heard.lastError && `: ${heard.lastError.slice(0, 200)}`;
+  const cause = heard.lastError && `: ${cut(heard.lastError, 200)}`;
   return { kind: 'broken', why: `the cache worker ended (${how}) without an answer${cause}` };
 }
 

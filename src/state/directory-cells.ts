@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { CellHead, CellName, CellRead, CellStore, CellWritten } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
+import { cut } from '../core/text/cut.ts';
 
 export interface DirectoryCellsOptions {
   /** Created by the first write, with a `.gitignore` that keeps it out of every commit. Must be on a disk of this machine. */
@@ -80,7 +81,7 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   }
 
   async function newest(name: CellName): Promise<Stored | null> {
-    if (!NAME.test(name)) throw new Error(`${JSON.stringify(name.slice(0, 100))} cannot be the name of a state file`);
+    if (!NAME.test(name)) throw new Error(`${JSON.stringify(cut(name, 100))} cannot be the name of a state file`);
     for (let looked = 0; looked < MAX_LOOKS; looked += 1) {
       const [generation, previous] = await generationsOf(name);
       if (generation === undefined) return null;

@@ -5,6 +5,7 @@ import { UserError } from '../../errors.ts';
 import { describeCollected, type CollectedEnd } from '../../processes/collect-output.ts';
 import { programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { cut } from '../../core/text/cut.ts';
 
 interface Installation {
   /** Exact, e.g. `2.1.330`. */
@@ -145,5 +146,5 @@ function reasonIn(stderr: string): string {
   const lines = stderr
     .split('\n')
     .filter((line) => line.trim() !== '' && !/complete log of this run|npm (warn|notice)/i.test(line));
-  return (lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
+  return cut(lines.find((line) => /^npm error (?!code |errno |syscall )/.test(line)) ?? lines.at(-1) ?? '', 300);
 }

@@ -7,6 +7,7 @@ import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref
 import { commitText, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
 import { isUnreachable } from '../refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
+import { cut } from '../../core/text/cut.ts';
 
 export type RefCellsOptions = RefNetworkOptions;
 
@@ -163,7 +164,7 @@ function isValid(name: CellName): boolean {
 function badName(name: CellName): Unavailable {
   return {
     kind: 'unavailable',
-    why: `${JSON.stringify(name.slice(0, 120))} cannot be the name of a ref: 1 to 100 of a-z, 0-9 and "-" are allowed, not beginning with "-"`,
+    why: `${JSON.stringify(cut(name, 120))} cannot be the name of a ref: 1 to 100 of a-z, 0-9 and "-" are allowed, not beginning with "-"`,
   };
 }
 
