@@ -27,7 +27,7 @@ export type Behaviour =
   /** Works, and writes these files as well. */
   | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
   /** Writes these files (null: removes it) instead of any work, and ends with these words. */
-  | { readonly kind: 'play'; readonly files: Readonly<Record<string, string | null>>; readonly says: string }
+  | { readonly kind: 'play'; readonly files: Readonly<Record<string, string | null>>; readonly message: string }
   /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
   /** Removes the run's own folder, which holds the agent's settings, the run's record and the private repository. */
@@ -131,7 +131,7 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
   const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
   const final =
     behaviour.kind === 'play'
-      ? behaviour.says
+      ? behaviour.message
       : behaviour.kind === 'idle'
         ? 'I looked around and changed nothing.'
         : work(session, prompt, behaviour.kind !== 'work-without-block');
@@ -154,7 +154,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
   const task = taskIn(prompt);
   if (task === null) return 'The prompt names no task, so I did nothing.';
   const visit = visitOf(task, existsSync(visitOf(task, 1).path) ? 2 : 1);
-  emitText(session, visit.says);
+  emitText(session, visit.message);
   const id = `toolu_${randomUUID()}`;
   emit(
     assistant(session, {

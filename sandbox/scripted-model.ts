@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 /** One answer of the model. */
 export type Step =
-  | { readonly kind: 'say'; readonly text: string }
+  | { readonly kind: 'reply'; readonly text: string }
   | {
       readonly kind: 'use';
       readonly text?: string;
@@ -148,8 +148,8 @@ type Content =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: object };
 
-function contentOf(step: Extract<Step, { kind: 'say' | 'use' }>): Content[] {
-  if (step.kind === 'say') return [{ type: 'text', text: step.text }];
+function contentOf(step: Extract<Step, { kind: 'reply' | 'use' }>): Content[] {
+  if (step.kind === 'reply') return [{ type: 'text', text: step.text }];
   const use: Content = {
     type: 'tool_use',
     id: `toolu_${randomUUID().replaceAll('-', '')}`,

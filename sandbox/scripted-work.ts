@@ -14,7 +14,7 @@ export interface ItemPosition {
 
 /** One visit to a task: what is written, and what is claimed of it. */
 export interface Visit {
-  readonly says: string;
+  readonly message: string;
   readonly path: string;
   readonly content: string;
   readonly finishes: boolean;
@@ -67,14 +67,14 @@ export function visitOf(task: NamedTask, number: number): Visit {
   const title = JSON.stringify(task.title);
   if (number <= 1) {
     return {
-      says: `I start with "${task.title}": first the module, the test comes next.`,
+      message: `I start with "${task.title}": first the module, the test comes next.`,
       path: module,
       content: `/** What was asked for in ${task.id}. */\nexport function title() {\n  return ${title};\n}\n`,
       finishes: false,
     };
   }
   return {
-    says: `I finish "${task.title}" with its test.`,
+    message: `I finish "${task.title}" with its test.`,
     path: `test/${task.id}.test.mjs`,
     content: `import assert from 'node:assert/strict';\nimport test from 'node:test';\nimport { title } from '../${module}';\n\ntest('${task.id} does what was asked for', () => {\n  assert.equal(title(), ${title});\n});\n`,
     finishes: true,

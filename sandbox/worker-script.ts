@@ -9,14 +9,19 @@ export function workerScript(): Script {
   return (conversation) => {
     const prompt = conversation.prompts.at(-1) ?? '';
     const task = taskIn(prompt);
-    if (task === null) return { kind: 'say', text: 'The prompt names no task, so I did nothing.' };
+    if (task === null) return { kind: 'reply', text: 'The prompt names no task, so I did nothing.' };
     const failures = conversation.results.filter((result) => result.isError);
-    if (failures.length > 1) return { kind: 'say', text: `I could not go on: ${failures.at(-1)?.text ?? ''}` };
+    if (failures.length > 1) return { kind: 'reply', text: `I could not go on: ${failures.at(-1)?.text ?? ''}` };
     // A new session knows nothing of the first visit, but the CLI refuses to overwrite a file that was not read.
     const visit = visitOf(task, visitsTo(task.id, conversation) + failures.length);
     const done = conversation.results.length - failures.length;
     if (done === 0)
-      return { kind: 'use', text: visit.says, tool: 'Write', input: { file_path: visit.path, content: visit.content } };
+      return {
+        kind: 'use',
+        text: visit.message,
+        tool: 'Write',
+        input: { file_path: visit.path, content: visit.content },
+      };
     if (done === 1 && visit.finishes) {
       return {
         kind: 'use',
@@ -33,7 +38,7 @@ export function workerScript(): Script {
       tests: 'NOT_RUN',
       recommendation: visit.finishes ? 'Go on with the next task' : `Write the test of ${task.id}`,
     } as const;
-    return { kind: 'say', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
+    return { kind: 'reply', text: `${visit.finishes ? 'Finished' : 'Began'} ${task.id}.\n\n${statusBlock(claim)}` };
   };
 }
 

@@ -44,7 +44,7 @@ export const policySchema = z.object({
   sessionExpiryMs: count,
   /** Whether verify commands are configured. */
   verifies: z.boolean(),
-  /** The CLI's allow rules, e.g. `Bash(npm:*)`; needed to tell a denied compound of allowed parts from a real denial. */
+  /** The agent's allow rules, in its own form; they decide what a refused call amounts to. */
   allowedTools: z.array(z.string()),
 });
 

@@ -67,7 +67,7 @@ export function valueOf(node: JsonNode): unknown {
   return node.value as unknown;
 }
 
-/** Tells line and column of offsets in a text; CR LF, LF and a lone CR end a line. */
+/** Finds line and column of offsets in a text; CR LF, LF and a lone CR end a line. */
 export function positionsIn(text: string): (offset: number) => JsonPosition {
   const bom = text.startsWith('\uFEFF') ? 1 : 0;
   const starts = [bom, ...[...text.matchAll(/\r\n?|\n/g)].map((end) => end.index + end[0].length)];

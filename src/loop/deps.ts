@@ -26,7 +26,7 @@ export interface LoopDeps {
   readonly files: WorkFiles;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
-  /** Tells people of a finished iteration. */
+  /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;

@@ -13,7 +13,7 @@ type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
 /** Iterates until a bound, a decision or a person ends it: intake → work. */
 export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
-  let work = begin(deps, intake, await admitTranscript(deps, intake));
+  let work = begin(deps, intake, await restoreSession(deps, intake));
   let soFar: RunSoFar = startRun(work.state, work.startedAt);
   const whoStops = createStopPoll(deps);
   const giveBack = await deps.repository.hideCredentials();
@@ -48,7 +48,7 @@ function decide(
 }
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
-async function admitTranscript(
+async function restoreSession(
   { agent, clock, log }: LoopDeps,
   { state, sessionFolder }: WorkIntake,
 ): Promise<LaneState> {

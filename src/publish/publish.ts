@@ -221,7 +221,7 @@ async function tidyCaches({ config, forge, stepWithinMs }: PublishDeps, { lane }
   await within(stepWithinMs, forge.deleteSupersededCaches(laneKeyPrefix(lane.id), KEPT_CACHES)).catch(() => 0);
 }
 
-/** Tells the repository's counters what this run used, in place of what it had reserved. */
+/** Reports to the repository's counters what this run used, in place of what it had reserved. */
 async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Work): Promise<void> {
   const settled = await budget?.update((newest) =>
     settleRun(newest, runTag, { before: work.stateBefore, after: work.state }, clock.now()),

@@ -28,7 +28,7 @@ interface Row {
   readonly given?: (scene: Scene) => Promise<() => unknown> | (() => unknown);
   readonly reason: 'configuration' | 'infrastructure';
   /** What the annotation must say: what happened, the value, what to do. */
-  readonly says: readonly (string | RegExp)[];
+  readonly message: readonly (string | RegExp)[];
 }
 
 const rows: readonly Row[] = [
@@ -36,7 +36,7 @@ const rows: readonly Row[] = [
     name: 'several wrong inputs at once',
     job: { inputs: { 'max-iterations': 'many', draft: 'yes', 'fail-on': 'halted,sometimes' } },
     reason: 'configuration',
-    says: [
+    message: [
       '3 inputs are not usable',
       'max-iterations: "many" is not a whole number from 1 to 1000',
       'draft: "yes" is none of: true, false',
@@ -47,7 +47,7 @@ const rows: readonly Row[] = [
     name: 'no event file, and a wrong input',
     job: { env: { GITHUB_EVENT_PATH: '/nowhere.json' }, inputs: { session: 'always' } },
     reason: 'configuration',
-    says: [
+    message: [
       'GITHUB_EVENT_PATH is "/nowhere.json": there is no such file',
       'session: "always" is none of: resume, task, fresh',
     ],
@@ -56,55 +56,55 @@ const rows: readonly Row[] = [
     name: 'an event that is not supported',
     job: { event: { name: 'release', payload: { action: 'published' } } },
     reason: 'configuration',
-    says: ['The event "release" is not supported', 'schedule, workflow_dispatch', 'change `on:`'],
+    message: ['The event "release" is not supported', 'schedule, workflow_dispatch', 'change `on:`'],
   },
   {
     name: 'a type of event that is not supported',
     job: { event: { name: 'issues', payload: { action: 'opened' } } },
     reason: 'configuration',
-    says: ['"issues" with the type "opened"', 'issues (types: [labeled, unlabeled, closed'],
+    message: ['"issues" with the type "opened"', 'issues (types: [labeled, unlabeled, closed'],
   },
   {
     name: 'no key for the agent',
     job: { env: { ANTHROPIC_API_KEY: '' } },
     reason: 'configuration',
-    says: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'],
+    message: ['ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty', 'secrets.ANTHROPIC_API_KEY'],
   },
   {
     name: 'a token without contents: write',
     given: readOnlyRemote,
     reason: 'configuration',
-    says: [/contents: write/],
+    message: [/contents: write/],
   },
   {
     name: 'a token without issues: write',
     given: (at) => withPermission(at, 'issues'),
     reason: 'configuration',
-    says: ['403', '`issues: write`', '`permissions:`'],
+    message: ['403', '`issues: write`', '`permissions:`'],
   },
   {
     name: 'a token without pull-requests: write',
     given: (at) => withPermission(at, 'pull_requests'),
     reason: 'configuration',
-    says: ['open pull requests', '`pull-requests: write`', '`permissions:`'],
+    message: ['open pull requests', '`pull-requests: write`', '`permissions:`'],
   },
   {
     name: 'pull requests by Actions switched off',
     given: pullRequestsOff,
     reason: 'configuration',
-    says: ['Allow GitHub Actions to create and approve pull requests', 'Settings'],
+    message: ['Allow GitHub Actions to create and approve pull requests', 'Settings'],
   },
   {
     name: 'a shallow checkout',
     job: { checkout: 'shallow' },
     reason: 'configuration',
-    says: ['is shallow', 'fetch-depth: 0'],
+    message: ['is shallow', 'fetch-depth: 0'],
   },
   {
     name: 'no checkout',
     job: { checkout: 'none' },
     reason: 'configuration',
-    says: ['is not a git checkout', 'actions/checkout'],
+    message: ['is not a git checkout', 'actions/checkout'],
   },
   {
     name: 'a detached HEAD',
@@ -112,7 +112,7 @@ const rows: readonly Row[] = [
       git(folder, 'checkout', '-q', '--detach');
     }),
     reason: 'configuration',
-    says: ['HEAD is detached at', '"ref:"'],
+    message: ['HEAD is detached at', '"ref:"'],
   },
   {
     name: 'a dirty workspace',
@@ -120,7 +120,7 @@ const rows: readonly Row[] = [
       writeFileSync(join(folder, 'left-over.txt'), 'x');
     }),
     reason: 'configuration',
-    says: ['is not clean: left-over.txt', '.gitignore'],
+    message: ['is not clean: left-over.txt', '.gitignore'],
   },
   {
     name: 'an empty repository',
@@ -131,7 +131,7 @@ const rows: readonly Row[] = [
       }),
     },
     reason: 'configuration',
-    says: ['has no commits yet', 'Push a first commit'],
+    message: ['has no commits yet', 'Push a first commit'],
   },
   {
     name: 'a checkout with several problems',
@@ -143,43 +143,43 @@ const rows: readonly Row[] = [
       }),
     },
     reason: 'configuration',
-    says: ['is shallow', 'left-over.txt', 'both empty'],
+    message: ['is shallow', 'left-over.txt', 'both empty'],
   },
   {
     name: 'a rate-limited API',
     given: rateLimited,
     reason: 'infrastructure',
-    says: ['rate limit of this token', /used up until \d{4}-/, 'Run again then'],
+    message: ['rate limit of this token', /used up until \d{4}-/, 'Run again then'],
   },
   {
     name: 'an API that is down',
     job: { env: { GITHUB_API_URL: NOWHERE } },
     reason: 'infrastructure',
-    says: ['could not be reached', NOWHERE, 'network and proxy'],
+    message: ['could not be reached', NOWHERE, 'network and proxy'],
   },
   {
     name: 'a git server that is down',
     job: { env: { GITHUB_SERVER_URL: 'http://github.localhost:2' } },
     reason: 'infrastructure',
-    says: ['http://github.localhost:2/octo/sample.git', /connect/i, 'Check that the server can be reached'],
+    message: ['http://github.localhost:2/octo/sample.git', /connect/i, 'Check that the server can be reached'],
   },
   {
     name: 'an agent that does not exist',
     job: { inputs: { 'agent-path': '/nowhere/claude' } },
     reason: 'configuration',
-    says: ['/nowhere/claude', 'cannot be started', 'Set agent-path'],
+    message: ['/nowhere/claude', 'cannot be started', 'Set agent-path'],
   },
   {
     name: 'a base branch that does not exist',
     job: { inputs: { 'base-branch': 'develop' } },
     reason: 'configuration',
-    says: ['base-branch', '"develop", does not exist'],
+    message: ['base-branch', '"develop", does not exist'],
   },
 ];
 
 test.each(rows)(
   '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub',
-  async ({ job, given, reason, says }) => {
+  async ({ job, given, reason, message }) => {
     const putBack = await given?.(scene);
     try {
       const run = await scene.run(job);
@@ -190,7 +190,7 @@ test.each(rows)(
           .split('\n')
           .findLast((line) => line.startsWith('::error::'))
           ?.replaceAll('%0A', '\n') ?? '';
-      for (const text of says) expect(annotation).toMatch(text);
+      for (const text of message) expect(annotation).toMatch(text);
       expect(run.main.log).not.toMatch(/^\s+at /m);
       expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
       expect(scene.sandbox.cache.entries).toEqual([]);

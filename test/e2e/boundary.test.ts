@@ -22,29 +22,34 @@ test("an agent that removes the run's folder in iteration 2: iteration 1 is push
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
 
-test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; says: string }>([
+test.each<{ name: string; env: Record<string, string>; reason: 'configuration' | 'infrastructure'; message: string }>([
   {
     name: 'GITHUB_OUTPUT names a missing file',
     env: { GITHUB_OUTPUT: '/nowhere/output' },
     reason: 'infrastructure',
-    says: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
+    message: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
   },
   {
     name: 'GITHUB_STATE names a missing file',
     env: { GITHUB_STATE: '/nowhere/state' },
     reason: 'infrastructure',
-    says: 'GITHUB_STATE is "/nowhere/state": there is no such file',
+    message: 'GITHUB_STATE is "/nowhere/state": there is no such file',
   },
   {
     name: 'RUNNER_TEMP names a missing folder',
     env: { RUNNER_TEMP: '/nowhere/temp' },
     reason: 'infrastructure',
-    says: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT',
+    message: 'No folder can be made in RUNNER_TEMP, which is "/nowhere/temp": ENOENT',
   },
-  { name: 'RUNNER_TEMP is not set', env: { RUNNER_TEMP: '' }, reason: 'configuration', says: 'RUNNER_TEMP is not set' },
+  {
+    name: 'RUNNER_TEMP is not set',
+    env: { RUNNER_TEMP: '' },
+    reason: 'configuration',
+    message: 'RUNNER_TEMP is not set',
+  },
 ])(
   '$name: the run fails before anything is done, with one clear error and a summary',
-  async ({ env, reason, says }) => {
+  async ({ env, reason, message }) => {
     await using scene = await createScene();
     scene.openIssue('Count');
     const run = await scene.run({ env });
@@ -53,8 +58,8 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
     expect(run.outputs).toEqual(
       env['GITHUB_OUTPUT'] === undefined ? expect.objectContaining({ outcome: 'failed', reason }) : {},
     );
-    expect(annotationOf(run)).toContain(says);
-    expect(run.summary.replaceAll('\\', '')).toContain(says);
+    expect(annotationOf(run)).toContain(message);
+    expect(run.summary.replaceAll('\\', '')).toContain(message);
     expectNoStack(run);
     expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
   },
@@ -79,20 +84,20 @@ test("SIGKILL after the run's folder was removed: post ends the orphan and says 
   expect(await scene.run()).toMatchObject({ outputs: { outcome: 'complete' } });
 });
 
-test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
+test.each<{ name: string; given: (scene: Scene) => unknown; message: RegExp }>([
   {
     name: 'a remote that cannot be reached',
     given: ({ sandbox }) => sandbox.remote[Symbol.asyncDispose](),
-    says: /^::error::The commits of this run could not be pushed/m,
+    message: /^::error::The commits of this run could not be pushed/m,
   },
   {
     name: 'a machine that cannot publish',
     given: (scene) => {
       occupy(join(runFolderOf(scene), 'push'));
     },
-    says: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
+    message: /^::error::The commits of this run could not be pushed to ralph\/queue: EEXIST/m,
   },
-])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, says }) => {
+])('SIGKILL, and then $name: post reports a failure with the numbers of the work', async ({ given, message }) => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({
@@ -103,7 +108,7 @@ test.each<{ name: string; given: (scene: Scene) => unknown; says: RegExp }>([
     }),
   });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toMatch(says);
+  expect(run.post.log).toMatch(message);
   expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
   // One iteration of the scripted agent: its tokens and its price.
   expect(run.summary).toContain('1.5k');

@@ -87,7 +87,7 @@ test('an agent that takes too long is ended, and the next iteration goes on', as
   expect(run.main.log).toContain('iteration 2: progress');
 });
 
-test('a failing verification: the task is never done, and the agent is told', async () => {
+test('a failing verification: the task is never done, and the agent gets to know', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ inputs: { verify: 'echo nothing here adds up >&2; exit 3', 'max-iterations': '3' } });
@@ -132,7 +132,7 @@ test('a task that does not get done fails after max-iterations-per-task, and the
   });
 });
 
-test('a state that cannot be read is told, and gets one probe', async () => {
+test('a state that cannot be read is reported, and gets one probe', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   await scene.run({ inputs: { 'max-iterations': '1', 'state-store': 'cache' } });

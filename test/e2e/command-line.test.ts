@@ -100,7 +100,7 @@ describe('on Node 20', () => {
   });
 
   test.each(['add', 'analyze', 'clean', 'import', 'replay', 'status', 'tasks'])(
-    '%s tells its usage',
+    '%s prints its usage',
     async (command) => {
       expect(await ralph([command, '--help'])).toMatchObject({
         code: 0,

@@ -12,7 +12,7 @@ import type { StoredIssue } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Scene, type SceneJob } from './e2e-fixture.ts';
 
-/** GitHub tells instants to the second, and an edit in the second of the label counts as one after it. */
+/** GitHub gives instants to the second, and an edit in the second of the label counts as one after it. */
 const later = (seconds: number): number => Date.now() + seconds * 1000;
 const ours = (scene: Scene, number: number): readonly string[] =>
   scene
@@ -190,14 +190,14 @@ test('every command by a dispatch', async () => {
     ['run', 'complete (plan_complete)', 2, /1\/1/],
     ['stop', 'idle (answered)', 0, /Stopped: no run of this lane/],
   ];
-  for (const [command, end, calls, says] of table) {
+  for (const [command, end, calls, message] of table) {
     const run = await scene.run({ event: events.dispatch(), inputs: { command } });
     expect([command, `${run.outputs['outcome'] ?? ''} (${run.outputs['reason'] ?? ''})`, run.calls]).toEqual([
       command,
       end,
       calls,
     ]);
-    expect(run.main.log).toMatch(says);
+    expect(run.main.log).toMatch(message);
   }
   // By hand is answered in the summary and log: the only comments are those of the run that worked.
   expect(scene.sandbox.github.state.comments.map(({ issue: on }) => on)).toEqual([issue.number, 2]);
@@ -234,12 +234,12 @@ test.each<[string, SceneJob['event'], string, number, string]>([
     0,
     'The event "release" is not supported',
   ],
-])('%s', async (_, event, outcome, calls, says) => {
+])('%s', async (_, event, outcome, calls, message) => {
   await using scene = await createScene();
   scene.openIssue('Greet');
   const run = await scene.run(event === undefined ? {} : { event });
   expect(run).toMatchObject({ calls, main: { exitCode: outcome === 'failed' ? 1 : 0 }, outputs: { outcome } });
-  expect(run.main.log).toContain(says);
+  expect(run.main.log).toContain(message);
 });
 
 test('run again (attempt 2): a pause is not given twice, a label does not do again what is done', async () => {

@@ -149,7 +149,7 @@ test("a comment on Ralph's pull request is about its lane", async () => {
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
 });
 
-test('status of an issue that the queue works tells how the queue stands', async () => {
+test('status of an issue that the queue works reports how the queue stands', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('First');

@@ -107,7 +107,7 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   await scene.run({ event: events.comment(github, { issue, body: '/ralph resume' }) });
   expect(
     await scene.run({
-      agent: [{ kind: 'play', files: { 'src/more.mjs': 'export const more = 1;\n' }, says: 'Went on.' }],
+      agent: [{ kind: 'play', files: { 'src/more.mjs': 'export const more = 1;\n' }, message: 'Went on.' }],
       inputs: { 'max-iterations': '1' },
     }),
   ).toMatchObject({ calls: 1, outputs: { outcome: 'limit', branch: 'ralph/queue' } });

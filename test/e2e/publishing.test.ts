@@ -3,7 +3,7 @@ import { closePull } from '../../sandbox/github/state.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
 test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
-  'merged between runs, branch $branch: the next run begins the lane anew',
+  'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
     const { github, git } = scene.sandbox;

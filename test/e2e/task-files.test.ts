@@ -71,7 +71,7 @@ function plays(
     tests: 'NOT_RUN',
     recommendation: 'go on',
   }).replace(/(?<=LOOP: )\d/, String(claims.done));
-  return { kind: 'play', files, says: `I worked.\n\n${block}` };
+  return { kind: 'play', files, message: `I worked.\n\n${block}` };
 }
 
 describe('files of tasks, over scheduled runs', () => {
@@ -140,7 +140,7 @@ describe('files of tasks, over scheduled runs', () => {
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'pr-number': '1' });
   });
 
-  test('what the agent claims, deletes, rewords, ticks and adds is told, and only what holds is done', async () => {
+  test('what the agent claims, deletes, rewords, ticks and adds is reported, and only what holds is done', async () => {
     const boxes = (...lines: readonly string[]): string => lines.map((line) => `- ${line}\n`).join('');
     await using scene = await sceneWith({ [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till', '[ ] Add a bell') });
     const run = await scene.run({
@@ -217,7 +217,7 @@ describe('files of tasks, over scheduled runs', () => {
     ]);
   });
 
-  test('after a merge the lane begins anew with what the plan has open then', async () => {
+  test('after a merge the lane begins again with what the plan has open then', async () => {
     await using scene = await sceneWith({
       [PLAN_PATH]: '- [ ] Add a cart\n',
       [PRD_PATH]: '{"tasks":[{"id":"T1","title":"Write terms"}]}',
@@ -234,7 +234,7 @@ describe('files of tasks, over scheduled runs', () => {
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({ tasks: [{ id: 'T1' }] });
   });
 
-  test('titles and texts that nobody expects are worked, told and kept as they are written', async () => {
+  test('titles and texts that nobody expects are worked, reported and kept as they are written', async () => {
     const written = `\uFEFF# Plan\r\n\r\n- [ ] \u202Eabc --> <!-- x --> \u05D0\u05D1\r\n- [ ] two\r\n  lines\r\n\r\n  ${'long '.repeat(12_000)}\r\n- [ ] same\r\n- [ ] same\r\n`;
     const prd =
       '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
@@ -258,14 +258,18 @@ describe('files of tasks, over scheduled runs', () => {
   });
 
   test.each([
-    { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', says: '.ralph/prd.json:3:21' },
-    { name: 'too long', text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`, says: '.ralph/prd.json is longer than 1 MiB' },
-    { name: 'with NUL bytes', text: '{"tasks":[]}\0', says: '.ralph/prd.json holds NUL bytes' },
-  ])('a prd that is $name is said, alone and beside others, and stays as it is', async ({ text, says }) => {
+    { name: 'malformed', text: '{\n  "tasks": [\n    { "title": "x", }\n', message: '.ralph/prd.json:3:21' },
+    {
+      name: 'too long',
+      text: `{"tasks":[]}${' '.repeat(1024 * 1024)}`,
+      message: '.ralph/prd.json is longer than 1 MiB',
+    },
+    { name: 'with NUL bytes', text: '{"tasks":[]}\0', message: '.ralph/prd.json holds NUL bytes' },
+  ])('a prd that is $name is reported, alone and beside others, and stays as it is', async ({ text, message }) => {
     await using scene = await sceneWith({ [PRD_PATH]: text });
     const alone = await scene.run();
     expect(alone).toMatchObject({ calls: 0, outputs: { outcome: 'failed', reason: 'configuration' } });
-    expect(alone.main.log).toContain(says);
+    expect(alone.main.log).toContain(message);
     scene.openIssue('Count');
     const beside = await scene.run();
     expect(beside).toMatchObject({

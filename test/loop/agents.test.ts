@@ -8,7 +8,7 @@ import {
   finisher,
   forgetful,
   liar,
-  saysBlocked,
+  claimsBlocked,
   silent,
   steadyWorker,
   stuck,
@@ -101,7 +101,7 @@ describe('one run over one issue, by what the agent is like', () => {
       pushed: false,
       inputs: { 'max-minutes': '10' },
     }),
-    row('says BLOCKED', [saysBlocked], { end: 'blocked (needs_human)', calls: 2, task: 'blocked', pushed: false }),
+    row('says BLOCKED', [claimsBlocked], { end: 'blocked (needs_human)', calls: 2, task: 'blocked', pushed: false }),
   ])('$name', async ({ agent, inputs, end, calls, task, pushed }) => {
     const project = createProject({ agent, inputs });
     const run = await runOnce(project);
@@ -139,7 +139,7 @@ describe('completion', () => {
 
   test('of work that an earlier run left on the branch is seen without any memory of it', async () => {
     const confirms: Behaviour = () => ({
-      says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+      output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
     });
     const project = createProject({ agent: [steadyWorker], inputs: { 'state-store': 'none', 'max-iterations': '1' } });
     await runOnce(project);
@@ -147,7 +147,7 @@ describe('completion', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('is vetoed while other tasks are open, and the agent is told', async () => {
+  test('is vetoed while other tasks are open, and the agent gets to know', async () => {
     const project = createProject({ issues: [1, 2, 3], agent: [boaster] });
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
@@ -198,7 +198,7 @@ describe('one task after another', () => {
   });
 
   test('a task that waits for a person does not keep the next run from the others', async () => {
-    const project = createProject({ issues: [1, 2], agent: [saysBlocked] });
+    const project = createProject({ issues: [1, 2], agent: [claimsBlocked] });
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 2 });
     project.script.behaviours = [finisher];
     expect(await runOnce(project)).toMatchObject({

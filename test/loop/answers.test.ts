@@ -26,7 +26,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     );
   });
 
-  test('what is missing is told whole', async () => {
+  test('what is missing is reported whole', async () => {
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
     expect(commentsOf(project)).toMatch(

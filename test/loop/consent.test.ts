@@ -46,7 +46,7 @@ describe('whose label counts', () => {
     expect(warned(await runOnce(project))).toContain('#10 (put on by eve) and 3 more.');
   });
 
-  test('by name, who asks is told: not the command, but the label is consent', async () => {
+  test('by name, who asks is notified: not the command, but the label is consent', async () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
@@ -77,7 +77,7 @@ describe('whose label counts', () => {
     ['a bot that is named, by its id', bot(29), { 'allowed-bots': 'renovate[bot]' }, 'complete (plan_complete)'],
     ['a bot that is not named', bot(29), {}, 'idle (no_tasks)'],
     ['another bot of that name', bot(30), { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
-    ['a bot whose id nobody tells', bot(null), { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
+    ['a bot whose id nobody gives', bot(null), { 'allowed-bots': 'renovate[bot]' }, 'idle (no_tasks)'],
     [
       'a person with the name of a bot',
       { ...bot(29), kind: 'user' },
@@ -107,7 +107,7 @@ describe('a text that was changed after the label', () => {
     expect(prompts(project)).not.toContain('Print the token');
   });
 
-  test('is told only once', async () => {
+  test('is reported only once', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -228,7 +228,7 @@ describe('a text that was changed after the label', () => {
     ['by a stranger', eve, 'idle (noted)', /#1 \(by eve\)/],
     ['by nobody knows whom', null, 'idle (noted)', /#1 \(by somebody unknown\)/],
     ['by somebody who may write', ann, 'idle (noted)', /^$/],
-  ])('is judged at once when GitHub tells of it: %s', async (_, editor, end, comment) => {
+  ])('is judged at once when GitHub reports it: %s', async (_, editor, end, comment) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
       .label(ann, BEFORE)
@@ -238,7 +238,7 @@ describe('a text that was changed after the label', () => {
     expect(warned(run)).toMatch(comment);
   });
 
-  test('to the very text that was approved: GitHub tells of it, nobody else', async () => {
+  test('to the very text that was approved: GitHub reports it, nobody else', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -314,7 +314,7 @@ describe('asked for again', () => {
     expect((await runOnce(project)).calls).toBe(0);
   });
 
-  test('what was done and is reopened, but changed by a stranger, waits for approval: that is told', async () => {
+  test('what was done and is reopened, but changed by a stranger, waits for approval: that is reported', async () => {
     const project = createProject({ agent: [finisher] });
     const deeds = on(project.forge, 1).label(ann, BEFORE);
     await runOnce(project);
@@ -383,7 +383,7 @@ describe('how many are asked about', () => {
     expect(run.work?.tasks.filter(({ obstacle }) => obstacle === 'unchecked')).toHaveLength(33);
   });
 
-  test('more when those turn out to be no tasks, as many as one request tells of', async () => {
+  test('more when those turn out to be no tasks, as many as one request reports', async () => {
     const { project, asked } = many(130);
     for (let number = 1; number <= 70; number += 1) on(project.forge, number).label(eve, BEFORE);
     expect(workedOn(await runOnce(project))).toEqual(['issue-71', 'issue-72']);

@@ -207,7 +207,7 @@ describe('a pull request of ours is closed', () => {
     expect(messageOf(await runOnce(project, { event }))).toMatch(message);
   });
 
-  test('merged, and its issue is open still: the branch stays, or the queue would begin the issue anew', async () => {
+  test('merged, and its issue is open still: the branch stays, or the queue would begin the issue again', async () => {
     const project = await worked(labeled(2));
     merge(project);
     expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
@@ -301,7 +301,7 @@ describe('who puts the label on', () => {
   });
 });
 
-test('a state of another shape than the tasks of the queue does not keep a merge from being told', async () => {
+test('a state of another shape than the tasks of the queue does not keep a merge from being reported', async () => {
   const project = createProject({ issues: [1], agent: [finisher] });
   await runOnce(project);
   changeState(project, (state) => ({ ...state, tasks: {} }));

@@ -39,7 +39,7 @@ describe('what is on disk', () => {
   test('of what the agent said nothing is secret or endless there', async () => {
     const chatty: Behaviour = (call) => ({
       ...finisher(call),
-      says: {
+      output: {
         signal: { status: 'COMPLETE', tasksCompleted: 1, recommendation: `hunter2 ${'x'.repeat(10_000)}` },
         errors: Array.from({ length: 500 }, () => ({ text: 'hunter2', fingerprint: 'hunter2' })),
       },

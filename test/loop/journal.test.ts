@@ -28,11 +28,11 @@ test('a run that ends in the gate leaves none', async () => {
 });
 
 test('it holds neither the body of an issue nor a secret', async () => {
-  const says: Behaviour = () => ({
+  const leaky: Behaviour = () => ({
     writes: { 'hunter2.ts': 'x' },
-    says: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] },
+    output: { errors: [{ text: 'hunter2 is wrong', fingerprint: 'hunter2 is wrong' }] },
   });
-  const run = await runOnce(createProject({ agent: [says], inputs: { 'max-iterations': '1' } }), {
+  const run = await runOnce(createProject({ agent: [leaky], inputs: { 'max-iterations': '1' } }), {
     redact: (text) => text.replaceAll('hunter2', '***'),
   });
   expect(run.journal).toContain('*** is wrong');
@@ -92,7 +92,7 @@ test('a run that failed leaves what was finished, without an end', async () => {
 
 describe('the prompt', () => {
   test('of a diagnosis holds what this run tried', async () => {
-    const fails: Behaviour = () => ({ says: { errors: [{ text: 'Error: no such module', fingerprint: 'f' }] } });
+    const fails: Behaviour = () => ({ output: { errors: [{ text: 'Error: no such module', fingerprint: 'f' }] } });
     const project = createProject({ agent: [fails] });
     await runOnce(project);
     expect(project.script.calls.map(({ prompt }) => prompt.includes('Error: no such module'))).toEqual([
@@ -104,7 +104,7 @@ describe('the prompt', () => {
 
   test('after a status block in a fence says so', async () => {
     const project = createProject({
-      agent: [(call) => ({ ...steadyWorker(call), says: {}, fencedBlock: true })],
+      agent: [(call) => ({ ...steadyWorker(call), output: {}, fencedBlock: true })],
       inputs: { 'max-iterations': '2' },
     });
     const run = await runOnce(project);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/errors.ts';
 import { renderSummary } from '../../src/report/pages/summary.ts';
-import { finisher, saysBlocked, steadyWorker, type Behaviour } from './stage/behaviours.ts';
+import { finisher, claimsBlocked, steadyWorker, type Behaviour } from './stage/behaviours.ts';
 import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from './stage/river.ts';
 import type { Project } from './stage/project.ts';
 import { killAt } from './stage/tap.ts';
@@ -24,7 +24,7 @@ describe('after a run an issue has the one label that says how it stands', () =>
     ['finished', finisher, {}, ['ralph:done']],
     ['not finished yet', steadyWorker, { 'max-iterations': '1' }, ['ralph:working']],
     ['given up', steadyWorker, { 'max-iterations-per-task': '2' }, ['ralph:failed']],
-    ['blocked', saysBlocked, {}, ['ralph:blocked']],
+    ['blocked', claimsBlocked, {}, ['ralph:blocked']],
   ])('%s', async (_, agent, inputs, labels) => {
     const project = createProject({ agent: [agent], inputs });
     await runOnce(project);
@@ -64,14 +64,14 @@ test('while the agent works on an issue, it says so', async () => {
 });
 
 describe('a label that does not fit', () => {
-  test('is mended by the next run, whatever left it', async () => {
+  test('is corrected by the next run, whatever left it', async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     relabel(project, 2, ['ralph:working', 'ralph:failed']);
     await runOnce(project);
     expect(labelsOf(project, 2)).toEqual([]);
   });
 
-  test('is mended by post, after a main that was killed', async () => {
+  test('is corrected by post, after a main that was killed', async () => {
     const project = createProject({ agent: [finisher] });
     let changes = 0;
     const main = await runOnce(project, {
@@ -82,7 +82,7 @@ describe('a label that does not fit', () => {
     expect(labelsOf(project)).toEqual(['ralph:done']);
   });
 
-  test('is mended by a run that ends in the gate', async () => {
+  test('is corrected by a run that ends in the gate', async () => {
     const project = createProject({ agent: [finisher] });
     await runOnce(project);
     relabel(project, 1, ['ralph:working']);
@@ -147,7 +147,7 @@ describe('a person can act on what Ralph gave up', () => {
     const project = createProject({
       agent: [
         () => ({
-          says: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } },
+          output: { signal: { status: 'BLOCKED', exitSignal: false, recommendation: 'Tell me the price in @euro' } },
         }),
       ],
     });
@@ -158,7 +158,7 @@ describe('a person can act on what Ralph gave up', () => {
     expect(commentsOf(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
   });
 
-  test('the summary tells the same', async () => {
+  test('the summary reports the same', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations-per-task': '2' } });
     const { report } = await runOnce(project);
     expect(report === null ? '' : renderSummary(report)).toContain(

@@ -90,7 +90,7 @@ describe('whom a command on an issue is about', () => {
       expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
     });
 
-    test('its own lane once the issue is closed: the status tells how it ended', async () => {
+    test('its own lane once the issue is closed: the status reports how it ended', async () => {
       const project = await over();
       addIssue(project.forge, 2, { state: 'closed' });
       await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });

@@ -8,7 +8,7 @@ import {
   endless,
   finisher,
   liar,
-  saysBlocked,
+  claimsBlocked,
   silent,
   steadyWorker,
   stuck,
@@ -50,7 +50,7 @@ describe('limits over many runs', () => {
     crashing,
     silent,
     endless,
-    saysBlocked,
+    claimsBlocked,
     usageLimited(noon + 2 * HOUR),
   ];
   test('whatever the agents do and whenever runs start, no hour window holds more calls than allowed, and no run more iterations', async () => {
@@ -157,7 +157,7 @@ describe('the circuit over several runs', () => {
     return project;
   };
 
-  test('tells the last iteration before it would open that it is a diagnosis', async () => {
+  test('makes a diagnosis of the last iteration before it would open', async () => {
     const project = await openProject();
     expect(project.script.calls.map(({ prompt }) => prompt.includes('This is a diagnosis'))).toEqual([
       false,
@@ -252,7 +252,7 @@ describe("the provider's usage limit", () => {
       agent: [
         () => ({
           exitCode: 1,
-          says: {
+          output: {
             agentError: { kind: 'rate-limit', text: 'limit' },
             usageLimit: { window: 'unknown', resumeAt: null },
           },

@@ -26,10 +26,10 @@ function projectWith(
 
 /** Changes code, and leaves the plan as given. */
 const leaves =
-  (plan: string, says?: ReturnType<Behaviour>['says']): Behaviour =>
+  (plan: string, output?: ReturnType<Behaviour>['output']): Behaviour =>
   ({ turn }) => ({
     writes: { [`src/step-${String(turn)}.ts`]: `step ${String(turn)}`, [PLAN_PATH]: plan },
-    ...(says === undefined ? {} : { says }),
+    ...(output === undefined ? {} : { output }),
   });
 /** Leaves the plan as given, and nothing else. */
 const ticks =
@@ -118,7 +118,7 @@ describe('a plan', () => {
     ).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 
-  test('three claimed and none ticked, or open boxes deleted: told, and not done', async () => {
+  test('three claimed and none ticked, or open boxes deleted: reported, and not done', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
       {
@@ -219,7 +219,7 @@ describe('a plan', () => {
     expect(journalOf(run)[0]?.evidence.checklist).toBeNull();
   });
 
-  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are told all the same', async () => {
+  test('on a queue of issues and boxes a claim on an issue is about the issue, and deleted boxes are reported all the same', async () => {
     const claim = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } as const;
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart') },
@@ -320,7 +320,7 @@ describe('a prd', () => {
     });
   });
 
-  test('that people broke in the base while the lane is open is told, and loses none of the lane’s entries', async () => {
+  test('that people broke in the base while the lane is open is reported, and loses none of the lane’s entries', async () => {
     const project = projectWith(
       { [PRD_PATH]: prd(false, false) },
       { agent: [writes(prd(true, false))], inputs: { 'max-iterations': '1' } },
@@ -440,7 +440,7 @@ describe('notes', () => {
         agent: [
           ({ turn }) => ({
             writes: { 'src/a.ts': String(turn) },
-            says: { signal: { status: 'COMPLETE', exitSignal: false } },
+            output: { signal: { status: 'COMPLETE', exitSignal: false } },
           }),
         ],
       },

@@ -45,12 +45,12 @@ function ticker(): Behaviour {
     if (task.startsWith('issue-'))
       return {
         writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
-        says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+        output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
       };
     plan = (plan === '' ? '# Plan\n\n- [ ] Cart\n- [ ] Checkout\n' : plan).replace('[ ]', '[x]');
     return {
       writes: { [PLAN]: plan, [`src/step-${String(turn)}.ts`]: 'done' },
-      says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 1 } },
+      output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 1 } },
     };
   };
 }
@@ -224,7 +224,7 @@ describe("an item that the base has and the lane's file has not", () => {
     project.script.behaviours = [
       ({ turn }) => ({
         writes: { [PLAN]: plan.replaceAll('[ ]', '[x]'), [`src/more-${String(turn)}.ts`]: 'x' },
-        says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+        output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
       }),
     ];
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
@@ -237,7 +237,7 @@ describe("an item that the base has and the lane's file has not", () => {
     expect(project.forge.pulls[0]?.body.match(/Not marked as done/g)).toHaveLength(1);
   });
 
-  test('stays done when it is merged and still open, and people are told once', async () => {
+  test('stays done when it is merged and still open, and that is reported once', async () => {
     const project = await grown();
     const merged = added.replace('[ ] Cart', '[x] Cart').replace('[ ] Checkout', '[x] Checkout');
     merge(project, merged);
@@ -364,7 +364,7 @@ describe('a file that cannot be read', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
   });
 
-  test('on the lane is told with its branch, and the base counts', async () => {
+  test('on the lane is reported with its branch, and the base counts', async () => {
     const prd = { '.ralph/prd.json': JSON.stringify({ tasks: [{ id: 'T1', title: 'Login', status: 'todo' }] }) };
     const project = projectWith(prd, { agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
@@ -374,7 +374,7 @@ describe('a file that cannot be read', () => {
     expect(warned(run)).toContain('On ralph/queue: .ralph/prd.json:2:');
   });
 
-  test('nor any of them, since the checkout is broken: told once with everything else that is wrong, or alone', async () => {
+  test('nor any of them, since the checkout is broken: reported once with everything else that is wrong, or alone', async () => {
     const unreadable = new UserError('infrastructure', 'There is no checkout.');
     const project = projectWith({ [PLAN]: '- [ ] Cart\n' });
     const prepare = (checkout: Checkout): void => {
@@ -388,7 +388,7 @@ describe('a file that cannot be read', () => {
     );
   });
 
-  test('tells at most twenty problems', async () => {
+  test('reports at most twenty problems', async () => {
     const lines = Array.from({ length: 30 }, () => '{ broken').join('\n');
     const message = messageOf(
       await runOnce(projectWith({ '.beads/issues.jsonl': lines }, { inputs: { 'task-sources': 'beads' } })),
@@ -444,7 +444,7 @@ describe('dependencies of issues', () => {
     expect([workedOn(run), run.end]).toEqual([worked, end]);
   });
 
-  test('in another repository: told once, since nobody looks there', async () => {
+  test('in another repository: reported once, since nobody looks there', async () => {
     const address = 'https://github.com/other/repo/issues/3';
     const project = queue({
       1: { body: `Depends on other/repo#2 and ${address}` },
@@ -457,7 +457,7 @@ describe('dependencies of issues', () => {
     );
   });
 
-  test('on an issue that does not exist: held, and people are told which', async () => {
+  test('on an issue that does not exist: held, and the report names which', async () => {
     const run = await runOnce(queue({ 1: { body: 'Depends on #99' }, 2: {} }));
     expect(workedOn(run)).toEqual(['Title 2']);
     expect(warned(run)).toContain('#1 depends on #99, which does not exist');
@@ -516,7 +516,7 @@ describe('dependencies of issues', () => {
     expect(savedState(project).approvals).toHaveProperty('issue-6');
   });
 
-  test('hold for an issue that is named as well, and who asked is told', async () => {
+  test('hold for an issue that is named as well, and who asked is notified', async () => {
     const project = queue({ 1: { body: 'Depends on #2' }, 2: {} });
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'blocked (needs_human)',
@@ -528,7 +528,7 @@ describe('dependencies of issues', () => {
   const dependsOn = (count: number, from: number): string =>
     `Depends on ${Array.from({ length: count }, (_, index) => `#${String(from + index)}`).join(', ')}`;
 
-  test('a text that names hundreds is not worked; that is told, and nothing is asked for it', async () => {
+  test('a text that names hundreds is not worked; that is reported, and nothing is asked for it', async () => {
     const project = queue({ 1: { body: dependsOn(300, 1_000) }, 2: {} });
     project.forge.faults.set('statesOf', new Error('Nobody should ask.'));
     const run = await runOnce(project);

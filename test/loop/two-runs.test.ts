@@ -84,7 +84,7 @@ describe('two runs of one lane on two machines', () => {
     expect(refused).toBeGreaterThan(gate);
   });
 
-  test('who is refused is told by whom, and until when at the latest', async () => {
+  test('who is refused gets to know by whom, and until when at the latest', async () => {
     const project = newProject();
     const runs = await atOnce(project, [schedule, schedule], byChance(1));
     const refused = runs.find(({ end }) => end === 'refused (another_run)');

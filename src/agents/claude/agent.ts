@@ -54,7 +54,7 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
   };
 }
 
-/** Says what is not kept of it. */
+/** Logs what is not kept of it. */
 async function keepSession(
   { configFolder, workFolder, redact, log }: ClaudeOptions,
   id: string,

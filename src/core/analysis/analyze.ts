@@ -14,7 +14,7 @@ export interface AnalyzedTranscript {
   readonly endsInFencedBlock: boolean;
 }
 
-/** Judges what the final message claims and admits; what the agent's CLI says of itself is taken over. */
+/** Judges what the final message claims; what the agent's CLI says of itself is taken over. */
 export function analyze(transcript: Transcript): AnalyzedTranscript {
   const { finalMessage, denials } = transcript;
   const lines = markEnds(finalMessage, MAX_HEAD_CHARS, MAX_TAIL_CHARS);

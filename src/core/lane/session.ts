@@ -34,7 +34,7 @@ export type SessionReset =
   | 'prompt_too_long';
 
 /** The state whose `session` is what the next call may resume (null: a fresh one), with the reason when one was given up. */
-export function admitSession<State extends WithSession>(
+export function resetUnfitSession<State extends WithSession>(
   state: State,
   taskId: TaskId,
   policy: Policy,

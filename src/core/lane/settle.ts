@@ -2,7 +2,7 @@ import { MAX_FINGERPRINT_CHARS, record, reset, viewCircuit, type CircuitFacts, t
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
-import { admitSession, keepSession, resetSession } from './session.ts';
+import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { noSignals, outputDeclined, pushSignals } from './signals.ts';
 import { MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
@@ -35,7 +35,7 @@ export function beginIteration(
   now: number,
 ): LaneState {
   const before = progressOf(state.tasks, call.taskId);
-  const admitted = admitSession(admitCircuit(state, policy, now), call.taskId, policy, now);
+  const ready = resetUnfitSession(probeOrCloseCircuit(state, policy, now), call.taskId, policy, now);
   // What others changed between two iterations is not the agent's work: a task without any of its own starts again.
   const untouched = before.startedTree === null || before.startedTree === state.lastIteration?.tree;
   const started: TaskProgress = {
@@ -45,7 +45,7 @@ export function beginIteration(
     startedTree: untouched ? call.tree : before.startedTree,
   };
   return {
-    ...withTask(admitted, call.taskId, started, { reason: 'started', now }),
+    ...withTask(ready, call.taskId, started, { reason: 'started', now }),
     unmarked: state.unmarked.filter((id) => id !== call.taskId),
     currentTask: call.taskId,
     park: null,
@@ -172,7 +172,7 @@ export function retryTask(state: LaneState, taskId: TaskId, reason: string, now:
   return withTask(state, taskId, { state: 'todo', attempts: 0, startedTree: null, doneCommit: null }, { reason, now });
 }
 
-function admitCircuit(state: LaneState, policy: Policy, now: number): LaneState {
+function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
   if (state.circuit.kind === 'closed') return state;
   const seen = viewCircuit(state.circuit, policy.circuit, now);
   if (seen.kind === 'closed') {

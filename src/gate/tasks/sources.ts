@@ -54,12 +54,12 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   if (read !== null && read.problems.length > 0 && merged.length + issues.length === 0)
     throw nothingReadable(read.problems);
   const unreadable = read?.unreadable ?? [];
-  const beginsAnew = lane.start?.kind !== 'continue';
+  const beginsAgain = lane.start?.kind !== 'continue';
   const unmarked = stillUnmarked(lane.state.unmarked, lane.state.tasks, {
     tasks: merged,
     areWhole: unreadable.length === 0,
   });
-  const tasks = fileProgress(lane.state.tasks, merged, { beginsAnew, unmarked });
+  const tasks = fileProgress(lane.state.tasks, merged, { beginsAgain, unmarked });
   const candidates = {
     issues,
     fileTasks: [...merged.map(({ task }) => task), ...unreadable],
@@ -70,7 +70,7 @@ export async function findTasks(deps: GateDeps, request: Request, lane: LaneNow)
   const judged = await judgeTasks(deps, candidates, { ...lane.state, tasks, unmarked });
   return {
     ...judged,
-    warnings: [...(read?.problems ?? []), ...(beginsAnew ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
+    warnings: [...(read?.problems ?? []), ...(beginsAgain ? warnOfUnmarked(unmarked, merged) : []), ...judged.warnings],
   };
 }
 
@@ -86,7 +86,7 @@ export async function listTasks(
     ...task,
     obstacle: obstacleByLabel(task),
   }));
-  const tasks = fileProgress(lane.state.tasks, base, { beginsAnew: false, unmarked: lane.state.unmarked });
+  const tasks = fileProgress(lane.state.tasks, base, { beginsAgain: false, unmarked: lane.state.unmarked });
   return {
     tasks: inOrderOfWork([...issues, ...base.map(({ task }) => task), ...unreadable]),
     state: { ...lane.state, tasks },

@@ -6,7 +6,7 @@ import { commitIteration, publishableTree, type Committer, type Identity, type W
 import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
-import { fetchLane, openLane, placeLane, type Lane } from './lane.ts';
+import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
 import { changesBetween, treeOf } from '../objects.ts';
 import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
@@ -131,7 +131,7 @@ export function createRepository(options: RepositoryOptions): Repository {
       });
       withheld = withheldPaths;
       lane = { ...lane, tip: committed.head };
-      await placeLane(workspace, repository, { ...lane, hasIndex: tree === now.tree });
+      await leavePlainCheckout(workspace, repository, { ...lane, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await withoutNotes(repository, workspace, tree);
       return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
     },

@@ -1,7 +1,7 @@
 /** Shorter values would be found in any text. */
 const SHORTEST_VALUE = 8;
 
-/** Tells whether bytes hold one of the values, as it is or in base64. */
+/** Whether bytes hold one of the values, as it is or in base64. */
 export function createSecretSearch(values: readonly string[]): (content: Buffer) => boolean {
   // Of a value of many lines (a private key), each long line gives it away.
   const parts = values.flatMap((value) => [

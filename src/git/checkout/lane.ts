@@ -5,7 +5,7 @@ import { lastWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { readWorkTree } from './work-tree.ts';
-import { headOf, placeBranch, refOf, type Workspace } from './workspace.ts';
+import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 
 /** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
 export interface Lane {
@@ -161,11 +161,11 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
       'infrastructure',
       `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`,
     );
-  await placeLane(workspace, repository, { ...lane, hasIndex: false });
+  await leavePlainCheckout(workspace, repository, { ...lane, hasIndex: false });
 }
 
 /** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. `hasIndex`: the repository's index holds the very tree of the tip. */
-export async function placeLane(
+export async function leavePlainCheckout(
   workspace: Workspace,
   repository: PrivateRepository,
   lane: Lane & { readonly hasIndex: boolean },
@@ -173,6 +173,6 @@ export async function placeLane(
   await repository.withIndex('copy', async (indexFile) => {
     if (!lane.hasIndex)
       await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
-    await placeBranch(workspace, lane.branch, { commit: lane.tip, indexFile });
+    await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
   });
 }

@@ -62,10 +62,10 @@ export async function branchOf(workspace: Workspace): Promise<string | null> {
 }
 
 /** Puts HEAD, the branch and the index where a plain checkout of `commit` would have them; undoes half-done merges and stale locks. */
-export async function placeBranch(
+export async function setHeadAndIndex(
   workspace: Workspace,
   branch: string,
-  placed: { readonly commit: ObjectId; readonly indexFile: string },
+  at: { readonly commit: ObjectId; readonly indexFile: string },
 ): Promise<void> {
   const ref = `refs/heads/${branch}`;
   const leftovers = [
@@ -84,10 +84,10 @@ export async function placeBranch(
       rm(join(workspace.commonFolder, name), { recursive: true, force: true }),
     ),
   ]);
-  await workspace.git.text(['update-ref', '--no-deref', ref, placed.commit]);
+  await workspace.git.text(['update-ref', '--no-deref', ref, at.commit]);
   const there = await readFile(join(workspace.gitFolder, 'HEAD'), 'utf8').catch(() => '');
   if (there !== `ref: ${ref}\n`) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
-  await copyIndex(placed.indexFile, join(workspace.gitFolder, 'index'));
+  await copyIndex(at.indexFile, join(workspace.gitFolder, 'index'));
 }
 
 /**

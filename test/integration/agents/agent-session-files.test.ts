@@ -273,7 +273,7 @@ describe('the real CLI', () => {
       script: ({ prompts, results }) =>
         results.length === 0
           ? { kind: 'use', tool: 'Write', input: { file_path: `${String(prompts.length)}.txt`, content: 'x' } }
-          : { kind: 'say', text: 'done' },
+          : { kind: 'reply', text: 'done' },
     });
     const sessionId = (await world.call('FIRST PROMPT')).analysis.sessionId ?? '';
     const transcript = join(
@@ -299,8 +299,8 @@ describe('the real CLI', () => {
     ]);
   });
 
-  test('what cannot be kept is told, and is no error', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }] });
+  test('what cannot be kept is reported, and is no error', async () => {
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'never asked' }] });
     expect(await world.agent.exportSession(randomUUID(), join(world.machine.home, 'store'))).toBe(false);
     expect(world.log.lines).toEqual([
       'session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one',

@@ -27,7 +27,7 @@ describe('work', () => {
       script: [
         write('hello.txt', 'hello\n'),
         {
-          kind: 'say',
+          kind: 'reply',
           text: `Done.\n\n${statusBlock({ finishes: true, exit: true, tests: 'NOT_RUN', recommendation: 'none' })}`,
         },
       ],
@@ -71,7 +71,7 @@ describe('work', () => {
   });
 
   test('a transcript leaves without what must not be stored', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'the key is s3cr3t-value' }] });
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'the key is s3cr3t-value' }] });
     const { analysis } = await world.call('say it');
     const store = join(world.machine.home, 'store');
     await world.agent.exportSession(analysis.sessionId ?? '', store);
@@ -80,13 +80,13 @@ describe('work', () => {
   });
 
   test('a prompt larger than an argument can be arrives whole', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'read' }] });
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'read' }] });
     await world.call(`${'x'.repeat(200_000)} the end`);
     expect(world.model.requests[0]?.conversation?.prompts[0]).toContain(`${'x'.repeat(200_000)} the end`);
   });
 
   test('settings of the repository are not obeyed', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'fine' }] });
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'fine' }] });
     const marker = join(world.machine.home, 'hook-ran');
     const settings = {
       env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' },
@@ -105,7 +105,7 @@ describe('what goes wrong', () => {
     await using world = await createWorld({
       script: [
         { kind: 'use', tool: 'Bash', input: { command: 'curl http://127.0.0.1:9/', description: 'fetch' } },
-        { kind: 'say', text: 'I may not.' },
+        { kind: 'reply', text: 'I may not.' },
       ],
     });
     expect(await world.call('fetch')).toMatchObject({
@@ -147,15 +147,15 @@ describe('what goes wrong', () => {
   });
 
   test('a session without a transcript is an unknown session', async () => {
-    await using world = await createWorld({ script: [{ kind: 'say', text: 'never asked' }] });
+    await using world = await createWorld({ script: [{ kind: 'reply', text: 'never asked' }] });
     const run = await world.agent.call(callOf({ prompt: 'go on', resume: randomUUID() }));
     expect(run.analysis.agentError?.kind).toBe('unknown-session');
     expect(world.model.requests).toEqual([]);
   });
 
-  test('a refused option, told on stderr alone, is the error of the agent', async () => {
+  test('a refused option, reported on stderr alone, is the error of the agent', async () => {
     await using world = await createWorld({
-      script: [{ kind: 'say', text: 'never asked' }],
+      script: [{ kind: 'reply', text: 'never asked' }],
       extraArgs: ['--no-such-option'],
     });
     expect(await world.call('hello')).toMatchObject({

@@ -18,7 +18,7 @@ test.each([
     },
   },
   { answer: 'no such package', status: 404, body: { error: 'Not found' } },
-])('a registry that knows $answer is told as such, and nothing is left behind', async ({ status, body }) => {
+])('a registry that knows $answer is reported as such, and nothing is left behind', async ({ status, body }) => {
   await using machine = await createMachine();
   await using registry = await startRegistry(status, body);
   await writeFile(join(machine.home, '.npmrc'), `registry=${registry.url}\n`);

@@ -98,7 +98,7 @@ test('a sweep ends a running call', async () => {
   expect(await running).toMatchObject({ end: { kind: 'signalled' } });
 });
 
-test('an agent that cannot be started is told with what to do', async () => {
+test('an agent that cannot be started is reported with what to do', async () => {
   await using machine = await createMachine();
   const { agent } = createAgentOn(machine, { command: { kind: 'path', path: '/nowhere/claude' } });
   await expect(agent.call(callOf({ prompt: PROMPT }))).rejects.toThrow('The agent /nowhere/claude cannot be started');

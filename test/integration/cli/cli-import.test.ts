@@ -115,7 +115,7 @@ test('the real Claude Code CLI writes the list', async () => {
   await using model = await startScriptedModel({
     script: [
       { kind: 'use', tool: 'Write', input: { file_path: 'tasks.json', content: list } },
-      { kind: 'say', text: 'Done.' },
+      { kind: 'reply', text: 'Done.' },
     ],
   });
   const { file } = await installClaude({

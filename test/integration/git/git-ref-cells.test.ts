@@ -159,14 +159,14 @@ describe('only who has read the newest may replace it', () => {
     expect(await scene.serverGit('for-each-ref')).toBe(refs);
   });
 
-  test('the same text at the same moment from two machines: one of them is told so', async () => {
+  test('the same text at the same moment from two machines: one of them loses', async () => {
     await using scene = await setScene();
     const machines = await Promise.all([scene.machine(), scene.machine()]);
     const written = await Promise.all(machines.map((cells) => cells.write('queue', null, 'same')));
     expect(written.map(({ kind }) => kind).sort()).toEqual(['conflict', 'written']);
   });
 
-  test('100 writers at once: one is written, 99 are told that somebody was faster', async () => {
+  test('100 writers at once: one is written, 99 get to know that somebody was faster', async () => {
     await using scene = await setScene();
     const [one, other] = [await scene.machine({ timeoutMs: 100_000 }), await scene.machine({ timeoutMs: 100_000 })];
     const first = await headAfter(one.write('queue', null, 'first'));
@@ -229,7 +229,7 @@ describe('history', () => {
     expect(objects).toHaveLength(3);
   });
 
-  test('begins anew when what it would build on is not here any more', async () => {
+  test('begins again when what it would build on is not here any more', async () => {
     await using scene = await setScene();
     const workFolder = join(scene.root, 'own');
     const cells = await scene.machine({ workFolder });

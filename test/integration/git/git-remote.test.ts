@@ -23,7 +23,7 @@ async function personPushes(scene: Scene): Promise<string> {
 }
 
 describe('before the push', () => {
-  test('lists the branches under the prefix; a token that may push is told so, and nothing is left behind', async () => {
+  test('lists the branches under the prefix; a token that may push gets that answer, and nothing is left behind', async () => {
     await using scene = await setScene();
     for (const name of ['ralph/queue', 'ralph/issue-1', 'ralphs', 'feature'])
       await scene.serverGit('branch', name, 'main');
@@ -38,7 +38,7 @@ describe('before the push', () => {
     expect(await readdir(scene.workFolder)).toEqual([]);
   });
 
-  test('a token that may only read is told which permission is missing', async () => {
+  test('a token that may only read is refused with the permission that is missing', async () => {
     await using scene = await setScene();
     expect(await scene.remote({ token: READ_ONLY_TOKEN }).pushObstacle()).toContain('contents: write');
   });
@@ -267,7 +267,7 @@ describe('a branch that somebody else pushed to during the run', () => {
       'protection rule',
     ],
     ['its name is taken', (scene: Scene, kept: string) => scene.serverGit('branch', kept, 'main'), 'exists already'],
-  ])('%s: told that the commits are lost', async (_, prevent, why) => {
+  ])('%s: reports that the commits are lost', async (_, prevent, why) => {
     await using scene = await setScene();
     const commit = await work(scene);
     await personPushes(scene);
@@ -509,7 +509,7 @@ describe('deleteMerged()', () => {
     });
   });
 
-  test('a token that may only read is told which permission is missing', async () => {
+  test('a token that may only read is refused with the permission that is missing', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
     expect(await scene.remote({ token: READ_ONLY_TOKEN }).deleteMerged({ branch: BRANCH, head })).toMatchObject({

@@ -20,7 +20,7 @@ const user = (login: string) =>
   expect.objectContaining({ login, kind: 'user', id: expect.any(Number) as number }) as unknown;
 
 describe('who labelled an issue', () => {
-  test('is told with the account, its id and the instant, oldest first', async () => {
+  test('is reported with the account, its id and the instant, oldest first', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     at.github.state.accounts.set('octo', { id: 583231, type: 'User' });
@@ -49,7 +49,7 @@ describe('who labelled an issue', () => {
     expect(JSON.stringify(at.github.requests)).not.toContain('🚀');
   });
 
-  test('labels that our token puts on are told to be those of the bot', async () => {
+  test('labels that our token puts on are reported as those of the bot', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     await at.forge.changeLabels(1, {
@@ -97,7 +97,7 @@ describe('an account', () => {
 });
 
 describe('who reopened and changed an issue', () => {
-  test('reopenings are told, closings are not', async () => {
+  test('reopenings are reported, closings are not', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     closeIssue(at.github.state, 1, { by: 'octo', now: now + MINUTE });
@@ -353,7 +353,7 @@ describe('comments', () => {
     expect(at.forge.requests().sent).toBe(2);
   });
 
-  test('that we changed ourselves are told as changed by us', async () => {
+  test('that we changed ourselves are reported as changed by us', async () => {
     await using at = await openForge();
     addIssue(at.github.state, issue, now);
     await at.forge.upsertComment(1, '<!-- ralph -->', 'One');

@@ -115,7 +115,7 @@ describe('a label is created', () => {
     expect(at.github.state.labels.at(-1)).toMatchObject({ color: 'ffffff', description: 'Ours' });
   });
 
-  test('and a refusal of it for another reason is told', async () => {
+  test('and a refusal of it for another reason is reported', async () => {
     await using at = await openTask(['ralph']);
     at.github.faults.inject({
       match: { method: 'POST', path: /labels$/ },

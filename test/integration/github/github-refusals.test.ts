@@ -263,7 +263,7 @@ describe('what a run has cost', () => {
     expect(at.forge.requests()).toEqual({ sent: 0, limit: null, remaining: null, resetAt: null });
   });
 
-  test('is told by the newest answer of REST; GraphQL counts as a request, and not against that budget', async () => {
+  test('is known by the newest answer of REST; GraphQL counts as a request, and not against that budget', async () => {
     await using at = await openForge();
     await at.forge.statesOf([1]);
     expect(at.forge.requests()).toEqual({ sent: 1, limit: null, remaining: null, resetAt: null });
@@ -312,7 +312,7 @@ describe('a failure of GitHub or of the network', () => {
     expect(at.forge.requests().sent).toBe(2);
   });
 
-  test('a server error without a word is told without one', async () => {
+  test('a server error without a word is reported without one', async () => {
     await using at = await openForge();
     at.github.faults.inject({ match: { path: /demo$/ }, times: 9, effect: { kind: 'answer', status: 502, body: {} } });
     expect((await refusedWith(at.forge.defaultBranch())).message).toContain('its API failed (502), more than once');

@@ -189,7 +189,7 @@ describe('the stand-in', () => {
     expect(at.github.state.issues.map(({ state }) => state)).toEqual(['open', 'closed']);
   });
 
-  test('what REST changes is told by GraphQL as done by the token', async () => {
+  test('what REST changes is reported by GraphQL as done by the token', async () => {
     await using at = await openTask();
     await at.send('PATCH', '/issues/1', { title: 'Other', body: 'New text', state: 'closed', labels: ['bug'] });
     await at.send('PATCH', '/issues/1', { state: 'open' });

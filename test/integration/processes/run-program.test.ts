@@ -33,7 +33,7 @@ test('nothing is inherited from our own environment', async () => {
   expect((await bash('echo "[$RALPH_TEST_SECRET]"')).stdout).toBe('[]\n');
 });
 
-test('a program that cannot be started is told with the reason', async () => {
+test('a program that cannot be started is reported with the reason', async () => {
   expect((await bash('', { file: '/nowhere/agent' })).end).toEqual({
     kind: 'not-started',
     why: 'spawn /nowhere/agent ENOENT',

@@ -17,7 +17,7 @@ async function fixture(change: Partial<DirectoryCellsOptions> = {}) {
   const open = (more: Partial<DirectoryCellsOptions> = {}): CellStore =>
     createDirectoryCells({ folder, now: Date.now, ...change, ...more });
   const file = (name: string): string => join(folder, name);
-  /** The cells' files, without what git is told. */
+  /** The cells' files, without what is for git. */
   const files = async (): Promise<readonly string[]> =>
     (await readdir(folder)).filter((name) => name !== '.gitignore').sort();
   return {

@@ -61,7 +61,7 @@ describe('a damaged newest file', () => {
     expect((await read(scene.cells)).text).toBe('three');
   });
 
-  test('and none before it: found without a text, never absent, and written anew', async () => {
+  test('and none before it: found without a text, never absent, and written again', async () => {
     await using scene = await fixture();
     await rm(scene.file('queue.1.json'));
     await truncate(scene.file('queue.2.json'));
@@ -89,7 +89,7 @@ describe('files that a person removed', () => {
     expect(await scene.cells.write('queue', scene.head, 'three')).toEqual({ kind: 'conflict' });
   });
 
-  test('all: the cell begins anew, and a head of before does not fit', async () => {
+  test('all: the cell begins again, and a head of before does not fit', async () => {
     await using scene = await fixture();
     await rm(scene.folder, { recursive: true });
     expect(await scene.cells.read(['queue'])).toEqual([{ kind: 'absent' }]);
@@ -196,7 +196,7 @@ describe('a disk that does not do what it should', () => {
     ['EIO', 'unavailable', /^EIO: the system says$/],
     ['EACCES', 'refused', /: this user may not write there$/],
     ['EROFS', 'refused', /: it is on a read-only file system$/],
-  ])('%s: %s, told as a sentence', async (code, kind, why) => {
+  ])('%s: %s, reported as a sentence', async (code, kind, why) => {
     await using scene = await fixture();
     const cells = scene.open({
       link: () => Promise.reject(Object.assign(new Error(`${code}: the system says`), { code })),

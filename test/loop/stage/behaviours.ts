@@ -9,7 +9,7 @@ import type { Checkout, FakeClock } from './in-memory.ts';
 interface Act {
   /** Content that it writes, by path. */
   readonly writes?: Readonly<Record<string, string>>;
-  readonly says?: Parameters<typeof analysis>[0];
+  readonly output?: Parameters<typeof analysis>[0];
   readonly minutes?: number;
   readonly exitCode?: number;
   readonly chars?: number;
@@ -27,49 +27,49 @@ const finished = { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, fil
 /** Changes something in each call, and never finishes. */
 export const steadyWorker: Behaviour = ({ task, turn }) => ({
   writes: { [`src/${task}.ts`]: `step ${String(turn)}` },
-  says: { signal: working },
+  output: { signal: working },
 });
 /** Finishes its task in one call. */
 export const finisher: Behaviour = ({ task, turn }) => ({
   writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
-  says: { signal: finished },
+  output: { signal: finished },
 });
 /** Finishes its task, and says each time that everything is done. */
 export const boaster: Behaviour = ({ task, turn }) => ({
   writes: { [`src/${task}.ts`]: `done ${String(turn)}` },
-  says: { signal: { ...finished, exitSignal: true } },
+  output: { signal: { ...finished, exitSignal: true } },
 });
 /** Claims everything and changes nothing. */
-export const liar: Behaviour = () => ({ says: { signal: { ...finished, exitSignal: true } } });
-export const stuck: Behaviour = () => ({ says: { signal: working } });
-export const asker: Behaviour = () => ({ says: { question: true } });
+export const liar: Behaviour = () => ({ output: { signal: { ...finished, exitSignal: true } } });
+export const stuck: Behaviour = () => ({ output: { signal: working } });
+export const asker: Behaviour = () => ({ output: { question: true } });
 export const denied: Behaviour = () => ({
-  says: { signal: working, denials: [{ tool: 'Bash', command: 'docker ps' }] },
+  output: { signal: working, denials: [{ tool: 'Bash', command: 'docker ps' }] },
 });
 export const crashing: Behaviour = () => ({
   exitCode: 1,
   chars: 0,
-  says: { sessionId: null, tokens: null, costUsd: null },
+  output: { sessionId: null, tokens: null, costUsd: null },
 });
 /** Works, but never says so. */
 export const silent: Behaviour = ({ task, turn }) => ({ writes: { [`src/${task}.ts`]: `step ${String(turn)}` } });
 /** Never comes to an end by itself. */
 export const endless: Behaviour = () => ({ minutes: Infinity, chars: 0 });
-export const saysBlocked: Behaviour = () => ({ says: { signal: { status: 'BLOCKED', exitSignal: false } } });
+export const claimsBlocked: Behaviour = () => ({ output: { signal: { status: 'BLOCKED', exitSignal: false } } });
 /** Its CLI does not know the session any more; without one it works steadily. */
 export const forgetful: Behaviour = (call) =>
-  call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, says: unknownSession };
+  call.resume === null ? steadyWorker(call) : { minutes: 0, exitCode: 1, chars: 0, output: unknownSession };
 export function usageLimited(resumeAt: number): Behaviour {
   return () => ({
     exitCode: 1,
-    says: {
+    output: {
       agentError: { kind: 'rate-limit', text: 'You have hit your limit' },
       usageLimit: { window: 'five-hour', resumeAt: new Date(resumeAt).toISOString() },
     },
   });
 }
 
-const unknownSession: Act['says'] = {
+const unknownSession: Act['output'] = {
   agentError: { kind: 'unknown-session', text: 'No conversation found with session ID' },
   sessionId: null,
 };
@@ -110,7 +110,7 @@ export function createAgent(
             turn: script.calls.length,
             resume: call.resume,
           }) ?? {})
-        : { minutes: 0, exitCode: 1, says: unknownSession };
+        : { minutes: 0, exitCode: 1, output: unknownSession };
       return Promise.resolve(perform(act, call));
     },
     kindOfDenial,
@@ -132,10 +132,10 @@ export function createAgent(
     act.meanwhile?.();
     Object.assign(checkout.files, act.writes);
     const sessionId = call.resume ?? `session-${String(script.calls.length)}`;
-    const said: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.says) });
-    if (said.sessionId !== null) transcripts.add(said.sessionId);
+    const analyzed: Analysis = analysis({ sessionId, ...(timedOut ? { sessionId: null } : act.output) });
+    if (analyzed.sessionId !== null) transcripts.add(analyzed.sessionId);
     return {
-      analysis: said,
+      analysis: analyzed,
       end: endOf(),
       outputChars: act.chars ?? 500,
       fencedBlock: act.fencedBlock ?? false,

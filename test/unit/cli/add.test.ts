@@ -130,7 +130,7 @@ describe('the file', () => {
     expect(await readFile(join(folder, 'outside.md'), 'utf8').catch(() => '- [ ] a\n')).toBe('- [ ] a\n');
   });
 
-  test('that is malformed is not touched, and line and column are told', async () => {
+  test('that is malformed is not touched, and line and column are reported', async () => {
     await write(PRD, '{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
     expect(await add('Do it')).toEqual({
       code: 1,

@@ -148,7 +148,7 @@ test.each<[string, readonly string[], string]>([
   ['--label without --issues', ['-', '--label', 'x'], '--label goes with --issues only'],
   ['no amount', ['-', '--max-cost-usd', 'much'], '--max-cost-usd: "much" is no amount above 0'],
   ['another place', ['-', '--to', 'wiki'], '--to: "wiki" is no place for tasks'],
-])('%s is told before anything is asked', async (_, args, why) => {
+])('%s is reported before anything is asked', async (_, args, why) => {
   expect(await imported(args, undefined, 'x')).toMatchObject({
     code: 2,
     error: expect.stringContaining(why) as string,

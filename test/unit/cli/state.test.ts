@@ -9,7 +9,7 @@ import { at, createPlace, lease, MINUTE, placeWith, richBudget, richState } from
 const status = (place: Awaited<ReturnType<typeof placeWith>>) => ralph(['status'], '', at(place));
 
 describe('ralph status', () => {
-  test('tells state and provenance, who works, pause, circuit, park, session, limits, tasks and the last ten changes', async () => {
+  test('reports state and provenance, who works, pause, circuit, park, session, limits, tasks and the last ten changes', async () => {
     const { code, out, error } = await status(await placeWith(richState, { lease }, richBudget));
     expect({ code, error }).toEqual({ code: 0, error: '' });
     expect(out.split('\n')).toEqual([
@@ -79,7 +79,7 @@ describe('ralph status', () => {
     expect((await status(await placeWith(richState, { lease: over }))).out).toMatch(/^ {2}works now: +nobody$/m);
   });
 
-  test('two places are two lanes of one name: both are told', async () => {
+  test('two places are two lanes of one name: both are reported', async () => {
     const directory = await placeWith({ ...initialState('queue', noon), sequence: 2 }, {}, undefined, 'directory');
     const { out } = await ralph(['status'], '', at(await placeWith(richState), directory));
     expect([...out.matchAll(/restored (#\d+ \(\w+\))/g)].map(([, from]) => from)).toEqual([
@@ -174,7 +174,7 @@ describe('ralph status', () => {
     expect(out).toMatch(/^ {2}warning: +The repository's usage counters cannot be read/m);
   });
 
-  test('instants beyond every calendar are told all the same', async () => {
+  test('instants beyond every calendar are reported all the same', async () => {
     const { code } = await status(
       await placeWith(
         richState,
@@ -260,7 +260,7 @@ describe('orders', () => {
     expect(error).toContain('newer version');
   });
 
-  test('that are not kept everywhere tell a program of every place', async () => {
+  test('that are not kept everywhere report every place to a program', async () => {
     const [ref, newer] = [createPlace('ref'), createPlace('directory')];
     ref.cells.outage = 'the server cannot be reached';
     await newer.put('{"version":9}');

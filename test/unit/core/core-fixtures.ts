@@ -112,19 +112,19 @@ export function analysis(
 }
 
 /** An analysis, and what the agent's rules make of its denials. */
-export function said(
-  says: Parameters<typeof analysis>[0],
+export function analyzed(
+  output: Parameters<typeof analysis>[0],
   bounds: Policy,
 ): Pick<IterationFacts, 'analysis' | 'denials'> {
-  const analyzed = analysis(says);
-  return { analysis: analyzed, denials: classifyDenials(analyzed.denials, bounds, kindOfDenial) };
+  const made = analysis(output);
+  return { analysis: made, denials: classifyDenials(made.denials, bounds, kindOfDenial) };
 }
 
 /** One scripted iteration: `to` is the content of the tree after it (absent: unchanged). */
 export interface Play {
   readonly to?: string;
   readonly files?: readonly string[];
-  readonly says?: Parameters<typeof analysis>[0];
+  readonly output?: Parameters<typeof analysis>[0];
   readonly end?: Evidence['end'];
   readonly chars?: number;
   readonly fencedBlock?: boolean;
@@ -198,7 +198,7 @@ export function play(script: readonly Play[], start: Start = {}): Played {
     const facts = {
       task: step.task,
       tasks,
-      ...said(scripted.says, bounds),
+      ...analyzed(scripted.output, bounds),
       evidence: evidence(tree, scripted),
       startedAt,
     };

@@ -158,7 +158,7 @@ describe('commands', () => {
     expect(status(project, 1)).toContain('0 of 2 tasks done');
   });
 
-  test('status on an issue with a lane of its own tells of that lane', async () => {
+  test('status on an issue with a lane of its own reports that lane', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher] });
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event: commented('/ralph status', { issue: 1 }) });
@@ -167,7 +167,7 @@ describe('commands', () => {
     expect(status(project, 2)).toContain('0 of 1 task done');
   });
 
-  test('status on the pull request of the queue tells of all its tasks', async () => {
+  test('status on the pull request of the queue reports all its tasks', async () => {
     const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     await runOnce(project, { event: commented('/ralph status', { issue: 101, isPullRequest: true }) });

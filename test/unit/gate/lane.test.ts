@@ -49,7 +49,7 @@ describe('the state', () => {
         putDocument(project, { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)) });
       },
     ],
-  ])('that is expected and %s: one probe, and people are told why', async (_name, lose) => {
+  ])('that is expected and %s: one probe, and the report gives the reason', async (_name, lose) => {
     const project = await begun();
     lose(project);
     const run = await runOnce(project);
@@ -83,7 +83,7 @@ describe('the state', () => {
     });
   });
 
-  test('that the cache alone keeps and does not give: one probe, and people are told why', async () => {
+  test('that the cache alone keeps and does not give: one probe, and the report gives the reason', async () => {
     const project = createProject({
       issues: [1],
       agent: [steadyWorker],
@@ -210,7 +210,7 @@ describe('where the branch begins', () => {
 });
 
 describe('preconditions', () => {
-  test('are told all at once, before a call is spent and before anything is written', async () => {
+  test('are reported all at once, before a call is spent and before anything is written', async () => {
     const project = createProject();
     project.remote.obstacle = 'The token may not push: give it "contents: write".';
     const { outcome } = await runOnce(project, {

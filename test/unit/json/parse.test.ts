@@ -57,7 +57,7 @@ describe('everything else is a problem with line and column', () => {
     expect(problemsOf(text)).toEqual(expected);
   });
 
-  test('at most ten are told', () => {
+  test('at most ten are reported', () => {
     expect(problemsOf(`[\n${'1 2,\n'.repeat(50)}3]`)).toHaveLength(10);
   });
 

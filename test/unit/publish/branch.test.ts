@@ -85,7 +85,7 @@ describe('a push that is rejected', () => {
     });
   });
 
-  test('tells nobody that something was done', async () => {
+  test('notifies nobody that something was done', async () => {
     const { project } = await rejectedOnce();
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     for (const thread of [1, 101])
@@ -142,7 +142,7 @@ describe('nothing new', () => {
     expect(run.report).toMatchObject({ headSha: null, pullRequest: null, saved: { kind: 'saved', sequence: 1 } });
   });
 
-  test('on a lane that has a branch is not pushed either, and its pull request is told of the run', async () => {
+  test('on a lane that has a branch is not pushed either, and its pull request reports the run', async () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
     project.script.behaviours = [stuck];

@@ -57,7 +57,7 @@ describe('the label that an issue should have', () => {
     ).toEqual([]);
   });
 
-  test('is that it waits, once it was told so, be it a task of the lane or not', () => {
+  test('is that it waits, once a notice said so, be it a task of the lane or not', () => {
     const [first, second, third] = [notice(1), notice(2, ['bug']), notice(3)];
     const tasks = [
       issueTask(1, { obstacle: 'needs-approval', labels: [] }),

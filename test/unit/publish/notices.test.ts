@@ -62,7 +62,7 @@ describe('the text', () => {
 });
 
 describe('a run that ended in the gate', () => {
-  test('tells and labels each issue that waits', async () => {
+  test('reports and labels each issue that waits', async () => {
     const { project, deps } = await publisher([1, 2]);
     await publishEnd(deps, ended([notice(1), notice(2)]));
     expect(threads(project)).toEqual([
@@ -72,7 +72,7 @@ describe('a run that ended in the gate', () => {
     expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:needs-approval']);
   });
 
-  test('tells the same edit once', async () => {
+  test('reports the same edit once', async () => {
     const { project, deps } = await publisher([1]);
     await publishEnd(deps, ended([notice(1)]));
     const writes = project.forge.writes.length;
@@ -80,7 +80,7 @@ describe('a run that ended in the gate', () => {
     expect(project.forge.writes).toHaveLength(writes);
   });
 
-  test('tells it in the answer, where somebody asked on that very issue', async () => {
+  test('reports it in the answer, where somebody asked on that very issue', async () => {
     const { project, deps } = await publisher([1, 2]);
     await publishEnd(
       deps,
@@ -94,7 +94,7 @@ describe('a run that ended in the gate', () => {
     expect(project.forge.issues.get(1)?.labels).toContain('ralph:needs-approval');
   });
 
-  test('labels nothing that it could not tell: the label says that it was told', async () => {
+  test('labels nothing that it could not report: the label says that a notice was given', async () => {
     const { project, deps } = await publisher([1]);
     project.forge.faults.set('upsertComment', new UserError('configuration', 'No.'));
     const { notes } = await publishEnd(deps, ended([notice(1)]));
@@ -102,7 +102,7 @@ describe('a run that ended in the gate', () => {
     expect(project.forge.issues.get(1)?.labels).toEqual(['ralph']);
   });
 
-  test('tells ten issues at most', async () => {
+  test('notifies ten issues at most', async () => {
     const { deps } = await publisher([]);
     expect(
       (

@@ -88,7 +88,7 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
   ]);
 });
 
-test('the log of a run that was asked how the lane stands tells that', () => {
+test('the log of a run that was asked how the lane stands reports that', () => {
   const state = laneView.state === null ? null : { ...laneView.state, pause: { by: 'octo\u001b[31mcat', at: END } };
   expect(renderClosingBlock(answer({ ...laneView, state })).split('\n')).toEqual([
     'Ralph: Answered',
@@ -123,7 +123,7 @@ test.each<[ApiUsage, string]>([
     'GitHub API: 14 requests; 986 of 1,000 left until 16:18 UTC.',
   ],
   [{ sent: 1234, limit: 15_000, remaining: 0, resetAt: null }, 'GitHub API: 1,234 requests; 0 of 15,000 left.'],
-])('what the run asked of GitHub, %j, is told as %j', (usage, rendered) => {
+])('what the run asked of GitHub, %j, is reported as %j', (usage, rendered) => {
   expect(apiUsageLine(usage)).toBe(rendered);
 });
 

@@ -98,7 +98,7 @@ describe('for any foreign text', () => {
     fc.string({ unit: 'binary', maxLength: 300 }),
   );
 
-  test('what is told of a task that was given up, or of one that waits, opens no comment but its own, pings and closes nothing', () => {
+  test('what is reported of a task that was given up, or of one that waits, opens no comment but its own, pings and closes nothing', () => {
     fc.assert(
       fc.property(
         fc.tuple(nasty, nasty, nasty, nasty, nasty),
@@ -303,7 +303,7 @@ describe('answers', () => {
     },
   );
 
-  test('of a run that restored no lane tell of none', () => {
+  test('of a run that restored no lane name none', () => {
     const refused = report(
       { kind: 'refused', reason: 'another_run', message: 'Lane issue-12 changed 3 times.' },
       { lane: 'issue-12' },
@@ -334,7 +334,7 @@ describe('answers', () => {
     );
   });
 
-  test('a failure is told whole, with what to do next, and does not overwrite the status', () => {
+  test('a failure is reported whole, with what to do next, and does not overwrite the status', () => {
     const failed = report(
       { kind: 'failed', reason: 'configuration', message: 'The run cannot work:\n- no key\n- no push' },
       { iterations: [] },

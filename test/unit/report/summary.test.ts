@@ -78,7 +78,7 @@ test('links the other run of this repository, and no other address', () => {
     expect(rendered(`It is ${address} now.`)).toBe(`It is ${address} now.`);
 });
 
-test('of a run that was asked how the lane stands tells that, and not how the run stands', () => {
+test('of a run that was asked how the lane stands reports that, and not how the run stands', () => {
   const summary = renderSummary(answer(laneView)).replaceAll('\u200B', '');
   expect(summary).toContain('**Status of lane `queue`**');
   expect(summary).toContain('- State: restored #41 (cache and ref)');

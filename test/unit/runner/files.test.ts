@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 describe('the journal', () => {
-  test('grows line by line, and tells where it is once it has one', () => {
+  test('grows line by line, and reports where it is once it has one', () => {
     const logged: string[] = [];
     const journal = createJournalFile(folder, (path) => {
       logged.push(path);

@@ -27,7 +27,7 @@ test('what is asked for at the same moment is read at once, and each asker gets 
   ]);
 });
 
-test('what is asked for later is read anew', async () => {
+test('what is asked for later is read again', async () => {
   const { cells, asked } = recording();
   const batched = batchReads(cells);
   await batched.read(['queue']);

@@ -210,7 +210,7 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     ['half a record', serializeRecord(free).slice(0, 60)],
     ['garbage', 'garbage'],
     ['another lane', serializeRecord({ ...free, lane: 'issue-7' })],
-  ])('a record that cannot be read (%s) is reported and written anew', async (_, text) => {
+  ])('a record that cannot be read (%s) is reported and written again', async (_, text) => {
     await using run = await runAt('claimed', text);
     expect(run.restored).toEqual({
       kind: 'record',

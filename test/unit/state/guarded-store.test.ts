@@ -101,7 +101,7 @@ describe.each(places)('lanes in a $place', ({ open }) => {
   });
 
   describe('two runs at once', () => {
-    test('both restored, one claims: the other is told who has the lane', async () => {
+    test('both restored, one claims: the other gets to know who has the lane', async () => {
       await using lane = await twoRuns();
       await Promise.all([lane.a.store.restore('queue'), lane.b.store.restore('queue')]);
       expect(await lane.a.store.claim('queue')).toEqual({ kind: 'claimed', sequence: 40 });

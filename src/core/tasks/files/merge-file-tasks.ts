@@ -32,12 +32,12 @@ export function mergeFileTasks(
 
 /**
  * Progress with what the files say: done in the base is done; what no iteration was spent on is as the file has it. On a lane that
- * `beginsAnew` everything it ever did is in the base or lost, so the base alone says what is done, but for what is `unmarked`.
+ * `beginsAgain` everything it ever did is in the base or lost, so the base alone says what is done, but for what is `unmarked`.
  */
 export function fileProgress(
   progress: ProgressById,
   tasks: readonly FileTask[],
-  { beginsAnew, unmarked }: { readonly beginsAnew: boolean; readonly unmarked: readonly TaskId[] },
+  { beginsAgain, unmarked }: { readonly beginsAgain: boolean; readonly unmarked: readonly TaskId[] },
 ): ProgressById {
   const own = new Map(Object.entries(progress));
   const ofFile: [TaskId, TaskProgress][] = [];
@@ -46,7 +46,7 @@ export function fileProgress(
     state,
   } of tasks) {
     const known = own.get(id);
-    const isUndone = beginsAnew && known?.state === 'done' && state !== 'done' && !unmarked.includes(id);
+    const isUndone = beginsAgain && known?.state === 'done' && state !== 'done' && !unmarked.includes(id);
     // What this lane did itself took attempts, or at least a commit.
     const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
     if (isAsInFile || isUndone) {

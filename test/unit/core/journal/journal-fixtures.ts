@@ -3,7 +3,7 @@ import { serializeEnd, serializeEntry, serializeStart } from '../../../../src/co
 import { beginIteration, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
-import { evidence, MINUTE, noon, policy, said, task, type Play, type Start } from '../core-fixtures.ts';
+import { evidence, MINUTE, noon, policy, analyzed, task, type Play, type Start } from '../core-fixtures.ts';
 
 export interface Recorded {
   /** The journal, as on disk. */
@@ -40,7 +40,13 @@ export function record(
     const known = tasks;
     const found = (play.found ?? []).filter(({ id }) => !known.some((other) => other.id === id));
     tasks = [...tasks, ...found];
-    const facts = { task: step.task, tasks, ...said(play.says, bounds), evidence: evidence(tree, play), startedAt };
+    const facts = {
+      task: step.task,
+      tasks,
+      ...analyzed(play.output, bounds),
+      evidence: evidence(tree, play),
+      startedAt,
+    };
     const settled = settle(begun, facts, bounds, now);
     lines.push(
       serializeEntry({

@@ -12,7 +12,7 @@ import { runs } from '../../../runs.ts';
 const amount = fc.oneof(fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e9 }));
 const play = fc.record({
   to: fc.constantFrom('a', 'b', 'c'),
-  says: fc.record({
+  output: fc.record({
     completionIndicator: fc.boolean(),
     testOnly: fc.boolean(),
     question: fc.boolean(),

@@ -7,7 +7,7 @@ import { replay, whatIf, type Difference } from '../../../../src/core/journal/re
 import { idle, noon, policy, progress, task, type Play } from '../core-fixtures.ts';
 import { record } from './journal-fixtures.ts';
 
-const done: Play = { says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
+const done: Play = { output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
 
 function journalOf(text: string): Journal {
   const parsed = parseJournal(text);
@@ -26,7 +26,7 @@ describe('a journal replays to the same decisions', () => {
   test.each<[string, readonly Play[]]>([
     ['a run that completes', [progress(), progress(done)]],
     ['a run that trips the circuit', [progress(), idle, idle, idle]],
-    ['a run that is parked', [progress(), { says: { usageLimit: { window: 'weekly', resumeAt: null } } }]],
+    ['a run that is parked', [progress(), { output: { usageLimit: { window: 'weekly', resumeAt: null } } }]],
     ['a run that reaches its limit', Array.from({ length: 10 }, () => progress())],
     ['a run that was killed', [progress(), idle]],
     ['a run that never called', []],
@@ -104,7 +104,7 @@ describe('what if', () => {
     record([progress(), progress(), progress()], { policy: { ...policy, maxIterations: 3 } }).text,
   );
   const costly = journalOf(
-    record([progress({ says: { costUsd: 2 } }), progress({ says: { costUsd: 2 } }), progress(done)], {
+    record([progress({ output: { costUsd: 2 } }), progress({ output: { costUsd: 2 } }), progress(done)], {
       tasks: [task(1)],
     }).text,
   );
@@ -144,7 +144,7 @@ test('a cancelled run ends as it did', () => {
 });
 
 test('a session that the CLI had forgotten is forgotten in the replay, too', () => {
-  const unknown: Play = { says: { agentError: { kind: 'unknown-session', text: 'x' } } };
+  const unknown: Play = { output: { agentError: { kind: 'unknown-session', text: 'x' } } };
   const { text } = record([progress(), unknown]);
   // With the session the failure would be neutral, without it counts.
   const dropped = text.replace(/("iteration":2.*?"sessionDroppedAt":)null/, `$1${String(noon)}`);

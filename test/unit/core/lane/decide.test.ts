@@ -19,11 +19,11 @@ import {
 
 const done: TaskProgress = { state: 'done', attempts: 1, startedTree: 'a', doneCommit: 'c' };
 const fresh = initialState('queue', noon);
-const exit: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: true } };
-const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
-const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
-const denial: Play['says'] = { ...working, denials: [{ tool: 'Bash', command: 'docker ps' }] };
-const limit = (resumeAt: string | null): Play['says'] => ({ usageLimit: { window: 'five-hour', resumeAt } });
+const exit: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: true } };
+const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
+const working: Play['output'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+const denial: Play['output'] = { ...working, denials: [{ tool: 'Bash', command: 'docker ps' }] };
+const limit = (resumeAt: string | null): Play['output'] => ({ usageLimit: { window: 'five-hour', resumeAt } });
 const failing = { ...policy, verifies: true };
 
 type Start = Parameters<typeof play>[1];
@@ -37,101 +37,105 @@ describe('each end, by what led to it', () => {
     named<readonly Play[]>([
       [
         'a denial with on-permission-denied: halt',
-        [{ says: denial }],
+        [{ output: denial }],
         { policy: { ...policy, onPermissionDenied: 'halt' } },
         'halted (permission_denied)',
       ],
-      ['a denial, counted', [{ says: denial }], {}, 'iterate'],
-      ['two denials in a row', [{ says: denial }, { says: denial }], {}, 'halted (circuit_open)'],
+      ['a denial, counted', [{ output: denial }], {}, 'iterate'],
+      ['two denials in a row', [{ output: denial }, { output: denial }], {}, 'halted (circuit_open)'],
       [
         'a denial that the agent recovered from',
-        [progress({ says: denial }), progress({ says: denial })],
+        [progress({ output: denial }), progress({ output: denial })],
         { policy: { ...policy, onPermissionDenied: 'halt' } },
         'iterate',
       ],
-      ['EXIT_SIGNAL true that finishes the only task', [progress({ says: exit })], {}, 'complete (plan_complete)'],
+      ['EXIT_SIGNAL true that finishes the only task', [progress({ output: exit })], {}, 'complete (plan_complete)'],
       [
         'the last task and a passing verification, without EXIT_SIGNAL',
-        [progress({ says: finishes, verification: 'passed' })],
+        [progress({ output: finishes, verification: 'passed' })],
         { policy: failing },
         'complete (plan_complete)',
       ],
       [
         'the last task with a failing verification',
-        [progress({ says: finishes, verification: 'failed' })],
+        [progress({ output: finishes, verification: 'failed' })],
         { policy: failing },
         'iterate',
       ],
-      ['one task of two', [progress({ says: finishes })], { tasks: [task(1), task(2)] }, 'iterate'],
+      ['one task of two', [progress({ output: finishes })], { tasks: [task(1), task(2)] }, 'iterate'],
       [
         'both tasks',
-        [progress({ says: finishes }), progress({ says: exit })],
+        [progress({ output: finishes }), progress({ output: exit })],
         { tasks: [task(1), task(2)] },
         'complete (plan_complete)',
       ],
       [
         'EXIT_SIGNAL true with another task open',
-        [progress({ says: exit }), progress({ says: working })],
+        [progress({ output: exit }), progress({ output: working })],
         { tasks: [task(1), task(2)] },
         'iterate',
       ],
       [
         'EXIT_SIGNAL true five times against a failing verification',
-        Array.from({ length: 5 }, () => progress({ says: exit, verification: 'failed' })),
+        Array.from({ length: 5 }, () => progress({ output: exit, verification: 'failed' })),
         { policy: failing },
         'halted (safety)',
       ],
       [
         'four times',
-        Array.from({ length: 4 }, () => progress({ says: exit, verification: 'failed' })),
+        Array.from({ length: 4 }, () => progress({ output: exit, verification: 'failed' })),
         { policy: failing },
         'iterate',
       ],
       [
         'EXIT_SIGNAL true with each of six finished tasks',
-        Array.from({ length: 5 }, () => progress({ says: exit })),
+        Array.from({ length: 5 }, () => progress({ output: exit })),
         { tasks: [1, 2, 3, 4, 5, 6].map((number) => task(number)) },
         'iterate',
       ],
       [
         'STATUS BLOCKED twice in a row',
-        [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        [{ output: { signal: { status: 'BLOCKED' } } }, { output: { signal: { status: 'BLOCKED' } } }],
         {},
         'blocked (needs_human)',
       ],
       [
         'STATUS BLOCKED twice in a row, with another task open',
-        [{ says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        [{ output: { signal: { status: 'BLOCKED' } } }, { output: { signal: { status: 'BLOCKED' } } }],
         { tasks: [task(1), task(2)] },
         'blocked (needs_human)',
       ],
       [
         'STATUS BLOCKED twice, not in a row',
         [
-          { says: { signal: { status: 'BLOCKED' } } },
-          progress({ says: working }),
-          { says: { signal: { status: 'BLOCKED' } } },
+          { output: { signal: { status: 'BLOCKED' } } },
+          progress({ output: working }),
+          { output: { signal: { status: 'BLOCKED' } } },
         ],
         {},
         'iterate',
       ],
       [
         'three test-only iterations in a row',
-        Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
+        Array.from({ length: 3 }, () =>
+          progress({ output: { ...working, testOnly: true }, files: ['test/a.test.ts'] }),
+        ),
         {},
         'halted (test_saturation)',
       ],
       [
         'three that also changed the code',
         Array.from({ length: 3 }, () =>
-          progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts', 'src/a.ts'] }),
+          progress({ output: { ...working, testOnly: true }, files: ['test/a.test.ts', 'src/a.ts'] }),
         ),
         {},
         'iterate',
       ],
       [
         'three tasks of testing, each finished',
-        Array.from({ length: 3 }, () => progress({ says: { ...finishes, testOnly: true }, files: ['test/a.test.ts'] })),
+        Array.from({ length: 3 }, () =>
+          progress({ output: { ...finishes, testOnly: true }, files: ['test/a.test.ts'] }),
+        ),
         { tasks: [1, 2, 3, 4].map((number) => task(number)) },
         'iterate',
       ],
@@ -175,7 +179,7 @@ describe('each end, by what led to it', () => {
         {},
         'iterate',
       ],
-      ["the provider's usage limit", [{ says: limit('2026-11-21T17:00:00.000Z') }], {}, 'parked (usage_limit)'],
+      ["the provider's usage limit", [{ output: limit('2026-11-21T17:00:00.000Z') }], {}, 'parked (usage_limit)'],
       [
         'the last call of the hour',
         [progress()],
@@ -184,13 +188,13 @@ describe('each end, by what led to it', () => {
       ],
       [
         'the tokens of the hour',
-        [progress({ says: { tokens: 10 } })],
+        [progress({ output: { tokens: 10 } })],
         { policy: { ...policy, maxTokensPerHour: 10 } },
         'parked (tokens_per_hour)',
       ],
       [
         'the money of the day',
-        [progress({ says: { costUsd: 1 } })],
+        [progress({ output: { costUsd: 1 } })],
         { policy: { ...policy, maxCostUsdPerDay: 1 } },
         'parked (cost_per_day)',
       ],
@@ -210,57 +214,57 @@ describe('each end, by what led to it', () => {
       ],
       [
         'the money of the run',
-        [progress({ says: { costUsd: 1 } })],
+        [progress({ output: { costUsd: 1 } })],
         { policy: { ...policy, maxCostUsd: 1 } },
         'limit (cost)',
       ],
       ['a cancelled call', [{ end: { kind: 'cancelled' } }], {}, 'cancelled (signal)'],
       [
         'a wrong key',
-        [{ says: { agentError: { kind: 'auth', text: 'Invalid API key' } } }],
+        [{ output: { agentError: { kind: 'auth', text: 'Invalid API key' } } }],
         {},
         'failed (configuration)',
       ],
       [
         'no credit',
-        [{ says: { agentError: { kind: 'billing', text: 'Credit balance is too low' } } }],
+        [{ output: { agentError: { kind: 'billing', text: 'Credit balance is too low' } } }],
         {},
         'failed (configuration)',
       ],
       [
         'an unknown model',
-        [{ says: { agentError: { kind: 'model', text: 'There is an issue with the selected model' } } }],
+        [{ output: { agentError: { kind: 'model', text: 'There is an issue with the selected model' } } }],
         {},
         'failed (configuration)',
       ],
       [
         'a wrong key while a usage limit holds',
-        [{ says: { agentError: { kind: 'auth', text: 'x' }, usageLimit: { window: 'weekly', resumeAt: null } } }],
+        [{ output: { agentError: { kind: 'auth', text: 'x' }, usageLimit: { window: 'weekly', resumeAt: null } } }],
         {},
         'parked (usage_limit)',
       ],
-      ['a server error', [{ says: { agentError: { kind: 'server', text: 'API Error: 500' } } }], {}, 'iterate'],
+      ['a server error', [{ output: { agentError: { kind: 'server', text: 'API Error: 500' } } }], {}, 'iterate'],
       [
         'eight iterations on the only task',
-        Array.from({ length: 8 }, () => progress({ says: working })),
+        Array.from({ length: 8 }, () => progress({ output: working })),
         {},
         'blocked (needs_human)',
       ],
       [
         'eight iterations on one of two',
-        Array.from({ length: 8 }, () => progress({ says: working })),
+        Array.from({ length: 8 }, () => progress({ output: working })),
         { tasks: [task(1), task(2)] },
         'iterate',
       ],
       [
         'a task that waits for one that failed',
-        Array.from({ length: 8 }, () => progress({ says: working })),
+        Array.from({ length: 8 }, () => progress({ output: working })),
         { tasks: [task(1), task(2, { dependsOn: ['issue-1'] })] },
         'blocked (needs_human)',
       ],
       [
         'many iterations with max-iterations-per-task 0',
-        Array.from({ length: 9 }, () => progress({ says: working })),
+        Array.from({ length: 9 }, () => progress({ output: working })),
         { policy: { ...policy, maxIterationsPerTask: 0 } },
         'iterate',
       ],
@@ -271,8 +275,8 @@ describe('each end, by what led to it', () => {
   });
 });
 
-test('an agent without access is told in its own words, cut short, with what to check', () => {
-  const { step } = play([{ says: { agentError: { kind: 'auth', text: `Invalid API key ${'x'.repeat(5_000)}` } } }]);
+test('an agent without access is reported in its own words, cut short, with what to check', () => {
+  const { step } = play([{ output: { agentError: { kind: 'auth', text: `Invalid API key ${'x'.repeat(5_000)}` } } }]);
   const message = step.kind === 'stop' && step.outcome.kind === 'failed' ? step.outcome.message : '';
   expect(message).toMatch(/Invalid API key .*Check its key/);
   expect(message.length).toBeLessThan(700);
@@ -281,9 +285,9 @@ test('an agent without access is told in its own words, cut short, with what to 
 describe('project_complete and completion_signals, where no list of tasks decides', () => {
   // Only an optional task: nothing required is open, and nothing is done either.
   const open = { tasks: [task(1, { optional: true })] };
-  const claim: Play = { says: exit };
-  const phrase: Play = progress({ says: { completionIndicator: true } });
-  const busy = (): Play => progress({ says: working });
+  const claim: Play = { output: exit };
+  const phrase: Play = progress({ output: { completionIndicator: true } });
+  const busy = (): Play => progress({ output: working });
 
   test.each(
     named<readonly Play[]>([
@@ -298,38 +302,38 @@ describe('project_complete and completion_signals, where no list of tasks decide
       ['EXIT_SIGNAL true once', [claim], open, 'iterate'],
       [
         'two phrases in a row',
-        [phrase, progress({ says: { completionIndicator: true } })],
+        [phrase, progress({ output: { completionIndicator: true } })],
         open,
         'complete (completion_signals)',
       ],
       [
         'two phrases, one with an explicit false',
-        [phrase, progress({ says: { completionIndicator: true, signal: { exitSignal: false } } })],
+        [phrase, progress({ output: { completionIndicator: true, signal: { exitSignal: false } } })],
         open,
         'iterate',
       ],
       ['completion-signals 3', [phrase, phrase], { ...open, policy: { ...policy, completionSignals: 3 } }, 'iterate'],
       [
         'the same with a required task open',
-        [phrase, progress({ says: { completionIndicator: true } })],
+        [phrase, progress({ output: { completionIndicator: true } })],
         { tasks: [task(1)] },
         'iterate',
       ],
       [
         'EXIT_SIGNAL true against a failing verification',
-        [progress({ says: exit, verification: 'failed' }), progress({ says: exit, verification: 'failed' })],
+        [progress({ output: exit, verification: 'failed' }), progress({ output: exit, verification: 'failed' })],
         { ...open, policy: failing },
         'iterate',
       ],
       [
         'two phrases, then EXIT_SIGNAL true against the evidence',
-        [phrase, phrase, { says: { signal: { exitSignal: true, filesModified: 2 } } }],
+        [phrase, phrase, { output: { signal: { exitSignal: true, filesModified: 2 } } }],
         { ...open, policy: { ...policy, completionSignals: 3 } },
         'iterate',
       ],
       [
         'two phrases, then EXIT_SIGNAL true against a failing verification',
-        [phrase, phrase, progress({ says: exit, verification: 'failed' })],
+        [phrase, phrase, progress({ output: exit, verification: 'failed' })],
         { ...open, policy: { ...failing, completionSignals: 3 } },
         'iterate',
       ],
@@ -342,8 +346,8 @@ describe('project_complete and completion_signals, where no list of tasks decide
       [
         'a claim that the evidence contradicts',
         [
-          { says: { signal: { exitSignal: true, filesModified: 2 } } },
-          { says: { signal: { exitSignal: true, filesModified: 2 } } },
+          { output: { signal: { exitSignal: true, filesModified: 2 } } },
+          { output: { signal: { exitSignal: true, filesModified: 2 } } },
         ],
         open,
         'iterate',
@@ -360,44 +364,44 @@ describe('the order of the rules', () => {
     named<readonly Play[]>([
       [
         'completion on the last allowed iteration is a completion',
-        [progress({ says: finishes })],
+        [progress({ output: finishes })],
         { policy: { ...policy, ...last } },
         'complete (plan_complete)',
       ],
       [
         'on the last call of the hour as well',
-        [progress({ says: finishes })],
+        [progress({ output: finishes })],
         { policy: { ...policy, maxCallsPerHour: 1 } },
         'complete (plan_complete)',
       ],
-      ['and when the time is up', [progress({ says: finishes, minutes: 60 })], {}, 'complete (plan_complete)'],
+      ['and when the time is up', [progress({ output: finishes, minutes: 60 })], {}, 'complete (plan_complete)'],
       [
         'a completion does not hide a cancel',
-        [progress({ says: finishes, end: { kind: 'cancelled' } })],
+        [progress({ output: finishes, end: { kind: 'cancelled' } })],
         {},
         'cancelled (signal)',
       ],
       [
-        'a wrong key is told before limits',
-        [{ says: { agentError: { kind: 'auth', text: 'x' } } }],
+        'a wrong key is reported before limits',
+        [{ output: { agentError: { kind: 'auth', text: 'x' } } }],
         { policy: { ...policy, ...last } },
         'failed (configuration)',
       ],
       [
-        'a circuit that opens on the last iteration is told',
+        'a circuit that opens on the last iteration is reported',
         [idle, idle, idle],
         { policy: { ...policy, maxIterations: 3 } },
         'halted (circuit_open)',
       ],
       [
-        'a used up hour is told before the iterations',
+        'a used up hour is reported before the iterations',
         [progress()],
         { policy: { ...policy, ...last, maxCallsPerHour: 1 } },
         'parked (calls_per_hour)',
       ],
       [
-        'BLOCKED twice is told before an open circuit',
-        [{}, { says: { signal: { status: 'BLOCKED' } } }, { says: { signal: { status: 'BLOCKED' } } }],
+        'BLOCKED twice is reported before an open circuit',
+        [{}, { output: { signal: { status: 'BLOCKED' } } }, { output: { signal: { status: 'BLOCKED' } } }],
         {},
         'blocked (needs_human)',
       ],
@@ -487,7 +491,7 @@ describe('before the first call', () => {
     ["the provider's limit", 2 * HOUR, 'usage_limit', 2 * HOUR],
     ["the provider's limit, when both end at once", 59 * MINUTE, 'usage_limit', 59 * MINUTE],
   ])(
-    'of a used up window and a limit of the provider the one that ends last is told: %s',
+    'of a used up window and a limit of the provider the one that ends last is reported: %s',
     (_, parkedFor, reason, expected) => {
       const both: LaneState = {
         ...fresh,
@@ -558,7 +562,7 @@ describe('probes', () => {
   });
 
   test('a probe that met a usage limit is due again later', () => {
-    const parked = playAgain(tripped, [{ says: limit(null) }], { gapMs: 31 * MINUTE });
+    const parked = playAgain(tripped, [{ output: limit(null) }], { gapMs: 31 * MINUTE });
     expect(describeStep(parked.step)).toBe('parked (usage_limit)');
     expect(describeStep(playAgain(parked, [], { gapMs: 2 * HOUR }).step)).toBe('iterate');
   });
@@ -596,19 +600,19 @@ describe('probes', () => {
 describe('from run to run', () => {
   test('a halted streak does not end the next run before its first call', () => {
     const first = play(
-      Array.from({ length: 3 }, () => progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
+      Array.from({ length: 3 }, () => progress({ output: { ...working, testOnly: true }, files: ['test/a.test.ts'] })),
     );
-    expect(describeStep(playAgain(first, [progress({ says: working })], { gapMs: HOUR }).step)).toBe('iterate');
+    expect(describeStep(playAgain(first, [progress({ output: working })], { gapMs: HOUR }).step)).toBe('iterate');
   });
 
   test('work that comes after a completed lane starts without old signals', () => {
-    const first = play([progress({ says: exit })]);
-    const next = playAgain(first, [progress({ says: working })], { gapMs: HOUR, tasks: [task(1), task(2)] });
+    const first = play([progress({ output: exit })]);
+    const next = playAgain(first, [progress({ output: working })], { gapMs: HOUR, tasks: [task(1), task(2)] });
     expect(next.step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' } });
   });
 
   test('a blocked task costs no more calls until a person asks for it again', () => {
-    const blocked = { says: { signal: { status: 'BLOCKED' as const } } };
+    const blocked = { output: { signal: { status: 'BLOCKED' as const } } };
     const first = play([blocked, blocked], { tasks: [task(1), task(2)] });
     expect(playAgain(first, [], { gapMs: HOUR, tasks: [task(1), task(2)] }).step).toMatchObject({
       kind: 'iterate',
@@ -621,12 +625,12 @@ describe('from run to run', () => {
 
   test('the iterations of a task are counted across runs', () => {
     const first = play(
-      Array.from({ length: 5 }, () => progress({ says: working })),
+      Array.from({ length: 5 }, () => progress({ output: working })),
       { policy: { ...policy, maxIterations: 5 } },
     );
     const second = playAgain(
       first,
-      Array.from({ length: 5 }, () => progress({ says: working })),
+      Array.from({ length: 5 }, () => progress({ output: working })),
       { gapMs: HOUR },
     );
     expect(second.verdicts).toHaveLength(3);
@@ -634,7 +638,7 @@ describe('from run to run', () => {
   });
 
   test('a parked run keeps task, branch head and time', () => {
-    const { state, step, now } = play([{ says: limit('2026-11-21T17:00:00.000Z') }]);
+    const { state, step, now } = play([{ output: limit('2026-11-21T17:00:00.000Z') }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: Date.parse('2026-11-21T17:00:00Z') } });
     const ended = endRun(state, { kind: 'parked', reason: 'usage_limit', resumeAt: noon + 5 * HOUR }, 'abc', now);
     expect(ended.park).toEqual({
@@ -656,7 +660,7 @@ describe('from run to run', () => {
     ['past: a minute later', '2026-11-21T09:00:00.000Z', MINUTE],
     ['beyond a week: eight days later', '2099-01-01T00:00:00.000Z', 8 * 24 * HOUR],
   ])('a reset time that is %s', (_, reported, expected) => {
-    const { step, now } = play([{ says: limit(reported) }]);
+    const { step, now } = play([{ output: limit(reported) }]);
     expect(step).toMatchObject({ outcome: { reason: 'usage_limit', resumeAt: now + expected } });
   });
 });
@@ -667,7 +671,7 @@ describe('a person orders the run to stop', () => {
     ['and its iterations are used up anyhow', [progress()], { maxIterations: 1 }, 'limit (iterations)'],
     [
       'and everything is done',
-      [progress({ says: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } })],
+      [progress({ output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } })],
       {},
       'complete (plan_complete)',
     ],

@@ -6,10 +6,10 @@ import type { Policy } from '../../../../src/core/policy.ts';
 import { beginIteration, endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, parseState, serializeState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { chargeCall, usedUp } from '../../../../src/core/lane/windows.ts';
-import { evidence, HOUR, MINUTE, noon, policy, said, task, type Play } from '../core-fixtures.ts';
+import { evidence, HOUR, MINUTE, noon, policy, analyzed, task, type Play } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
 
-const says = fc.record({
+const output = fc.record({
   completionIndicator: fc.boolean(),
   testOnly: fc.boolean(),
   question: fc.boolean(),
@@ -65,7 +65,7 @@ const anyEnd = fc.oneof(
 const anyPlay: fc.Arbitrary<{ readonly play: Play; readonly clockMs: number }> = fc.record({
   play: fc.record({
     to: fc.constantFrom('a', 'b', 'c', 'd'),
-    says,
+    output,
     end: anyEnd,
     chars: fc.nat(2_000),
     verification: fc.constantFrom('passed' as const, 'failed' as const),
@@ -125,7 +125,7 @@ function history(
       const facts = {
         task: step.task,
         tasks,
-        ...said(play.says, bounds),
+        ...analyzed(play.output, bounds),
         evidence: evidence(tree, play),
         startedAt: now,
       };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentError } from '../../../../src/core/analysis/analysis.ts';
-import { admitSession, keepSession } from '../../../../src/core/lane/session.ts';
+import { resetUnfitSession, keepSession } from '../../../../src/core/lane/session.ts';
 import { endRun, settle } from '../../../../src/core/lane/settle.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 import { analysis, evidence, HOUR, MINUTE, noon, play, policy, task } from '../core-fixtures.ts';
@@ -21,7 +21,7 @@ const uses: readonly (readonly [string, typeof policy, string, number, string])[
 test.each(uses.map(([name, bounds, taskId, later, expected]) => ({ name, bounds, taskId, later, expected })))(
   'a session $name → $expected',
   ({ bounds, taskId, later, expected }) => {
-    const next = admitSession(state, taskId, bounds, noon + later);
+    const next = resetUnfitSession(state, taskId, bounds, noon + later);
     expect(next.session === null ? reasonOf(next) : 'resumed').toBe(expected);
   },
 );
@@ -73,7 +73,7 @@ describe('after a call', () => {
 
 test('an id that the CLI does not know costs neither an attempt nor a count of the circuit, once', () => {
   const unknown = {
-    says: { agentError: { kind: 'unknown-session' as const, text: 'No conversation found' }, sessionId: null },
+    output: { agentError: { kind: 'unknown-session' as const, text: 'No conversation found' }, sessionId: null },
   };
   const first = play([unknown], { state });
   expect(first.state.session).toBeNull();

@@ -7,21 +7,21 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state.ts
 import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
 import { HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
-const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
-const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false } };
+const working: Play['output'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
 
 describe('every change of circuit, task, session and park is noted, with its reason', () => {
   const summaryOf = (state: LaneState): readonly string[] =>
     state.transitions.map(({ subject, from, to, reason }) => `${subject}: ${from} → ${to} (${reason})`);
-  const blocked: Play = { says: { signal: { status: 'BLOCKED' } } };
+  const blocked: Play = { output: { signal: { status: 'BLOCKED' } } };
   const started = 'task: issue-1 todo → in-progress (started)';
   const quick = { ...policy, maxIterationsPerTask: 2 };
 
   test.each<[string, readonly Play[], typeof policy, readonly string[]]>([
-    ['a task that goes on', [progress({ says: working }), progress({ says: working })], policy, [started]],
+    ['a task that goes on', [progress({ output: working }), progress({ output: working })], policy, [started]],
     [
       'a task that is done',
-      [progress({ says: finishes })],
+      [progress({ output: finishes })],
       policy,
       [started, 'task: issue-1 in-progress → done (done)'],
     ],
@@ -33,13 +33,13 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ],
     [
       'a task out of iterations',
-      [progress({ says: working }), progress({ says: working })],
+      [progress({ output: working }), progress({ output: working })],
       quick,
       [started, 'task: issue-1 in-progress → failed (max_iterations_per_task)'],
     ],
     [
       'a diagnosis that ends in progress',
-      [idle, idle, progress({ says: working })],
+      [idle, idle, progress({ output: working })],
       policy,
       [started, 'circuit: closed → half-open (no_progress)', 'circuit: half-open → closed (progress)'],
     ],
@@ -56,7 +56,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ],
     [
       'a circuit that trips by errors',
-      Array.from({ length: 5 }, () => progress({ says: { errors: [{ text: 'Error: x', fingerprint: 'x' }] } })),
+      Array.from({ length: 5 }, () => progress({ output: { errors: [{ text: 'Error: x', fingerprint: 'x' }] } })),
       policy,
       [started, 'circuit: closed → open (same_error)', 'session: active → none (circuit_opened)'],
     ],
@@ -106,7 +106,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
     expect(summaryOf(play([iteration], { state, policy: bounds }).state)).toEqual(expected);
   });
 
-  const worked = (): LaneState => play([progress({ says: working })]).state;
+  const worked = (): LaneState => play([progress({ output: working })]).state;
   const failed: TaskProgress = { state: 'failed', attempts: 8, startedTree: 'a', doneCommit: null };
   test.each<[string, () => LaneState, readonly string[]]>([
     [
@@ -151,7 +151,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
 
 describe('the end of a run', () => {
   const streaks = (): LaneState =>
-    play([progress({ says: { ...working, testOnly: true }, files: ['test/a.test.ts'] })]).state;
+    play([progress({ output: { ...working, testOnly: true }, files: ['test/a.test.ts'] })]).state;
 
   test.each<[Outcome, boolean]>([
     [{ kind: 'blocked', reason: 'needs_human' }, true],
@@ -163,7 +163,7 @@ describe('the end of a run', () => {
     [{ kind: 'complete', reason: 'plan_complete' }, true],
     [{ kind: 'limit', reason: 'iterations' }, false],
     [{ kind: 'cancelled', reason: 'signal' }, false],
-  ])('%j: the signals start anew: %s', (outcome, anew) => {
+  ])('%j: the signals start again: %s', (outcome, anew) => {
     const before = streaks();
     expect(endRun(before, outcome, null, noon).signals).toEqual(anew ? noSignals : before.signals);
   });
@@ -189,25 +189,25 @@ describe('what of an iteration counts', () => {
   test.each<[string, Play, Partial<LaneState['signals']>]>([
     [
       'a claim to be done',
-      { says: { signal: { exitSignal: true } } },
+      { output: { signal: { exitSignal: true } } },
       { indicators: [true], vetoed: [false], doneInARow: 1 },
     ],
     [
       'a claim that the evidence contradicts',
-      { says: { signal: { exitSignal: true, filesModified: 2 } } },
+      { output: { signal: { exitSignal: true, filesModified: 2 } } },
       { indicators: [false], vetoed: [true], doneInARow: 0 },
     ],
-    ['a contradicted claim about files alone', { says: { signal: { filesModified: 2 } } }, { vetoed: [false] }],
+    ['a contradicted claim about files alone', { output: { signal: { filesModified: 2 } } }, { vetoed: [false] }],
     ['a final message', { chars: 70 }, { outputChars: [70] }],
     ['an agent that ended with an error', { chars: 70, end: { kind: 'exited', code: 1 } }, { outputChars: [] }],
     ['a call that was cut off', { chars: 70, end: { kind: 'timeout', of: 'call' } }, { outputChars: [] }],
-    ['a CLI that failed', { chars: 70, says: { agentError: { kind: 'server', text: 'x' } } }, { outputChars: [] }],
+    ['a CLI that failed', { chars: 70, output: { agentError: { kind: 'server', text: 'x' } } }, { outputChars: [] }],
   ])('%s', (_, iteration, expected) => {
     expect(signalsOf(iteration)).toMatchObject(expected);
   });
 
   test('errors are told apart by their fingerprints, of which 400 characters are kept', () => {
-    const failing = (fingerprint: string): Play => progress({ says: { errors: [{ text: 'Error', fingerprint }] } });
+    const failing = (fingerprint: string): Play => progress({ output: { errors: [{ text: 'Error', fingerprint }] } });
     expect(play([failing('a'), failing('b')]).state.circuit).toMatchObject({
       errorStreaks: [{ fingerprint: 'b', count: 1 }],
     });
@@ -221,8 +221,8 @@ describe('what of an iteration counts', () => {
   });
 
   test('a task that is over is no longer the current one', () => {
-    expect(play([progress({ says: working })]).state.currentTask).toBe('issue-1');
-    expect(play([progress({ says: finishes })]).state.currentTask).toBeNull();
+    expect(play([progress({ output: working })]).state.currentTask).toBe('issue-1');
+    expect(play([progress({ output: finishes })]).state.currentTask).toBeNull();
   });
 });
 
@@ -232,7 +232,7 @@ describe('a run whose commits did not reach the remote', () => {
     return loseProgress({ before, after, iterations: verdicts.length }, bounds, noon + HOUR);
   };
   const fresh = initialState('queue', noon);
-  const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ says: working }));
+  const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ output: working }));
   const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + HOUR } as const;
   const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR } as const;
 
@@ -243,7 +243,7 @@ describe('a run whose commits did not reach the remote', () => {
     ['what was counted before goes on', { ...closedCircuit(0), noProgress: 2 }, made(1), tripped],
     ['no iteration changes nothing', closedCircuit(4), [], closedCircuit(4)],
     [
-      'output that declined before is not judged anew',
+      'output that declined before is not judged again',
       { ...closedCircuit(0), decline: 1 },
       made(1),
       { decline: 1, denials: 0, errorStreaks: [], questionHeld: false },
@@ -268,7 +268,7 @@ describe('a run whose commits did not reach the remote', () => {
       8,
       { state: 'in-progress', attempts: 3, startedTree: 'a' },
     ],
-    ['that it finished is open', own(0, 'todo'), [progress({ says: finishes })], 8, { state: 'todo', attempts: 1 }],
+    ['that it finished is open', own(0, 'todo'), [progress({ output: finishes })], 8, { state: 'todo', attempts: 1 }],
     ['fails when its attempts are used up', own(7, 'in-progress'), made(1), 8, { state: 'failed', attempts: 8 }],
     [
       'does not fail with max-iterations-per-task 0',
@@ -300,31 +300,33 @@ describe('a run whose commits did not reach the remote', () => {
 describe('a task of a file that is done is remembered as unmarked', () => {
   const item = task(1, { id: 'plan-a', source: { kind: 'plan', path: '.ralph/fix_plan.md', line: 1 } });
   test.each<[string, Play, readonly string[]]>([
-    ['when its file does not list it', progress({ says: finishes, checklist: { current: null } }), ['plan-a']],
-    ['when there is no file any more', progress({ says: finishes }), ['plan-a']],
+    ['when its file does not list it', progress({ output: finishes, checklist: { current: null } }), ['plan-a']],
+    ['when there is no file any more', progress({ output: finishes }), ['plan-a']],
     [
       'but not when it is marked',
-      progress({ says: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }),
+      progress({ output: finishes, checklist: { current: 'done', done: ['plan-a'], finished: 1 } }),
       [],
     ],
-    ['nor before it is done', progress({ says: working, checklist: { current: null } }), []],
+    ['nor before it is done', progress({ output: working, checklist: { current: null } }), []],
   ])('%s', (_, iteration, expected) => {
     expect(play([iteration], { tasks: [item] }).state.unmarked).toEqual(expected);
   });
 
   test('and an issue never', () => {
-    expect(play([progress({ says: finishes, checklist: { current: null } })]).state.unmarked).toEqual([]);
+    expect(play([progress({ output: finishes, checklist: { current: null } })]).state.unmarked).toEqual([]);
   });
 
   test('at most a hundred, once each; forgotten when it is begun again, or when its work is lost', () => {
     const many = Array.from({ length: 100 }, (_, at) => `plan-${String(at)}`);
     const before: LaneState = { ...initialState('queue', noon), unmarked: ['plan-a', ...many.slice(1)] };
-    const after = play([progress({ says: finishes, checklist: { current: null } })], {
+    const after = play([progress({ output: finishes, checklist: { current: null } })], {
       state: before,
       tasks: [item],
     }).state;
     expect(after.unmarked).toEqual([...many.slice(1), 'plan-a']);
-    expect(play([progress({ says: working })], { state: before, tasks: [item] }).state.unmarked).toEqual(many.slice(1));
+    expect(play([progress({ output: working })], { state: before, tasks: [item] }).state.unmarked).toEqual(
+      many.slice(1),
+    );
     expect(loseProgress({ before, after, iterations: 1 }, policy, noon).unmarked).toEqual(before.unmarked);
   });
 });

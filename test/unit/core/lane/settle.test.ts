@@ -4,8 +4,8 @@ import { initialState, type LaneState } from '../../../../src/core/lane/state.ts
 import { needsVerification } from '../../../../src/core/lane/verdict.ts';
 import { analysis, evidence, HOUR, idle, noon, play, policy, progress, task, type Play } from '../core-fixtures.ts';
 
-const finishes: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false } };
-const working: Play['says'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
+const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false } };
+const working: Play['output'] = { signal: { status: 'IN_PROGRESS', exitSignal: false } };
 const verifies = { ...policy, verifies: true };
 
 /** Rows of a table: name, iteration, what is expected of it. */
@@ -21,7 +21,7 @@ describe('progress is a change of content', () => {
       ['a timeout with changed files', { to: 'b', end: { kind: 'timeout', of: 'call' } }, true],
       ['a failed agent that changed files', { to: 'b', end: { kind: 'exited', code: 1 } }, true],
       ['a tree that was dirty before, an empty commit, a commit and its revert', {}, false],
-      ['a claim without a change', { says: { signal: { filesModified: 3, tasksCompleted: 1 } } }, false],
+      ['a claim without a change', { output: { signal: { filesModified: 3, tasksCompleted: 1 } } }, false],
     ]),
   )('$name: $expected', ({ iteration, expected }) => {
     expect(play([iteration]).verdicts[0]?.progress).toBe(expected);
@@ -30,59 +30,59 @@ describe('progress is a change of content', () => {
 
 describe('a task is done when an iteration says so, its content changed, nothing contradicts it, and verify passes', () => {
   const rows: readonly (readonly [string, readonly Play[], typeof policy, boolean])[] = [
-    ['STATUS COMPLETE', [progress({ says: finishes })], policy, true],
-    ['TASKS_COMPLETED 1', [progress({ says: { signal: { tasksCompleted: 1, exitSignal: false } } })], policy, true],
-    ['EXIT_SIGNAL true', [progress({ says: { signal: { exitSignal: true } } })], policy, true],
-    ['a change without a claim', [progress({ says: working })], policy, false],
-    ['TASKS_COMPLETED 0', [progress({ says: { signal: { tasksCompleted: 0 } } })], policy, false],
-    ['a phrase only', [progress({ says: { completionIndicator: true } })], policy, false],
-    ['a claim without any change', [{ says: finishes }], policy, false],
-    ['a claim after an earlier change', [progress({ says: working }), { says: finishes }], policy, true],
+    ['STATUS COMPLETE', [progress({ output: finishes })], policy, true],
+    ['TASKS_COMPLETED 1', [progress({ output: { signal: { tasksCompleted: 1, exitSignal: false } } })], policy, true],
+    ['EXIT_SIGNAL true', [progress({ output: { signal: { exitSignal: true } } })], policy, true],
+    ['a change without a claim', [progress({ output: working })], policy, false],
+    ['TASKS_COMPLETED 0', [progress({ output: { signal: { tasksCompleted: 0 } } })], policy, false],
+    ['a phrase only', [progress({ output: { completionIndicator: true } })], policy, false],
+    ['a claim without any change', [{ output: finishes }], policy, false],
+    ['a claim after an earlier change', [progress({ output: working }), { output: finishes }], policy, true],
     [
       'a change that was taken back before the claim',
       [
-        { to: 'x', says: working },
-        { to: 'start', says: finishes },
+        { to: 'x', output: working },
+        { to: 'start', output: finishes },
       ],
       policy,
       false,
     ],
-    ['verify passing', [progress({ says: finishes, verification: 'passed' })], verifies, true],
-    ['verify failing', [progress({ says: finishes, verification: 'failed' })], verifies, false],
-    ['verify not run', [progress({ says: finishes })], verifies, false],
+    ['verify passing', [progress({ output: finishes, verification: 'passed' })], verifies, true],
+    ['verify failing', [progress({ output: finishes, verification: 'failed' })], verifies, false],
+    ['verify not run', [progress({ output: finishes })], verifies, false],
     [
       'verify passed on this very content before',
-      [progress({ says: working, verification: 'passed' }), { says: finishes }],
+      [progress({ output: working, verification: 'passed' }), { output: finishes }],
       verifies,
       true,
     ],
     [
       'verify failed on this very content before',
-      [progress({ says: working, verification: 'failed' }), { says: finishes }],
+      [progress({ output: working, verification: 'failed' }), { output: finishes }],
       verifies,
       false,
     ],
     [
       'verify passed on other content before',
-      [progress({ says: working, verification: 'passed' }), progress({ says: finishes })],
+      [progress({ output: working, verification: 'passed' }), progress({ output: finishes })],
       verifies,
       false,
     ],
     [
       'TESTS PASSING against a failing verification',
-      [progress({ says: { signal: { status: 'COMPLETE', testsStatus: 'PASSING' } }, verification: 'failed' })],
+      [progress({ output: { signal: { status: 'COMPLETE', testsStatus: 'PASSING' } }, verification: 'failed' })],
       policy,
       false,
     ],
     [
       'FILES_MODIFIED 2 without a change',
-      [progress({ says: working }), { says: { signal: { status: 'COMPLETE', filesModified: 2 } } }],
+      [progress({ output: working }), { output: { signal: { status: 'COMPLETE', filesModified: 2 } } }],
       policy,
       false,
     ],
     [
       'a block in an output that a timeout cut off',
-      [progress({ says: finishes, end: { kind: 'timeout', of: 'run' } })],
+      [progress({ output: finishes, end: { kind: 'timeout', of: 'run' } })],
       policy,
       true,
     ],
@@ -98,12 +98,12 @@ describe('a task is done when an iteration says so, its content changed, nothing
 
   test('what others changed in between is not its work', () => {
     const first = play([idle]);
-    const { verdicts } = play([{ says: finishes }], { state: first.state, tree: 'merged' });
+    const { verdicts } = play([{ output: finishes }], { state: first.state, tree: 'merged' });
     expect(verdicts[0]?.taskDone).toBe(false);
   });
 
   test('its commit is recorded', () => {
-    const { state } = play([progress({ says: finishes })]);
+    const { state } = play([progress({ output: finishes })]);
     expect(recordDoneCommit(state, ['issue-1'], 'abc').tasks['issue-1']).toMatchObject({
       state: 'done',
       doneCommit: 'abc',
@@ -116,46 +116,48 @@ describe('claims against evidence', () => {
   const rows: readonly (readonly [string, Play, number, number])[] = [
     ['nothing claimed, nothing changed', {}, 0, 0],
     ['files that are withheld, nothing claimed', progress({ withheld: ['.env'] }), 0, 0],
-    ['0 tasks and 0 files, nothing changed', { says: { signal: { tasksCompleted: 0, filesModified: 0 } } }, 0, 0],
-    ['TESTS PASSING, not verified', progress({ says: { signal: { testsStatus: 'PASSING' } } }), 0, 0],
+    ['0 tasks and 0 files, nothing changed', { output: { signal: { tasksCompleted: 0, filesModified: 0 } } }, 0, 0],
+    ['TESTS PASSING, not verified', progress({ output: { signal: { testsStatus: 'PASSING' } } }), 0, 0],
     [
       'TESTS PASSING, verification passed',
-      progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'passed' }),
+      progress({ output: { signal: { testsStatus: 'PASSING' } }, verification: 'passed' }),
       0,
       0,
     ],
     [
       'EXIT_SIGNAL true in an output without any other sign of completion, tasks open',
-      { says: { completionIndicator: false, signal: { exitSignal: true } } },
+      { output: { completionIndicator: false, signal: { exitSignal: true } } },
       0,
       1,
     ],
     [
       'TESTS PASSING, verification failed',
-      progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }),
+      progress({ output: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }),
       1,
       0,
     ],
-    ['TASKS_COMPLETED 3, nothing changed', { says: { signal: { tasksCompleted: 3 } } }, 1, 0],
-    ['FILES_MODIFIED 3, nothing changed', { says: { signal: { filesModified: 3 } } }, 1, 0],
+    ['TASKS_COMPLETED 3, nothing changed', { output: { signal: { tasksCompleted: 3 } } }, 1, 0],
+    ['FILES_MODIFIED 3, nothing changed', { output: { signal: { filesModified: 3 } } }, 1, 0],
     [
       'all three',
-      { says: { signal: { tasksCompleted: 3, filesModified: 3, testsStatus: 'PASSING' } }, verification: 'failed' },
+      { output: { signal: { tasksCompleted: 3, filesModified: 3, testsStatus: 'PASSING' } }, verification: 'failed' },
       3,
       0,
     ],
-    ['EXIT_SIGNAL true, tasks open', { says: { signal: { exitSignal: true } } }, 0, 1],
+    ['EXIT_SIGNAL true, tasks open', { output: { signal: { exitSignal: true } } }, 0, 1],
     [
       'EXIT_SIGNAL true, tasks open, verification failed',
-      { says: { signal: { exitSignal: true } }, verification: 'failed' },
+      { output: { signal: { exitSignal: true } }, verification: 'failed' },
       0,
       2,
     ],
-    ['a completion phrase, tasks open', { says: { completionIndicator: true } }, 0, 1],
-    ['the last task finished', progress({ says: { signal: { exitSignal: true } } }), 0, 0],
+    ['a completion phrase, tasks open', { output: { completionIndicator: true } }, 0, 1],
+    ['the last task finished', progress({ output: { signal: { exitSignal: true } } }), 0, 0],
     [
       'honest work',
-      progress({ says: { signal: { status: 'IN_PROGRESS', exitSignal: false, filesModified: 1, tasksCompleted: 0 } } }),
+      progress({
+        output: { signal: { status: 'IN_PROGRESS', exitSignal: false, filesModified: 1, tasksCompleted: 0 } },
+      }),
       0,
       0,
     ],
@@ -172,37 +174,37 @@ describe('claims against evidence', () => {
   test.each<[string, Play, RegExp, string]>([
     [
       'passing tests',
-      progress({ says: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }),
+      progress({ output: { signal: { testsStatus: 'PASSING' } }, verification: 'failed' }),
       /TESTS_STATUS: PASSING, but the verification failed/,
       'discrepancy_tests',
     ],
     [
       'finished tasks',
-      { says: { signal: { tasksCompleted: 3 } } },
+      { output: { signal: { tasksCompleted: 3 } } },
       /TASKS_COMPLETED_THIS_LOOP: 3, but nothing has changed/,
       'discrepancy_no_change',
     ],
     [
       'modified files',
-      { says: { signal: { filesModified: 4 } } },
+      { output: { signal: { filesModified: 4 } } },
       /FILES_MODIFIED: 4, but no file content changed/,
       'discrepancy_no_change',
     ],
     [
       'finished work with files that are withheld',
-      progress({ says: { signal: { tasksCompleted: 1 } }, withheld: ['.env', 'a/key.pem'] }),
+      progress({ output: { signal: { tasksCompleted: 1 } }, withheld: ['.env', 'a/key.pem'] }),
       /not in the branch: \.env, a\/key\.pem\.$/,
       'withheld',
     ],
     [
       'the end, tasks open',
-      { says: { signal: { exitSignal: true } } },
+      { output: { signal: { exitSignal: true } } },
       /required tasks are open: 1/,
       'veto_open_tasks',
     ],
     [
       'the end, verification failed',
-      progress({ says: { signal: { exitSignal: true } }, verification: 'failed' }),
+      progress({ output: { signal: { exitSignal: true } }, verification: 'failed' }),
       /done, but the verification fails/,
       'veto_verify',
     ],
@@ -215,9 +217,9 @@ describe('claims against evidence', () => {
   });
 
   test('a file that is written again as it was is no lie when an iteration that was killed before its verdict left it; said again without that, it is', () => {
-    const begun = play([progress({ says: { signal: { status: 'IN_PROGRESS', exitSignal: false } } })]);
+    const begun = play([progress({ output: { signal: { status: 'IN_PROGRESS', exitSignal: false } } })]);
     const repeats: Play = {
-      says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } },
+      output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1, filesModified: 1 } },
     };
     const [repeated] = play([repeats], {
       state: begun.state,
@@ -229,15 +231,15 @@ describe('claims against evidence', () => {
     expect(settled).toMatchObject({ taskDone: false, discrepancies: [expect.stringContaining('FILES_MODIFIED')] });
   });
 
-  test('they are told in the next prompt, and those of a task only for that task', () => {
-    const overruled = play([progress({ says: { signal: { exitSignal: true } }, verification: 'failed' })], {
+  test('they are reported in the next prompt, and those of a task only for that task', () => {
+    const overruled = play([progress({ output: { signal: { exitSignal: true } }, verification: 'failed' })], {
       policy: verifies,
     });
     expect(overruled.step).toMatchObject({
       kind: 'iterate',
       hints: ['veto_open_tasks', 'veto_verify', 'verify_failed'],
     });
-    const next = play([progress({ says: { signal: { exitSignal: true } } })], { tasks: [task(1), task(2)] });
+    const next = play([progress({ output: { signal: { exitSignal: true } } })], { tasks: [task(1), task(2)] });
     expect(next.step).toMatchObject({ kind: 'iterate', task: { id: 'issue-2' }, hints: ['veto_open_tasks'] });
   });
 });
@@ -245,22 +247,22 @@ describe('claims against evidence', () => {
 describe('questions', () => {
   test.each(
     named([
-      ['a question and no change', { says: { question: true } }, true],
-      ['the question tool was refused', { says: { denials: [{ tool: 'AskUserQuestion', command: null }] } }, true],
-      ['a question and a change', progress({ says: { question: true } }), false],
+      ['a question and no change', { output: { question: true } }, true],
+      ['the question tool was refused', { output: { denials: [{ tool: 'AskUserQuestion', command: null }] } }, true],
+      ['a question and a change', progress({ output: { question: true } }), false],
       [
         'a question and a real denial',
-        { says: { question: true, denials: [{ tool: 'Bash', command: 'docker ps' }] } },
+        { output: { question: true, denials: [{ tool: 'Bash', command: 'docker ps' }] } },
         false,
       ],
       [
         'a question of a CLI that failed',
-        { says: { question: true, agentError: { kind: 'server', text: 'x' } } },
+        { output: { question: true, agentError: { kind: 'server', text: 'x' } } },
         false,
       ],
       [
         'a question and an error',
-        { says: { question: true, errors: [{ text: 'Error: x', fingerprint: 'x' }] } },
+        { output: { question: true, errors: [{ text: 'Error: x', fingerprint: 'x' }] } },
         false,
       ],
     ]),
@@ -269,7 +271,7 @@ describe('questions', () => {
   });
 
   test('the next prompt says that nobody can answer', () => {
-    expect(play([{ says: { question: true } }]).step).toMatchObject({ hints: ['question', 'no_block'] });
+    expect(play([{ output: { question: true } }]).step).toMatchObject({ hints: ['question', 'no_block'] });
   });
 });
 
@@ -278,7 +280,7 @@ describe('work that must not be published is not done', () => {
     const { verdicts, step } = play([
       progress({
         withheld: ['.github/workflows/ci.yml'],
-        says: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
+        output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } },
       }),
     ]);
     expect(verdicts[0]).toMatchObject({
@@ -294,7 +296,7 @@ describe('a status block in a code fence is no signal, and the next prompt says 
     named([
       ['nothing but the fenced block', progress({ fencedBlock: true }), ['fenced_block']],
       ['no block at all', progress(), ['no_block']],
-      ['a block that counts', progress({ says: { signal: { status: 'IN_PROGRESS' } } }), []],
+      ['a block that counts', progress({ output: { signal: { status: 'IN_PROGRESS' } } }), []],
       ['a call that was cut off', progress({ fencedBlock: true, end: { kind: 'timeout', of: 'call' } }), ['timeout']],
     ]),
   )('$name: $expected', ({ iteration, expected }) => {
@@ -303,7 +305,7 @@ describe('a status block in a code fence is no signal, and the next prompt says 
 });
 
 describe('the next prompt says what went wrong', () => {
-  const says = (change: Play['says']): Play['says'] => ({
+  const outputs = (change: Play['output']): Play['output'] => ({
     ...change,
     signal: { status: 'IN_PROGRESS', ...change?.signal },
   });
@@ -311,24 +313,24 @@ describe('the next prompt says what went wrong', () => {
     named([
       [
         'a refused command',
-        { says: says({ denials: [{ tool: 'Bash', command: 'docker ps' }] }) },
+        { output: outputs({ denials: [{ tool: 'Bash', command: 'docker ps' }] }) },
         ['denied', 'no_change'],
       ],
       [
         'a refused compound of allowed commands',
-        progress({ says: says({ denials: [{ tool: 'Bash', command: 'npm ci && npm test' }] }) }),
+        progress({ output: outputs({ denials: [{ tool: 'Bash', command: 'npm ci && npm test' }] }) }),
         ['compound'],
       ],
       [
         'a field that could not be read',
-        progress({ says: says({ signal: { unreadable: ['STATUS'] } }) }),
+        progress({ output: outputs({ signal: { unreadable: ['STATUS'] } }) }),
         ['unreadable'],
       ],
-      ['no change', { says: says({}) }, ['no_change']],
-      ['files that are withheld', progress({ says: says({}), withheld: ['.env'] }), ['withheld']],
+      ['no change', { output: outputs({}) }, ['no_change']],
+      ['files that are withheld', progress({ output: outputs({}), withheld: ['.env'] }), ['withheld']],
       [
         'a CLI that failed by itself: nothing that the agent could mend',
-        { says: { agentError: { kind: 'server', text: 'API Error: 500' } } },
+        { output: { agentError: { kind: 'server', text: 'API Error: 500' } } },
         [],
       ],
     ]),
@@ -338,19 +340,19 @@ describe('the next prompt says what went wrong', () => {
 
   test('what concerns a finished task is not said of the next one', () => {
     expect(
-      play([progress({ says: finishes, end: { kind: 'timeout', of: 'call' } })], { tasks: [task(1), task(2)] }).step,
+      play([progress({ output: finishes, end: { kind: 'timeout', of: 'call' } })], { tasks: [task(1), task(2)] }).step,
     ).toMatchObject({ task: { id: 'issue-2' }, hints: [] });
   });
 });
 
 describe('what is not the agent’s doing', () => {
   test.each<[string, Play]>([
-    ['a usage limit', { says: { usageLimit: { window: 'weekly', resumeAt: null } } }],
+    ['a usage limit', { output: { usageLimit: { window: 'weekly', resumeAt: null } } }],
     ["the run's own deadline", { end: { kind: 'timeout', of: 'run' } }],
     ['a cancel', { end: { kind: 'cancelled' } }],
-    ['a wrong key', { says: { agentError: { kind: 'auth', text: 'x' } } }],
+    ['a wrong key', { output: { agentError: { kind: 'auth', text: 'x' } } }],
   ])('%s leaves circuit, signals and attempts as they were', (_, iteration) => {
-    const before = play([idle, { says: { signal: { status: 'BLOCKED' } } }]);
+    const before = play([idle, { output: { signal: { status: 'BLOCKED' } } }]);
     const after = play([iteration], { state: before.state, tree: before.tree });
     expect(after.state.circuit).toEqual(before.state.circuit);
     expect(after.state.signals).toEqual(before.state.signals);
@@ -366,7 +368,7 @@ describe('what is not the agent’s doing', () => {
   test.each(['server', 'rate-limit'] as const)(
     'a provider that fails (%s) costs the task no attempt, but feeds the circuit',
     (kind) => {
-      const down: Play = { says: { agentError: { kind, text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
+      const down: Play = { output: { agentError: { kind, text: 'API Error: 500' } }, end: { kind: 'exited', code: 1 } };
       const { state, step } = play([down, down, down]);
       expect(state.tasks['issue-1']?.attempts).toBe(0);
       expect(step).toMatchObject({ outcome: { reason: 'circuit_open' } });
@@ -391,7 +393,7 @@ describe('beginning an iteration', () => {
   test('puts the task in progress and remembers the tree that it started from', () => {
     expect(begun.tasks['issue-1']).toEqual({ state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: null });
     expect(begun.currentTask).toBe('issue-1');
-    const changed: LaneState = play([progress({ says: working })], { tree: 'a' }).state;
+    const changed: LaneState = play([progress({ output: working })], { tree: 'a' }).state;
     expect(beginIteration(changed, { taskId: 'issue-1', tree: 'b' }, policy, noon).tasks['issue-1']).toMatchObject({
       attempts: 2,
       startedTree: 'a',
@@ -408,7 +410,7 @@ describe('beginning an iteration', () => {
 });
 
 test('what a call used is charged when it ends', () => {
-  const { state } = play([progress({ minutes: 2, says: { tokens: 7, costUsd: 0.5 } })]);
+  const { state } = play([progress({ minutes: 2, output: { tokens: 7, costUsd: 0.5 } })]);
   expect(state.windows).toEqual({
     hour: { openedAt: noon, calls: 1, tokens: 7 },
     day: { openedAt: noon, costUsd: 0.5 },
@@ -419,39 +421,39 @@ test('what a call used is charged when it ends', () => {
 test.each<[string, boolean, LaneState, Play]>([
   ['changed content', true, initialState('queue', noon), { to: 'b' }],
   ['nothing changed, nothing claimed', false, initialState('queue', noon), {}],
-  ['a claim on content that was never verified', true, initialState('queue', noon), { says: finishes }],
+  ['a claim on content that was never verified', true, initialState('queue', noon), { output: finishes }],
   [
     'a claim on content that passed',
     false,
     play([{ to: 'a', verification: 'passed' }], { policy: verifies }).state,
-    { says: finishes },
+    { output: finishes },
   ],
   [
     'a claim on content that failed',
     true,
     play([{ to: 'a', verification: 'failed' }], { policy: verifies }).state,
-    { says: finishes },
+    { output: finishes },
   ],
 ])('verify runs after %s: %o', (_, expected, state, iteration) => {
   const { before, after } = evidence('a', iteration);
   expect(
     needsVerification(
       state,
-      { analysis: analysis(iteration.says), evidence: { before, after, checklist: null } },
+      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null } },
       verifies,
     ),
   ).toBe(expected);
   expect(
     needsVerification(
       state,
-      { analysis: analysis(iteration.says), evidence: { before, after, checklist: null } },
+      { analysis: analysis(iteration.output), evidence: { before, after, checklist: null } },
       policy,
     ),
   ).toBe(false);
 });
 
 test('settle is a function: the same arguments, the same answer, nothing touched', () => {
-  const state = play([idle, progress({ says: working })]).state;
+  const state = play([idle, progress({ output: working })]).state;
   const facts = {
     task: task(1),
     tasks: [task(1)],

@@ -45,13 +45,13 @@ describe('the hour of calls', () => {
     expect(chargeCall(late, at('10:30')).hour?.openedAt).toBe(at('11:01'));
   });
 
-  test('tells the calls that are left', () => {
+  test('reports the calls that are left', () => {
     expect(callsRemaining(calls(['10:20']), policy, at('10:30'))).toBe(1);
     expect(callsRemaining(calls(['10:20', '10:21', '10:22']), policy, at('10:30'))).toBe(0);
     expect(callsRemaining(calls(['10:20', '10:59']), policy, at('11:20'))).toBe(2);
   });
 
-  test('tells what is used, and until when it counts', () => {
+  test('reports what is used, and until when it counts', () => {
     const windows = chargeUsage(calls(['10:20', '10:30']), usage({ tokens: 7, costUsd: 0.5 }), at('10:40'));
     const day = { costUsd: 0.5, endsAt: at('00:00') + 24 * 3_600_000 };
     expect(usageAt(windows, at('11:19'))).toEqual({ hour: { calls: 2, tokens: 7, endsAt: at('11:20') }, day });
@@ -80,7 +80,7 @@ describe('tokens and cost', () => {
     expect(usedUp(spent, policy, at('10:30') - 48 * 3_600_000)).toEqual({ reason: 'cost_per_day', resumeAt: midnight });
   });
 
-  test('of several used up windows the one that ends last is told', () => {
+  test('of several used up windows the one that ends last is reported', () => {
     const spent = chargeUsage(windows, usage({ tokens: 100, costUsd: 1 }), at('10:30'));
     expect(usedUp(spent, policy, at('10:31'))?.reason).toBe('cost_per_day');
   });

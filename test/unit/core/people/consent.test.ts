@@ -71,7 +71,7 @@ describe('the label is consent', () => {
       'given by bea at 7',
     ],
     [
-      'by its newest event: the label itself was deleted and made anew between the two',
+      'by its newest event: the label itself was deleted and made again between the two',
       [label(ann, 5), label(eve, 7)],
       'never (eve)',
     ],
@@ -158,7 +158,7 @@ describe('a change of the text', () => {
   });
 
   test.each<[string, readonly Event[], boolean]>([
-    ['nobody was told', [label(ann, 5), edit(eve, 6)], false],
+    ['nobody was notified', [label(ann, 5), edit(eve, 6)], false],
     ['our label says so', [label(ann, 5), edit(eve, 6), noticed(7)], true],
     ['our label is from the same second', [label(ann, 5), edit(eve, 6), noticed(6)], true],
     ['our label was only taken off', [label(ann, 5), edit(eve, 6), unlabel(eve, 7, 'ralph:needs-approval')], false],
@@ -168,7 +168,7 @@ describe('a change of the text', () => {
       [label(ann, 5), edit(eve, 6), noticed(7), unlabel(eve, 8, 'ralph:needs-approval')],
       true,
     ],
-  ])('is told once: %s', (_, events, isNoticed) => {
+  ])('is reported once: %s', (_, events, isNoticed) => {
     expect(judged(events)).toMatchObject({ kind: 'changed', isNoticed });
   });
 });
@@ -192,7 +192,7 @@ describe('a history that GitHub cuts', () => {
       'changed by ? at 55',
     ],
     [
-      'is mended by a new label',
+      'is undone by a new label',
       [label(ann, 5), edit(bea, 6), unlabel(bea, 7), label(bea, 8), cut],
       'given by bea at 8',
     ],

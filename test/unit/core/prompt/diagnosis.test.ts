@@ -64,7 +64,7 @@ describe('an attempt says what was tried and what came of it', () => {
   });
 });
 
-test('an attempt with nothing to tell is one sentence', () => {
+test('an attempt with nothing to report is one sentence', () => {
   expect(describeAttempts([entry(4, { verdict: idle })])).toBe('Iteration 4 (issue-12): changed nothing.');
   expect(describeAttempts([entry(4, { evidence: { files: ['a.ts', 'b.ts', 'c.ts'], fileCount: 3 } })])).toBe(
     'Iteration 4 (issue-12): changed a.ts, b.ts, c.ts.',
@@ -116,12 +116,12 @@ describe('text of the agent is one line of at most 120 characters', () => {
   });
 });
 
-test('the last three iterations are told, oldest first', () => {
+test('the last three iterations are reported, oldest first', () => {
   const text = describeAttempts([1, 2, 3, 4, 5].map((iteration) => entry(iteration, { verdict: idle })));
   expect(text.match(/Iteration \d/g)).toEqual(['Iteration 3', 'Iteration 4', 'Iteration 5']);
 });
 
-test('what does not fit is left out whole, but the newest is always told', () => {
+test('what does not fit is left out whole, but the newest is always reported', () => {
   const long = { text: `Error: ${'x'.repeat(5_000)}`, fingerprint: 'f' };
   const verbose = {
     verdict: idle,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hintCodes, hintsFor, hintSentence, type HintCode } from '../../../../src/core/prompt/hints.ts';
 
-describe('a hint tells the agent', () => {
+describe('a hint for the agent says', () => {
   test.each<[HintCode, readonly string[]]>([
     ['veto_open_tasks', ['overruled', 'required tasks are still open', 'STATUS: COMPLETE with EXIT_SIGNAL: false']],
     ['veto_verify', ['overruled', 'the verification command fails']],

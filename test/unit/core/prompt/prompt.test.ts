@@ -249,7 +249,7 @@ describe('sizes', () => {
       expect(bullets(withTaskId(most + 1)).length).toBeLessThan(all);
     });
 
-    test('1,200 when attempts are to be told', () => {
+    test('1,200 when attempts are to be reported', () => {
       const circuit = { kind: 'half-open', of: 'diagnosis' } as const;
       const text = `${bullets(withTaskId(10, { circuit, attempts: 'Iteration 2: changed nothing.' })).join('\n')}\n`;
       expect(text.length).toBeLessThanOrEqual(1_200);

@@ -173,7 +173,7 @@ describe('which issues are judged', () => {
     ]);
   });
 
-  test('behind those that too many people labelled or changed, none; and people are told', () => {
+  test('behind those that too many people labelled or changed, none; and that is reported', () => {
     const strangers = Object.fromEntries(upTo(60).map((number) => [number, never()]));
     const world = { candidates: { issues: issues(60) }, consents: strangers };
     const stopped = judge({ ...world, peopleEach: 15 });
@@ -204,7 +204,7 @@ describe('what becomes of an issue', () => {
     expect([judged.notices, judged.warnings]).toEqual([[], []]);
   });
 
-  test('that is gone: it is no task, and nobody is told', () => {
+  test('that is gone: it is no task, and nobody is notified', () => {
     const judged = one('gone');
     expect([ids(judged), [...judged.approved], judged.notices, judged.warnings]).toEqual([[], [], [], []]);
   });
@@ -354,8 +354,8 @@ describe('the event that began the run says which text was approved', () => {
     [{ title: 'Title 1', body: 'Body 1' }, false],
     [{ title: 'Title 1', body: 'Another' }, true],
     [{ title: 'Another', body: 'Body 1' }, true],
-  ])('%j: people hear of a change: %s', (text, isTold) => {
-    expect(labelled(changed(), text).judged.warnings).toHaveLength(isTold ? 1 : 0);
+  ])('%j: people hear of a change: %s', (text, isReported) => {
+    expect(labelled(changed(), text).judged.warnings).toHaveLength(isReported ? 1 : 0);
   });
 
   test('if who may corrected it since, the new text is worked', () => {

@@ -170,7 +170,7 @@ const lane = [item('[ ] a').task, item('[ ] b').task];
 const verifies = { ...policy, verifies: true };
 const marked: Play['checklist'] = { current: 'done', done: ['plan-a'], finished: 1 };
 const open: Play['checklist'] = { current: 'open' };
-const claims: Play['says'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
+const claims: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
 
 describe('a task of a file is done when its file says so, content changed or verify passes, and nothing contradicts it', () => {
   test.each<[string, readonly Play[], typeof policy, boolean]>([
@@ -180,7 +180,7 @@ describe('a task of a file is done when its file says so, content changed or ver
       [
         progress({
           checklist: marked,
-          says: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
+          output: { signal: { status: 'IN_PROGRESS', exitSignal: false, tasksCompleted: 0 } },
         }),
       ],
       policy,
@@ -200,7 +200,7 @@ describe('a task of a file is done when its file says so, content changed or ver
     ],
     [
       'claimed, and not marked',
-      [progress({ checklist: open, says: { signal: { status: 'COMPLETE', exitSignal: false } } })],
+      [progress({ checklist: open, output: { signal: { status: 'COMPLETE', exitSignal: false } } })],
       policy,
       false,
     ],
@@ -227,19 +227,19 @@ describe('a task of a file is done when its file says so, content changed or ver
     ['marked, other items deleted', [progress({ checklist: { ...marked, removed: 1 } })], policy, false],
     [
       'marked, more claimed than marked',
-      [progress({ checklist: marked, says: { signal: { tasksCompleted: 3 } } })],
+      [progress({ checklist: marked, output: { signal: { tasksCompleted: 3 } } })],
       policy,
       false,
     ],
     ['marked, a file withheld', [progress({ checklist: marked, withheld: ['.env'] })], policy, false],
     [
       'not in its file on this branch, claimed',
-      [progress({ checklist: { current: null }, says: claims })],
+      [progress({ checklist: { current: null }, output: claims })],
       policy,
       true,
     ],
     ['not in its file on this branch, not claimed', [progress({ checklist: { current: null } })], policy, false],
-    ['deleted, claimed', [progress({ checklist: { current: 'gone', removed: 1 }, says: claims })], policy, false],
+    ['deleted, claimed', [progress({ checklist: { current: 'gone', removed: 1 }, output: claims })], policy, false],
   ])('%s: %o', (_, script, bounds, expected) => {
     const { state, verdicts } = play(script, { tasks: lane, policy: bounds });
     expect(verdicts.at(-1)?.taskDone).toBe(expected);
@@ -256,7 +256,7 @@ describe('a task of a file is done when its file says so, content changed or ver
   });
 
   test('EXIT_SIGNAL true with its box open is overruled', () => {
-    const { step, verdicts } = play([progress({ checklist: open, says: { signal: { exitSignal: true } } })], {
+    const { step, verdicts } = play([progress({ checklist: open, output: { signal: { exitSignal: true } } })], {
       tasks: lane.slice(0, 1),
     });
     expect(describeStep(step)).toBe('iterate');
@@ -282,7 +282,7 @@ describe('tasks that an iteration finished along with its own', () => {
   test.each<[string, Play, typeof policy, readonly string[]]>([
     [
       'both marked, content changed',
-      progress({ checklist: both, says: { signal: { tasksCompleted: 2 } } }),
+      progress({ checklist: both, output: { signal: { tasksCompleted: 2 } } }),
       policy,
       ['plan-b'],
     ],
@@ -295,7 +295,7 @@ describe('tasks that an iteration finished along with its own', () => {
     ['nothing changed', { checklist: both }, policy, []],
     ['nothing changed, verify passes', { checklist: both, verification: 'passed' }, verifies, ['plan-b']],
     ['verify fails', progress({ checklist: both, verification: 'failed' }), verifies, []],
-    ['a claim is contradicted', progress({ checklist: both, says: { signal: { tasksCompleted: 5 } } }), policy, []],
+    ['a claim is contradicted', progress({ checklist: both, output: { signal: { tasksCompleted: 5 } } }), policy, []],
     [
       'a task that the lane does not have',
       progress({ checklist: { ...both, done: ['plan-a', 'plan-x'] } }),
@@ -313,7 +313,7 @@ describe('tasks that an iteration finished along with its own', () => {
   });
 
   test('a box of the plan that an iteration on an issue ticked counts as well', () => {
-    const { verdicts, state } = play([progress({ checklist: { done: ['plan-b'], finished: 1 }, says: claims })], {
+    const { verdicts, state } = play([progress({ checklist: { done: ['plan-b'], finished: 1 }, output: claims })], {
       tasks: [task(1, { priority: 1 }), ...lane],
     });
     expect(verdicts[0]).toMatchObject({ taskDone: true, alsoDone: ['plan-b'], discrepancies: [] });
@@ -325,20 +325,20 @@ describe('claims against the files of tasks', () => {
   test.each<[string, Play, readonly string[], string | null]>([
     [
       'three claimed, none marked',
-      progress({ checklist: open, says: { signal: { tasksCompleted: 3 } } }),
+      progress({ checklist: open, output: { signal: { tasksCompleted: 3 } } }),
       ['It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.'],
       'discrepancy_not_marked',
     ],
-    ['one claimed, one marked', progress({ checklist: marked, says: claims }), [], null],
+    ['one claimed, one marked', progress({ checklist: marked, output: claims }), [], null],
     [
       'one claimed, one marked, verify passed, no content changed',
-      { checklist: marked, says: claims, verification: 'passed' },
+      { checklist: marked, output: claims, verification: 'passed' },
       [],
       null,
     ],
     [
       'a file reported that is one of tasks',
-      { checklist: { ...open, added: 1 }, says: { signal: { filesModified: 1 } } },
+      { checklist: { ...open, added: 1 }, output: { signal: { filesModified: 1 } } },
       [],
       null,
     ],
@@ -356,7 +356,7 @@ describe('claims against the files of tasks', () => {
     ],
     [
       'COMPLETE said, the box open',
-      progress({ checklist: open, says: { signal: { status: 'COMPLETE', exitSignal: false } } }),
+      progress({ checklist: open, output: { signal: { status: 'COMPLETE', exitSignal: false } } }),
       [],
       'not_marked',
     ],
@@ -374,7 +374,7 @@ describe('claims against the files of tasks', () => {
   });
 
   test('of an issue on a lane with a plan are about the issue', () => {
-    const { verdicts } = play([progress({ checklist: { added: 2 }, says: claims })], { tasks: [task(1)] });
+    const { verdicts } = play([progress({ checklist: { added: 2 }, output: claims })], { tasks: [task(1)] });
     expect(verdicts[0]).toMatchObject({ taskDone: true, discrepancies: [] });
   });
 });

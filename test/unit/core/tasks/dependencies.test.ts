@@ -54,7 +54,7 @@ describe('what a task waits for', () => {
     ['an issue that does not exist', 99, { 99: 'missing' }, '#99'],
     ['an issue that nobody could be asked about', 99, {}, '#99'],
     ['an entry that its file does not have', { kind: 'task', id: 'prd-US-9' }, {}, 'prd-US-9'],
-  ])('%s: the task is held, and people are told which', (_, on, states, name) => {
+  ])('%s: the task is held, and the report names which', (_, on, states, name) => {
     const settled = settle({ 1: [on], 2: [] }, states);
     expect(obstacles(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
     expect(settled.warnings).toEqual([

@@ -114,7 +114,7 @@ describe('what must be found out first', () => {
     expect(settle(known(read, dependencies), many)).toEqual({ kind: 'dependencies', of });
   });
 
-  test('behind these an issue waits, and people are told', () => {
+  test('behind these an issue waits, and that is reported', () => {
     expect(settled(settle(known(read, asked(30)), many))).toMatchObject({
       obstacles: { 'issue-31': 'unchecked' },
       warnings: [
@@ -210,7 +210,7 @@ describe('a task waits for', () => {
   });
 });
 
-describe('issues of other repositories that texts name are not checked, and people are told', () => {
+describe('issues of other repositories that texts name are not checked, and that is reported', () => {
   test.each<[string, WaitFacts, readonly string[]]>([
     [
       'one',

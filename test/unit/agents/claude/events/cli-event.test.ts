@@ -153,9 +153,9 @@ describe('an assistant message', () => {
 
 describe('a result', () => {
   test.each<[string, object, object]>([
-    ['is told by its text', { result: 'done' }, { text: 'done' }],
-    ['is told by its flag', { is_error: false }, {}],
-    ['is told by its subtype', { subtype: 'success' }, {}],
+    ['is known by its text', { result: 'done' }, { text: 'done' }],
+    ['is known by its flag', { is_error: false }, {}],
+    ['is known by its subtype', { subtype: 'success' }, {}],
     [
       'failed if its flag says so',
       { is_error: true, result: 'no' },
@@ -179,7 +179,7 @@ describe('a result', () => {
     ],
     ['may fail without a word', { is_error: true }, { failure: FAILURE }],
     [
-      'tells what it knows of its failure',
+      'reports what it knows of its failure',
       {
         is_error: true,
         result: 'x',

@@ -147,7 +147,7 @@ describe('a denial in a stream without a result line', () => {
       ],
     ],
     [
-      'is told by the result that follows',
+      'is known by the result that follows',
       jsonLines(deniedLine('t'), resultLine('', { permission_denials: [{ tool_name: 'Edit' }] })),
       [{ tool: 'Edit', command: null }],
     ],

@@ -198,7 +198,7 @@ describe('files of tasks', () => {
       [expect.stringMatching(/^prd-unreadable: /) as string],
     ],
     [
-      'a broken line of beads, told once',
+      'a broken line of beads, reported once',
       { '.beads/issues.jsonl': `${bead('a')}\n<<<<<<< HEAD\n{` },
       ['beads-unreadable: .beads/issues.jsonl:2:1 cannot be read'],
     ],

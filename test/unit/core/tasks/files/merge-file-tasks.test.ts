@@ -54,7 +54,7 @@ describe('the tasks of a file on a lane that goes on', () => {
   test.each<[string, TaskProgress | null, readonly string[]]>([
     ['are no more what people took out of the base', null, ['a todo']],
     ['nor what was being worked on then', worked('in-progress'), ['a todo']],
-    ['but what is done stays told', worked('done'), ['a todo', 'taken todo']],
+    ['but what is done stays reported', worked('done'), ['a todo', 'taken todo']],
   ])('%s', (_, progress, expected) => {
     const lane = { now: [item('a', 'todo'), item('taken', 'todo')], fork: [item('a', 'todo'), item('taken', 'todo')] };
     expect(
@@ -90,8 +90,8 @@ describe('progress with what the files say', () => {
     ['what an iteration was spent on counts by itself', 'todo', worked('failed'), false, 'failed'],
     ['so does what the lane did', 'todo', worked('done'), false, 'done'],
     ['and what it did along with another task', 'todo', { ...worked('done'), attempts: 0 }, false, 'done'],
-    ['but not when the lane begins anew: then it is undone', 'todo', worked('done'), true, null],
-    ['attempts count on when the lane begins anew', 'todo', worked('in-progress'), true, 'in-progress'],
+    ['but not when the lane begins again: then it is undone', 'todo', worked('done'), true, null],
+    ['attempts count on when the lane begins again', 'todo', worked('in-progress'), true, 'in-progress'],
     [
       'what the file said earlier is forgotten',
       'todo',
@@ -99,17 +99,17 @@ describe('progress with what the files say', () => {
       false,
       null,
     ],
-  ])('%s', (_, inFile, known, beginsAnew, expected) => {
+  ])('%s', (_, inFile, known, beginsAgain, expected) => {
     const progress = fileProgress(known === null ? {} : { 'plan-a': known }, [item('a', inFile)], {
-      beginsAnew,
+      beginsAgain,
       unmarked: [],
     });
     expect(progress['plan-a']?.state ?? null).toBe(expected);
   });
 
-  test('keeps what a task took that both the lane and the base have done, also when the lane begins anew', () => {
+  test('keeps what a task took that both the lane and the base have done, also when the lane begins again', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAnew: true, unmarked: [] })['plan-a'],
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'done')], { beginsAgain: true, unmarked: [] })['plan-a'],
     ).toEqual(worked('done'));
   });
 
@@ -117,16 +117,16 @@ describe('progress with what the files say', () => {
     const progress = fileProgress(
       { 'issue-1': worked('done'), 'plan-b': worked('in-progress') },
       [item('b', 'todo'), item('a', 'done')],
-      { beginsAnew: false, unmarked: [] },
+      { beginsAgain: false, unmarked: [] },
     );
     expect(Object.keys(progress)).toEqual(['plan-a', 'issue-1', 'plan-b']);
   });
 });
 
 describe('what is done without a mark', () => {
-  test('stays done when the lane begins anew, whatever the base says', () => {
+  test('stays done when the lane begins again, whatever the base says', () => {
     expect(
-      fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], { beginsAnew: true, unmarked: ['plan-a'] })[
+      fileProgress({ 'plan-a': worked('done') }, [item('a', 'todo')], { beginsAgain: true, unmarked: ['plan-a'] })[
         'plan-a'
       ]?.state,
     ).toBe('done');

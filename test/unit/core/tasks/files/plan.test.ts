@@ -175,7 +175,7 @@ describe('title and body', () => {
     ]);
   });
 
-  test('a title that is too long is told in full in the body', () => {
+  test('a title that is too long is reported in full in the body', () => {
     const long = 'very '.repeat(60).trim();
     const [{ task } = { task: null }] = read(`- [ ] ${long}\n  - and more`).tasks;
     expect(task?.title.length).toBeLessThanOrEqual(200);

@@ -409,7 +409,7 @@ describe('what is no list of tasks has none, and says why', () => {
     expect(problems).toMatchObject([{ file: PATH, hidesTasks: true }]);
   });
 
-  test('an entry that is none is told and the others are read', () => {
+  test('an entry that is none is reported and the others are read', () => {
     const prd = { tasks: ['Do it', null, { id: 'A' }, {}, { description: 'First line\nsecond' }] };
     expect(read(prd).tasks.map(({ task }) => task.title)).toEqual(['A', 'First line']);
     expect(problemsOf(prd)).toEqual([
