@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { git, passToBackend, SAMPLE_ENVIRONMENT } from './git.ts';
 
 /** What the remote does with pushes: takes them, refuses those that change a workflow file (GitHub's words for GITHUB_TOKEN), or refuses all. */
 type PushRule = 'open' | 'no-workflow-files' | 'protected-branch' | 'read-only';
@@ -79,7 +78,7 @@ export async function startGitRemote({
         .writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {})
         .end(refusal.text);
     } else {
-      runBackend(root, request, response);
+      void passToBackend(backendEnvironment(root, request), request, response);
     }
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -130,46 +129,23 @@ function refuse({
   return isPush ? { status: 403, text: `Permission to ${repository}.git denied to github-actions[bot].\n` } : null;
 }
 
-/** One request through the CGI program that git ships. */
-function runBackend(root: string, request: IncomingMessage, response: ServerResponse): void {
+/** What a CGI program learns of a request. */
+function backendEnvironment(root: string, request: IncomingMessage): Record<string, string> {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const backend = spawn('git', ['http-backend'], {
-    env: {
-      ...serverEnv(),
-      GIT_PROJECT_ROOT: root,
-      GIT_HTTP_EXPORT_ALL: '1',
-      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      PATH_INFO: decodeURIComponent(url.pathname),
-      QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method ?? 'GET',
-      REMOTE_USER: 'x-access-token',
-      REMOTE_ADDR: '127.0.0.1',
-      CONTENT_TYPE: request.headers['content-type'] ?? '',
-      HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
-      ...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
-    },
-  });
-  request.pipe(backend.stdin);
-  // A request that the backend refuses ends before its body was read.
-  backend.stdin.on('error', () => undefined);
-  backend.on('error', () => response.writeHead(500).end('git http-backend could not be started\n'));
-
-  let head = Buffer.alloc(0);
-  backend.stdout.on('data', (chunk: Buffer) => {
-    if (response.headersSent) return void response.write(chunk);
-    head = Buffer.concat([head, chunk]);
-    const end = head.indexOf('\r\n\r\n');
-    if (end === -1) return;
-    const fields = head
-      .subarray(0, end)
-      .toString()
-      .split('\r\n')
-      .map((line) => line.split(/:\s*/, 2) as [string, string]);
-    const status = Number(fields.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
-    response.writeHead(status, Object.fromEntries(fields.filter(([name]) => name !== 'Status')));
-    response.write(head.subarray(end + 4));
-  });
-  backend.stdout.on('end', () => response.end());
+  return {
+    ...SAMPLE_ENVIRONMENT,
+    GIT_PROJECT_ROOT: root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+    PATH_INFO: decodeURIComponent(url.pathname),
+    QUERY_STRING: url.search.slice(1),
+    REQUEST_METHOD: request.method ?? 'GET',
+    REMOTE_USER: 'x-access-token',
+    REMOTE_ADDR: '127.0.0.1',
+    CONTENT_TYPE: request.headers['content-type'] ?? '',
+    HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+    ...(request.headers['content-length'] ? { CONTENT_LENGTH: request.headers['content-length'] } : {}),
+  };
 }
 
 async function writeRule(repositoryFolder: string, rule: PushRule): Promise<void> {
@@ -215,22 +191,3 @@ const sampleFiles: Record<string, string> = {
   'test/sum.test.js':
     "import assert from 'node:assert/strict';\nimport { test } from 'node:test';\nimport { sum } from '../src/sum.js';\n\ntest('adds numbers', () => {\n  assert.equal(sum(1, 2, 3), 6);\n});\n",
 };
-
-async function git(folder: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env: serverEnv(), maxBuffer: 2 ** 26 });
-  return stdout.trim();
-}
-
-/** The machine's own git settings must not show in the sandbox. */
-function serverEnv(): Record<string, string> {
-  return {
-    PATH: process.env['PATH'] ?? '',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_AUTHOR_NAME: 'Sample',
-    GIT_AUTHOR_EMAIL: 'sample@example.com',
-    GIT_COMMITTER_NAME: 'Sample',
-    GIT_COMMITTER_EMAIL: 'sample@example.com',
-  };
-}

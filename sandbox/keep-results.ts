@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { git as runGit } from './git.ts';
 import type { JobResult } from './runner.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -43,8 +42,8 @@ export async function keepGitHub({ github }: Sandbox, folder: string): Promise<v
 /** Leaves the git server's repository in `folder`, refs of the state included, and each pushed branch: a clone of it, and its history as text. */
 export async function keepBranches({ git, remote }: Sandbox, folder: string): Promise<void> {
   const bare = 'remote.git';
-  await runGit(folder, 'clone', '--quiet', '--mirror', remote.repositoryFolder, bare);
-  await runGit(join(folder, bare), 'remote', 'remove', 'origin');
+  await runGit(folder, ['clone', '--quiet', '--mirror', remote.repositoryFolder, bare]);
+  await runGit(join(folder, bare), ['remote', 'remove', 'origin']);
   const branches = (await git('for-each-ref', '--format=%(refname:short)', 'refs/heads/ralph/'))
     .split('\n')
     .filter(Boolean);
@@ -54,12 +53,8 @@ export async function keepBranches({ git, remote }: Sandbox, folder: string): Pr
       join(folder, `${name}.txt`),
       `${await git('log', '--stat', '--format=%h %an%n%B', `main..${branch}`)}\n`,
     );
-    await runGit(folder, 'clone', '--quiet', '--branch', branch, bare, name);
+    await runGit(folder, ['clone', '--quiet', '--branch', branch, bare, name]);
     // So that it works wherever the folder is moved to.
-    await runGit(join(folder, name), 'remote', 'set-url', 'origin', `../${bare}`);
+    await runGit(join(folder, name), ['remote', 'set-url', 'origin', `../${bare}`]);
   }
-}
-
-async function runGit(folder: string, ...args: readonly string[]): Promise<void> {
-  await promisify(execFile)('git', args, { cwd: folder });
 }

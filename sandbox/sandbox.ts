@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { git } from './git.ts';
 import { startCacheService, type CacheService } from './cache-service.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from './git-remote.ts';
 import type { Area } from './github/route.ts';
@@ -275,18 +274,4 @@ async function readBranches(repository: string): Promise<Record<string, string>>
     await git(repository, ['for-each-ref', '--format=%(refname:short) %(objectname)', 'refs/heads'])
   ).split('\n');
   return Object.fromEntries(lines.filter(Boolean).map((line) => line.split(' ') as [string, string]));
-}
-
-async function git(folder: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await promisify(execFile)('git', args, {
-    cwd: folder,
-    env: {
-      PATH: process.env.PATH ?? '',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-    },
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  return stdout.trim();
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { git } from '../../sandbox/git.ts';
 import { events } from '../../sandbox/sandbox.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
@@ -154,21 +155,9 @@ async function putRecord(
     string,
     unknown
   >;
-  const { execFileSync } = await import('node:child_process');
-  const git = (args: readonly string[], input = ''): string =>
-    execFileSync('git', args, {
-      cwd: scene.sandbox.remote.repositoryFolder,
-      input,
-      encoding: 'utf8',
-      env: {
-        PATH: process.env.PATH ?? '',
-        GIT_AUTHOR_NAME: 'x',
-        GIT_AUTHOR_EMAIL: 'x@x',
-        GIT_COMMITTER_NAME: 'x',
-        GIT_COMMITTER_EMAIL: 'x@x',
-      },
-    }).trim();
-  const blob = git(['hash-object', '-w', '--stdin'], JSON.stringify(change(record)));
-  const tree = git(['mktree'], `100644 blob ${blob}\tstate.json\n`);
-  git(['update-ref', 'refs/ralph/state/queue', git(['commit-tree', tree, '-m', 'changed'])]);
+  const { repositoryFolder } = scene.sandbox.remote;
+  const blob = await git(repositoryFolder, ['hash-object', '-w', '--stdin'], { input: JSON.stringify(change(record)) });
+  const tree = await git(repositoryFolder, ['mktree'], { input: `100644 blob ${blob}\tstate.json\n` });
+  const commit = await git(repositoryFolder, ['commit-tree', tree, '-m', 'changed']);
+  await git(repositoryFolder, ['update-ref', 'refs/ralph/state/queue', commit]);
 }

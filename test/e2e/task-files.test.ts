@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { git } from '../../sandbox/git.ts';
 import { closePull } from '../../sandbox/github/state.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { statusBlock } from '../../sandbox/scripted-work.ts';
@@ -22,31 +21,15 @@ const bead = (id: string, fields: object): string =>
 async function lay({ sandbox }: Scene, branch: string, files: Readonly<Record<string, string | null>>): Promise<void> {
   const folder = join(sandbox.folder, 'person');
   await rm(folder, { recursive: true, force: true });
-  const git = async (...args: string[]): Promise<unknown> =>
-    promisify(execFile)('git', args, {
-      cwd: sandbox.folder,
-      env: { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
-    });
-  await git('clone', '--quiet', '--branch', branch, sandbox.remote.repositoryFolder, folder);
+  await git(sandbox.folder, ['clone', '--quiet', '--branch', branch, sandbox.remote.repositoryFolder, folder]);
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     if (text === null) await rm(join(folder, path));
     else await writeFile(join(folder, path), text);
   }
-  await git('-C', folder, 'add', '--all');
-  await git(
-    '-C',
-    folder,
-    '-c',
-    'user.name=Ada',
-    '-c',
-    'user.email=ada@example.com',
-    'commit',
-    '--quiet',
-    '-m',
-    'Tasks',
-  );
-  await git('-C', folder, 'push', '--quiet', 'origin', branch);
+  await git(folder, ['add', '--all']);
+  await git(folder, ['commit', '--quiet', '-m', 'Tasks', '--author', 'Ada <ada@example.com>']);
+  await git(folder, ['push', '--quiet', 'origin', branch]);
 }
 
 async function sceneWith(files: Readonly<Record<string, string>>): Promise<Scene> {

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
+import { git } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository } from '../../../src/git/checkout/checkout.ts';
 import type { PublishingRules } from '../../../src/git/checkout/inspection.ts';
@@ -147,8 +146,7 @@ export async function runGit(
     GIT_COMMITTER_NAME: 'agent',
     GIT_COMMITTER_EMAIL: 'agent@example.com',
   };
-  const { stdout } = await promisify(execFile)('git', args, { cwd: folder, env, maxBuffer: 2 ** 26 });
-  return stdout.trimEnd();
+  return await git(folder, args, { env });
 }
 
 /** The cells of a remote, as a machine of its own would have them: each call makes another work folder below `root`. */

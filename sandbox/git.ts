@@ -1,0 +1,83 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { GitAnswer, GitCommand } from './git-starter.ts';
+
+/** Whose commits the stand-ins make, apart from the machine's own settings of git. */
+export const SAMPLE_ENVIRONMENT = {
+  PATH: process.env['PATH'] ?? '',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_AUTHOR_NAME: 'Sample',
+  GIT_AUTHOR_EMAIL: 'sample@example.com',
+  GIT_COMMITTER_NAME: 'Sample',
+  GIT_COMMITTER_EMAIL: 'sample@example.com',
+} as const;
+
+/** Runs git in `folder` and returns what it printed, without white space at the end; throws with its words when it fails. */
+export async function git(
+  folder: string,
+  args: readonly string[],
+  {
+    env = SAMPLE_ENVIRONMENT,
+    input = '',
+  }: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
+): Promise<string> {
+  const command: GitCommand = { folder, args, env, input };
+  const question = request({ ...(await starter()), method: 'POST', path: '/run' });
+  question.end(JSON.stringify(command));
+  const [answer] = (await once(question, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  const { code, out, error } = JSON.parse(Buffer.concat(chunks).toString()) as GitAnswer;
+  if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${String(code)}: ${error}`);
+  return out.trimEnd();
+}
+
+/** Answers a request with the CGI program that git ships, in the environment `env`. */
+export async function passToBackend(
+  env: Readonly<Record<string, string>>,
+  question: IncomingMessage,
+  answer: ServerResponse,
+): Promise<void> {
+  const passed = request(
+    {
+      ...(await starter()),
+      method: 'POST',
+      path: '/backend',
+      headers: { 'x-environment': encodeURIComponent(JSON.stringify(env)) },
+    },
+    (reply) => {
+      answer.writeHead(reply.statusCode ?? 500, reply.headers);
+      reply.pipe(answer);
+      reply.on('error', () => answer.destroy());
+    },
+  );
+  passed.on('error', () => answer.destroy());
+  answer.on('close', () => passed.destroy());
+  question.pipe(passed);
+}
+
+/** Where the process listens that starts git for this one; it ends with it. */
+let starting: Promise<{ readonly host: string; readonly port: number }> | null = null;
+
+function starter(): NonNullable<typeof starting> {
+  return (starting ??= start());
+}
+
+async function start(): NonNullable<typeof starting> {
+  const script = fileURLToPath(new URL('git-starter.ts', import.meta.url));
+  const child = spawn(process.execPath, ['--no-warnings', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  letGo(child);
+  return { host: '127.0.0.1', port: Number(port) };
+}
+
+/** Does not keep this process alive for it. */
+function letGo(child: ChildProcess): void {
+  child.unref();
+  for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?: () => void }).unref?.();
+}
