@@ -10,7 +10,7 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
 const shared = { isolate: false, maxWorkers: 2, sequence: { groupOrder: 0 } };
 /** They start real programs and wait for them most of the time. */
-const waiting = { maxWorkers: 4, testTimeout: 120_000, sequence: { groupOrder: 1 } };
+const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000, sequence: { groupOrder: 1 } };
 
 function project(name: string, how: typeof shared | typeof waiting) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };

@@ -1,13 +1,12 @@
 import { readFile, realpath, rm, writeFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, expect, vi } from 'vitest';
+import { join } from 'node:path';
+import { expect, inject, vi } from 'vitest';
 import type { StoredComment, StoredIssue } from '../../sandbox/github/state.ts';
 import type { JobResult, RunningMain } from '../../sandbox/runner.ts';
 import { events, startSandbox, TOKEN, type Sandbox, type SandboxJob } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
-import { bundle } from '../bundle.ts';
 import { processesWith } from '../integration/processes/process-fixture.ts';
 
 export const KEY = 'sk-ant-sandbox-key-that-opens-nothing';
@@ -51,20 +50,8 @@ export interface Scene extends AsyncDisposable {
 /** More calls than any run makes: what is left of them tells how many were made. */
 const SCRIPT_LENGTH = 40;
 
-/** The scripted agent as one file; for each call its sources would take longer than its work. */
-let builtAgent: Promise<string> | null = null;
-afterAll(async () => {
-  if (builtAgent !== null) await rm(dirname(await builtAgent), { recursive: true, force: true });
-});
-
-async function buildAgent(): Promise<string> {
-  const file = join(await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-agent-'))), 'scripted-agent.mjs');
-  await bundle("import './sandbox/scripted-agent.ts';", file);
-  return file;
-}
-
 export async function createScene(): Promise<Scene> {
-  const agentPath = await (builtAgent ??= buildAgent());
+  const agentPath = join(inject('programs'), 'scripted-agent.mjs');
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-e2e-')));
   const sandbox = await startSandbox(join(folder, 'sandbox'));
   const { github } = sandbox;

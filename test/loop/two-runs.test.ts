@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRecord } from '../../src/core/sharing/lane-record.ts';
+import { runs } from '../runs.ts';
 import { HOUR, MINUTE, noon } from '../unit/core/core-fixtures.ts';
 import { finisher, steadyWorker } from './stage/behaviours.ts';
 import {
@@ -17,7 +18,7 @@ import type { Project } from './stage/project.ts';
 import { byChance, sideBySide, withSwitches, type Chooser } from './stage/side-by-side.ts';
 import { counting, killAt, type Tap } from './stage/tap.ts';
 
-const seeds = Array.from({ length: 200 }, (_, seed) => seed);
+const seeds = Array.from({ length: runs(200) }, (_, seed) => seed);
 
 function atOnce(project: Project, events: readonly Event[], choose: Chooser): Promise<readonly Run[]> {
   return sideBySide(

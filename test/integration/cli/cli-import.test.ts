@@ -2,21 +2,17 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../sandbox/github/state.ts';
 import { startScriptedModel } from '../../../sandbox/scripted-model.ts';
 import { installClaude } from '../../../src/agents/claude/install.ts';
-import { bundle } from '../../bundle.ts';
 import { claude, installOnce } from '../agents/claude-fixture.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
 
-const program = join(await mkdtemp(join(tmpdir(), 'ralph-import-cli-')), 'ralph.mjs');
+const program = join(inject('programs'), 'ralph.mjs');
 let folder = '';
-
-beforeAll(() => bundle("import { cli } from './src/entries/cli.ts'; await cli();", program));
-afterAll(() => rm(dirname(program), { recursive: true, force: true }));
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-import-'));

@@ -2,11 +2,10 @@ import { execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { assistantLine, block, resultLine } from '../../unit/agents/claude/fixtures.ts';
 import { idle, progress, task } from '../../unit/core/core-fixtures.ts';
 import { record } from '../../unit/core/journal/journal-fixtures.ts';
-import { bundle } from '../../bundle.ts';
 import { runGit } from '../git/git-fixture.ts';
 
 const { text: journal } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
@@ -14,7 +13,6 @@ let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ralph-cli-'));
-  await bundle("import { cli } from './src/entries/cli.ts'; await cli();", join(folder, 'ralph.mjs'));
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -36,7 +34,7 @@ function ralph(...args: readonly string[]): Promise<Ended> {
 }
 
 function starting(args: readonly string[]): string[] {
-  return [join(folder, 'ralph.mjs'), ...args];
+  return [join(inject('programs'), 'ralph.mjs'), ...args];
 }
 
 async function fileOf(name: string, content: string): Promise<string> {

@@ -1,19 +1,13 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { inject } from 'vitest';
 import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
 import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
-import { bundle } from '../../bundle.ts';
 
-const bundleFolder = await mkdtemp(join(tmpdir(), 'ralph-cache-worker-'));
-afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
-
-/** The unmodified cache library in its real child process, as one file: that starts in half the time of the sources. */
-export const workerCommand = [process.execPath, join(bundleFolder, 'worker.mjs')] as const;
-
-await bundle("import './src/entries/cache-worker.ts';", workerCommand[1]);
+/** The unmodified cache library in its real child process. */
+export const workerCommand = [process.execPath, join(inject('programs'), 'cache-worker.mjs')] as const;
 
 /** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
 export const PATIENT_MS = 20_000;

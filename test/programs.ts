@@ -1,0 +1,41 @@
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Folder of the programs that tests start: each one file, which starts in a fraction of the time of its sources. */
+    readonly programs: string;
+  }
+}
+
+const sources = {
+  'scripted-agent.mjs': "import './sandbox/scripted-agent.ts';",
+  'cache-worker.mjs': "import './src/entries/cache-worker.ts';",
+  'ralph.mjs': "import { cli } from './src/entries/cli.ts'; await cli();",
+};
+
+/** Built once, before the first test that starts programs. */
+export default async function buildPrograms({ provide }: TestProject): Promise<() => Promise<void>> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-programs-')));
+  await Promise.all(Object.entries(sources).map(([name, code]) => buildProgram(code, join(folder, name))));
+  provide('programs', folder);
+  return () => rm(folder, { recursive: true, force: true });
+}
+
+async function buildProgram(code: string, file: string): Promise<void> {
+  await build({
+    stdin: { contents: `#!/usr/bin/env node\n${code}`, resolveDir: fileURLToPath(new URL('..', import.meta.url)) },
+    outfile: file,
+    bundle: true,
+    // Also keeps the names of the banner apart from those of the libraries.
+    minify: true,
+    platform: 'node',
+    format: 'esm',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  });
+  await chmod(file, 0o755);
+}
