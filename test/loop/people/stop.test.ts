@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { orderRecord, parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
-import type { OrderKind } from '../../src/core/sharing/orders.ts';
-import { initialState } from '../../src/core/lane/state.ts';
-import { createStopPoll } from '../../src/loop/stop-order.ts';
-import type { OrdersNow } from '../../src/ports/state.ts';
-import { noon } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { createLog } from './stage/in-memory.ts';
-import type { Project } from './stage/project.ts';
-import { configOf, createProject, runOnce, savedState } from './stage/river.ts';
+import { orderRecord, parseRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import type { OrderKind } from '../../../src/core/sharing/orders.ts';
+import { initialState } from '../../../src/core/lane/state.ts';
+import { createStopPoll } from '../../../src/loop/stop-order.ts';
+import type { OrdersNow } from '../../../src/ports/state.ts';
+import { noon } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
+import { createLog } from '../stage/in-memory.ts';
+import type { Project } from '../stage/project.ts';
+import { configOf, createProject, runOnce, savedState } from '../stage/river.ts';
 
 /** What a person does elsewhere while the agent works. */
 function orderNow({ kept, clock }: Project, kind: OrderKind, lane = 'queue'): void {

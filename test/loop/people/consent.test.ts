@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { Account, IssueComment } from '../../src/ports/forge.ts';
-import { MINUTE } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker } from './stage/behaviours.ts';
-import { BEFORE, comment, edited, on, person } from './stage/people.ts';
-import type { Project } from './stage/project.ts';
+import type { Account, IssueComment } from '../../../src/ports/forge.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker } from '../stage/behaviours.ts';
+import { BEFORE, comment, edited, on, person } from '../stage/people.ts';
+import type { Project } from '../stage/project.ts';
 import {
   addIssue,
   commented,
@@ -13,7 +13,7 @@ import {
   savedState,
   type Run,
   warningsIn,
-} from './stage/river.ts';
+} from '../stage/river.ts';
 
 const ann = person('ann');
 const eve = person('eve');

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { UserError } from '../../src/errors.ts';
-import { renderSummary } from '../../src/report/pages/summary.ts';
-import { finisher, claimsBlocked, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from './stage/river.ts';
-import type { Project } from './stage/project.ts';
-import { killAt } from './stage/tap.ts';
+import { UserError } from '../../../src/errors.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { finisher, claimsBlocked, steadyWorker, type Behaviour } from '../stage/behaviours.ts';
+import { addIssue, commented, createProject, finishOnce, labeled, runOnce, warningsIn } from '../stage/river.ts';
+import type { Project } from '../stage/project.ts';
+import { killAt } from '../stage/tap.ts';
 
 const labelsOf = (project: Project, number = 1): readonly string[] =>
   (project.forge.issues.get(number)?.labels ?? []).filter((name) => name.startsWith('ralph:'));

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { parseRecord } from '../../src/core/sharing/lane-record.ts';
-import { HOUR, MINUTE } from '../unit/core/core-fixtures.ts';
-import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
-import type { Project } from './stage/project.ts';
+import { parseRecord } from '../../../src/core/sharing/lane-record.ts';
+import { HOUR, MINUTE } from '../../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck } from '../stage/behaviours.ts';
+import type { Project } from '../stage/project.ts';
 import {
   addIssue,
   commented,
@@ -13,7 +13,7 @@ import {
   schedule,
   senderOf,
   type Event,
-} from './stage/river.ts';
+} from '../stage/river.ts';
 
 const ordersOf = ({ kept }: Project, lane: string): readonly string[] => {
   const parsed = parseRecord(kept.refs.cells.get(lane)?.text ?? '', lane);

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { stuck } from './stage/behaviours.ts';
-import { addIssue, commented, createProject, labeled, runOnce, schedule, senderOf, type Event } from './stage/river.ts';
-import type { Project } from './stage/project.ts';
+import { stuck } from '../stage/behaviours.ts';
+import {
+  addIssue,
+  commented,
+  createProject,
+  labeled,
+  runOnce,
+  schedule,
+  senderOf,
+  type Event,
+} from '../stage/river.ts';
+import type { Project } from '../stage/project.ts';
 
 /** The comments of a thread, without what keeps them from pinging. */
 function commentsOf(project: Project, thread = 1): string {
