@@ -234,7 +234,7 @@ describe('a pull request of ours is closed', () => {
     expect(project.forge.issues.get(2)?.labels).toEqual(['ralph', 'ralph:done']);
   });
 
-  test("merged before its issue's own lane was done, and the branch has gone on: who wants more is told how", async () => {
+  test("merged before its issue's own lane was done, and the branch has gone on: who wants more gets to know how", async () => {
     const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(2) });
     merge(project);

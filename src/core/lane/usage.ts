@@ -5,7 +5,7 @@ export interface Usage {
   readonly durationMs: number;
 }
 
-/** Amounts come from the agent's output: a negative one must not give a quota back, a huge one not make the state unreadable. */
+/** Amounts come from the agent's output: a negative one must not give back what is used, a huge one not make the state unreadable. */
 export function bounded({ tokens, costUsd, durationMs }: Usage): Usage {
   return {
     tokens: Math.ceil(boundedAmount(tokens)),

@@ -127,7 +127,7 @@ export function believableWindows(windows: Windows, now: number): Windows {
   };
 }
 
-/** A start that is less ahead stays: this machine's clock may be the one that is behind, and that grants no second quota. */
+/** A start that is less ahead stays: this machine's clock may be the one that is behind, and that grants no second window. */
 export function isTooFarAhead(instant: number, now: number): boolean {
   return instant > now + MAX_AHEAD_MS;
 }

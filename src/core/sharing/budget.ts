@@ -61,7 +61,7 @@ export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
   | { readonly kind: 'newer'; readonly version: number };
 
-/** Reads a stored budget. One that cannot be read grants no second quota: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
+/** Reads a stored budget. One that cannot be read grants nothing: both windows count as used up from `now`. What begins far in the future counts from `now` on. */
 export function parseBudget(text: string, now: number): ParsedBudget {
   const json = text.length > MAX_BUDGET_CHARS ? undefined : tryJson(text);
   const head = z.object({ version: z.int().min(2) }).safeParse(json);
@@ -127,7 +127,7 @@ export function windowsFor(budget: Budget, runTag: string, now: number): Windows
   };
 }
 
-/** The budget for a run whose lane knows `windows`: one that was never written, or was deleted, begins with those and not with a new quota. */
+/** The budget for a run whose lane knows `windows`: one that was never written, or was deleted, begins with those and not with new windows. */
 export function seededWith(budget: Budget, windows: Windows): Budget {
   const isNew = budget.windows.hour === null && budget.windows.day === null && budget.reservations.length === 0;
   return isNew ? { ...budget, windows } : budget;

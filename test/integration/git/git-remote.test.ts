@@ -111,7 +111,7 @@ describe('push()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(first);
   });
 
-  test('continue: a branch that was removed meanwhile (merged, "delete head branches") is made anew', async () => {
+  test('continue: a branch that was removed meanwhile (merged, "delete head branches") is made again', async () => {
     await using scene = await setScene();
     const first = await work(scene);
     await scene.remote().push({ branch: BRANCH, commit: first, start: { kind: 'fresh' } });

@@ -15,7 +15,7 @@ test.each<{ script: string; end: ProgramEnd }>([
   { script: 'exit 0', end: { kind: 'exited', code: 0 } },
   { script: 'exit 3', end: { kind: 'exited', code: 3 } },
   { script: 'kill -USR1 $$', end: { kind: 'signalled', signal: 'SIGUSR1' } },
-])('a program that does "$script" is told as $end.kind', async ({ script, end }) => {
+])('a program that does "$script" is reported as $end.kind', async ({ script, end }) => {
   expect((await bash(script)).end).toEqual(end);
 });
 

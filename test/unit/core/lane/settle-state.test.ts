@@ -163,9 +163,9 @@ describe('the end of a run', () => {
     [{ kind: 'complete', reason: 'plan_complete' }, true],
     [{ kind: 'limit', reason: 'iterations' }, false],
     [{ kind: 'cancelled', reason: 'signal' }, false],
-  ])('%j: the signals start again: %s', (outcome, anew) => {
+  ])('%j: the signals start again: %s', (outcome, startsAgain) => {
     const before = streaks();
-    expect(endRun(before, outcome, null, noon).signals).toEqual(anew ? noSignals : before.signals);
+    expect(endRun(before, outcome, null, noon).signals).toEqual(startsAgain ? noSignals : before.signals);
   });
 
   test('is noted, and what was published stays known', () => {
