@@ -237,6 +237,19 @@ End: limit (iterations)
 
 4 decisions made again: the same.`,
     ],
+    // Played on the core that still knew Claude's tools and rules.
+    [
+      'journal-denials.jsonl',
+      `Lane queue, started 2026-11-21T12:00:00.000Z, 5 iterations.
+    1  issue-1: Title 1 · no progress, only a question, circuit closed
+    2  issue-1: Title 1 · progress, circuit closed
+    3  issue-1: Title 1 · no progress, circuit closed
+    4  issue-1: Title 1 · no progress, denied, circuit half-open
+    5  issue-1: Title 1 · no progress, denied, circuit open
+End: halted (circuit_open, permission_denied)
+
+6 decisions made again: the same.`,
+    ],
   ])('%s', async (name, replayed) => {
     const { code, out } = await ralph(['replay', sample(name)]);
     expect({ code, out: out.trimEnd() }).toEqual({ code: 0, out: replayed });
