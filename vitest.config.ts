@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 if (Number(process.versions.node.split('.')[0]) < 24) {
@@ -7,10 +10,14 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
   process.exit(1);
 }
 
+// A thousand small repositories are laid and removed: in memory, where it is large enough and lets programs run.
+const memory = '/dev/shm';
+if (process.env['TMPDIR'] === undefined && isRoomy(memory)) process.env['TMPDIR'] = memory;
+
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
 const shared = { isolate: false, maxWorkers: 2, sequence: { groupOrder: 0 } };
 /** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000, sequence: { groupOrder: 1 } };
+const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 3, testTimeout: 120_000, sequence: { groupOrder: 1 } };
 
 function project(name: string, how: typeof shared | typeof waiting) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };
@@ -29,3 +36,19 @@ export default defineConfig({
     ],
   },
 });
+
+function isRoomy(folder: string): boolean {
+  let own = '';
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    if (bavail * bsize < 4 * 2 ** 30) return false;
+    own = mkdtempSync(join(folder, 'ralph-'));
+    writeFileSync(join(own, 'program'), '#!/bin/sh\n', { mode: 0o755 });
+    execFileSync(join(own, 'program'));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (own !== '') rmSync(own, { recursive: true });
+  }
+}

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { projectSlug } from '../src/agents/claude/session-files.ts';
+import { projectSlug } from '../src/agents/claude/project-slug.ts';
 import { isLastTask, marked, statusBlock, taskIn, visitOf, type ItemPosition } from './scripted-work.ts';
 
 // A stand-in for the Claude Code CLI: it takes the options that the action passes, prints the same stream of events and
@@ -177,8 +177,7 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
     session_id: session.id,
     uuid: randomUUID(),
   });
-  const passes =
-    visit.finishes && spawnSync(process.execPath, ['--test', visit.path], { stdio: 'ignore' }).status === 0;
+  const passes = visit.finishes && spawnSync(process.execPath, [visit.path], { stdio: 'ignore' }).status === 0;
   const summary = visit.finishes ? `Finished ${task.id}.` : `Began ${task.id}; its test is missing.`;
   if (!withBlock) return summary;
   const tests = !visit.finishes ? 'NOT_RUN' : passes ? 'PASSING' : 'FAILING';

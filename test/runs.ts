@@ -1,5 +1,15 @@
+import { test } from 'vitest';
+
 /** Whether this is `npm run test:deep`, which tries everything. */
 export const IS_DEEP = process.env['RALPH_TEST_DEEP'] === '1';
+
+/** A test whose rules faster tests hold as well: in `npm run test:deep` only. */
+export const deepTest = test.skipIf(!IS_DEEP);
+
+/** The rows of a table that are about one thing: all of them in `npm run test:deep`, the first `few` otherwise. */
+export function rows<Row>(few: number, all: readonly Row[]): readonly Row[] {
+  return IS_DEEP ? all : all.slice(0, few);
+}
 
 /** How often a property is tried: `all` times in `npm run test:deep`, a quarter of them otherwise. */
 export function runs(all: number): number {

@@ -3,20 +3,23 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { isRunning } from '../integration/processes/process-fixture.ts';
+import { rows } from '../runs.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 const work: Behaviour = { kind: 'work' };
 const hang: Behaviour = { kind: 'hang', ignoreSigterm: false };
 const THINKS = 'I think for a very long time.';
 
-test.each<{ name: string; behaviour: (scene: Scene) => Behaviour }>([
-  { name: 'an agent that hangs', behaviour: () => hang },
-  { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
+const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }[] = [
   {
-    name: 'an agent with an orphan in a session of its own',
+    name: 'an agent that ignores SIGTERM and has an orphan in a session of its own',
     behaviour: ({ sandbox }) => ({ kind: 'hang-with-orphan', pidFile: join(sandbox.folder, 'orphan.pid') }),
   },
-])(
+  { name: 'an agent that hangs', behaviour: () => hang },
+  { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
+];
+
+test.each(rows(1, hanging))(
   'cancel with $name: main is gone within 7 s, finished work is published, the next run goes on',
   async ({ behaviour }) => {
     await using scene = await createScene();

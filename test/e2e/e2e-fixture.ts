@@ -1,4 +1,5 @@
-import { readFile, realpath, rm, writeFile, mkdtemp } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { readFile, realpath, writeFile, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, vi } from 'vitest';
@@ -68,7 +69,13 @@ export async function createScene(): Promise<Scene> {
       const result = await sandbox.run({
         event,
         inputs: { 'agent-path': agentPath, 'agent-env': 'RALPH_SCRIPT\nRALPH_PAUSE_MS', ...inputs },
-        env: { RALPH_SCRIPT: script, RALPH_PAUSE_MS: '0', ...env },
+        // Compiled once, and not by each of a thousand processes.
+        env: {
+          RALPH_SCRIPT: script,
+          RALPH_PAUSE_MS: '0',
+          NODE_COMPILE_CACHE: join(inject('programs'), 'compiled'),
+          ...env,
+        },
         ...job,
         ...watch?.hooks,
       });
@@ -97,7 +104,7 @@ export async function createScene(): Promise<Scene> {
       (await sandbox.git('log', '--reverse', '--format=%s', `main..${branch}`)).split('\n').filter(Boolean),
     async [Symbol.asyncDispose]() {
       await sandbox[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

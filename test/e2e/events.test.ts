@@ -10,6 +10,7 @@ import {
 } from '../../sandbox/github/people.ts';
 import type { StoredIssue } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, type Scene, type SceneJob } from './e2e-fixture.ts';
 
 /** GitHub gives instants to the second, and an edit in the second of the label counts as one after it. */
@@ -60,7 +61,7 @@ test('a text that a stranger changed after the label waits: one comment and one 
   ]);
 });
 
-test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], string, number]>([
+const leavings: readonly [string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], string, number][] = [
   [
     'unlabeled',
     ({ sandbox }, issue) => {
@@ -68,15 +69,6 @@ test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], stri
       return events.unlabeled(issue);
     },
     '#1 was unlabeled: it is out of the queue',
-    2,
-  ],
-  [
-    'closed',
-    ({ sandbox }, issue) => {
-      closeIssue(sandbox.github.state, issue.number, { by: 'octo', now: Date.now() });
-      return events.issue('closed', issue);
-    },
-    '#1 was closed: it is out of the queue',
     2,
   ],
   [
@@ -89,6 +81,15 @@ test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], stri
     0,
   ],
   [
+    'closed',
+    ({ sandbox }, issue) => {
+      closeIssue(sandbox.github.state, issue.number, { by: 'octo', now: Date.now() });
+      return events.issue('closed', issue);
+    },
+    '#1 was closed: it is out of the queue',
+    2,
+  ],
+  [
     'transferred',
     ({ sandbox }, issue) => {
       transferIssue(sandbox.github.state, issue.number, { to: 'octo/other', as: 5 });
@@ -97,7 +98,9 @@ test.each<[string, (scene: Scene, issue: StoredIssue) => SceneJob['event'], stri
     '#1 was transferred, so it is out of the queue',
     0,
   ],
-])(
+];
+
+test.each(rows(2, leavings))(
   '%s while it is in progress: out of the queue, without our labels, without a comment',
   async (_, happens, message, requests) => {
     await using scene = await createScene();
@@ -242,7 +245,7 @@ test.each<[string, SceneJob['event'], string, number, string]>([
   expect(run.main.log).toContain(message);
 });
 
-test('run again (attempt 2): a pause is not given twice, a label does not do again what is done', async () => {
+deepTest('run again (attempt 2): a pause is not given twice, a label does not do again what is done', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('Greet');

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { labelIssue, reopenIssue } from '../../sandbox/github/people.ts';
 import { closePull, type StoredPull } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
+import { deepTest } from '../runs.ts';
 import { createScene, type Scene } from './e2e-fixture.ts';
 
 const idle = { kind: 'idle' } as const;
@@ -114,7 +115,7 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   expect(issue.labels).toEqual(['ralph', 'ralph:working']);
 });
 
-test('closed without merging: the queue rests until the pull request is opened again', async () => {
+deepTest('closed without merging: the queue rests until the pull request is opened again', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   scene.openIssue('Greet');

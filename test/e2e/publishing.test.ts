@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
+import { rows } from '../runs.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
-test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
+test.each(rows(1, [{ branch: 'deleted' }, { branch: 'kept' }]))(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
@@ -38,10 +39,12 @@ test('closed without merging: the lane is paused, and says by what', async () =>
   expect(scene.sandbox.github.state.pulls).toHaveLength(1);
 });
 
-test.each([
-  { how: 'merged', pulls: 2 },
-  { how: 'closed', pulls: 1 },
-] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+test.each(
+  rows(1, [
+    { how: 'merged', pulls: 2 },
+    { how: 'closed', pulls: 1 },
+  ] as const),
+)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
   await using scene = await createScene();
   const { github, git } = scene.sandbox;
   scene.openIssue('First');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { git } from '../../sandbox/git.ts';
 import { events } from '../../sandbox/sandbox.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, type Run, type Scene } from './e2e-fixture.ts';
 
 /** What a label or comment event gets from GitHub. */
@@ -19,7 +20,7 @@ test('the state survives where the cache may not be written', async () => {
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
 
-test('both places keep it; the newer one wins, and what was behind is said', async () => {
+deepTest('both places keep it; the newer one wins, and what was behind is said', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }] });
@@ -86,7 +87,7 @@ test('two lanes at once both work, and limits hold over both', async () => {
   });
 });
 
-test.each(['pause', 'reset session', 'reset circuit'] as const)(
+test.each(rows(1, ['pause', 'reset session', 'reset circuit'] as const))(
   '/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked',
   async (command) => {
     await using scene = await createScene();
@@ -106,7 +107,7 @@ test.each(['pause', 'reset session', 'reset circuit'] as const)(
   },
 );
 
-test('a dispatch commands the queue; a word that is no command is an error before anything is spent', async () => {
+deepTest('a dispatch commands the queue; a word that is no command is an error before anything is spent', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
   expect(await scene.run({ event: events.dispatch(), inputs: { command: 'pause' } })).toMatchObject({

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
 import { tryJson } from '../../core/text/try-json.ts';
+import { projectSlug } from './project-slug.ts';
 
 /** Where Claude Code keeps its transcripts: `CLAUDE_CONFIG_DIR`, and the folder that it is started in. */
 interface SessionFolders {
@@ -55,15 +56,6 @@ export async function importSession(
 /** An id comes out of an agent's output or stored state; only a UUID may become part of a path or an argument. */
 export function isSessionId(id: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
-}
-
-/** Name of the folder in which Claude Code (2.1.197 and 2.1.330) keeps the transcripts of `folder`, a path without symbolic links. */
-export function projectSlug(folder: string): string {
-  const slug = folder.replace(/[^A-Za-z0-9]/g, '-');
-  if (slug.length <= 200) return slug;
-  let hash = 0;
-  for (let index = 0; index < folder.length; index++) hash = (hash * 31 + folder.charCodeAt(index)) | 0;
-  return `${slug.slice(0, 200)}-${Math.abs(hash).toString(36)}`;
 }
 
 const MAX_MEBIBYTES = MAX_SESSION_BYTES / (1024 * 1024);

@@ -1,4 +1,5 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cpSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -56,7 +57,8 @@ async function layFirstScene(): Promise<string> {
 
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
-  await cp(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
+  // At once: file by file, each step would wait for another thread.
+  cpSync(await (firstScene ??= layFirstScene()), root, { recursive: true, preserveTimestamps: true });
   const server = await startGitRemote({ folder: join(root, 'server'), token: TOKEN, readOnlyToken: READ_ONLY_TOKEN });
   const folder = join(root, 'workspace');
   const workFolder = join(root, 'runner-temp');
@@ -108,7 +110,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     read: (path) => readFile(join(folder, path), 'utf8'),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      await rm(root, { recursive: true, force: true });
+      rmSync(root, { recursive: true, force: true });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isSessionId, projectSlug } from '../../../../src/agents/claude/session-files.ts';
+import { projectSlug } from '../../../../src/agents/claude/project-slug.ts';
+import { isSessionId } from '../../../../src/agents/claude/session-files.ts';
 
 test.each([
   { folder: '/home/runner/work/demo/demo', slug: '-home-runner-work-demo-demo' },
