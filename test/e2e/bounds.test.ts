@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { deepTest } from '../runs.ts';
 import { createScene } from './e2e-fixture.ts';
 
 test('calls an hour: parked across runs, which end in the gate until the window does', async () => {
@@ -114,7 +115,7 @@ test('a key that the provider refuses ends the run after one call', async () => 
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
-test('a task that does not get done fails after max-iterations-per-task, and the run is blocked', async () => {
+deepTest('a task that does not get done fails after max-iterations-per-task, and the run is blocked', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
   const run = await scene.run({ inputs: { 'max-iterations-per-task': '1' } });

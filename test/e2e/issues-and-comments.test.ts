@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { events } from '../../sandbox/sandbox.ts';
+import { deepTest } from '../runs.ts';
 import { createScene } from './e2e-fixture.ts';
 
 /** What the runner gives to jobs of label and comment events. */
@@ -149,7 +150,7 @@ test("a comment on Ralph's pull request is about its lane", async () => {
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
 });
 
-test('status of an issue that the queue works reports how the queue stands', async () => {
+deepTest('status of an issue that the queue works reports how the queue stands', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;
   const issue = scene.openIssue('First');

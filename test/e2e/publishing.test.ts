@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
-import { rows } from '../runs.ts';
+import { deepTest, rows } from '../runs.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
 test.each(rows(1, [{ branch: 'deleted' }, { branch: 'kept' }]))(
@@ -69,7 +69,7 @@ test.each(
   expect(github.state.pulls).toHaveLength(pulls);
 });
 
-test('a commit of a person on the branch between runs is built upon', async () => {
+deepTest('a commit of a person on the branch between runs is built upon', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });
