@@ -12,12 +12,18 @@ if (Number(process.versions.node.split('.')[0]) < 24) {
 
 // A thousand small repositories are laid and removed: in memory, where it is large enough and lets programs run.
 const memory = '/dev/shm';
-if (process.env['TMPDIR'] === undefined && isRoomy(memory)) process.env['TMPDIR'] = memory;
+if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
+  const folder = mkdtempSync(join(memory, 'ralph-tests-'));
+  process.env['TMPDIR'] = folder;
+  process.on('exit', () => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+}
 
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { isolate: false, maxWorkers: 2, sequence: { groupOrder: 0 } };
+const shared = { isolate: false, maxWorkers: 3 };
 /** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 3, testTimeout: 120_000, sequence: { groupOrder: 1 } };
+const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 3, testTimeout: 120_000 };
 
 function project(name: string, how: typeof shared | typeof waiting) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };

@@ -78,7 +78,9 @@ export async function startGitRemote({
         .writeHead(refusal.status, refusal.status === 401 ? { 'WWW-Authenticate': 'Basic realm="GitHub"' } : {})
         .end(refusal.text);
     } else {
-      void passToBackend(backendEnvironment(root, request), request, response);
+      passToBackend(backendEnvironment(root, request), request, response).catch(() => {
+        response.writeHead(500).end('git http-backend could not be started\n');
+      });
     }
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));

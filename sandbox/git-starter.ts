@@ -22,6 +22,8 @@ const server = createServer((question, answer) => {
   if (question.url === '/backend') runBackend(question, answer);
   else void runCommand(question, answer);
 });
+// Whoever asks may be busy for longer than an idle connection lives.
+server.keepAliveTimeout = 0;
 server.listen(0, '127.0.0.1', () => {
   console.log(String((server.address() as AddressInfo).port));
 });
@@ -34,7 +36,8 @@ async function runCommand(question: IncomingMessage, answer: ServerResponse): Pr
   const { folder, args, env, input } = JSON.parse(Buffer.concat(chunks).toString()) as GitCommand;
   const child = execFile('git', args, { cwd: folder, env, maxBuffer: 2 ** 26 }, (failure, out, error) => {
     const code = failure === null ? 0 : typeof failure.code === 'number' ? failure.code : 1;
-    answer.end(JSON.stringify({ code, out, error: error || (failure?.message ?? '') } satisfies GitAnswer));
+    const why = error === '' && failure !== null ? `it could not be started in ${folder}: ${failure.message}` : error;
+    answer.end(JSON.stringify({ code, out, error: why } satisfies GitAnswer));
   });
   // Not every command reads what it is given.
   child.stdin?.on('error', () => undefined).end(input);

@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { GitAnswer, GitCommand } from './git-starter.ts';
@@ -71,13 +72,17 @@ function starter(): NonNullable<typeof starting> {
 async function start(): NonNullable<typeof starting> {
   const script = fileURLToPath(new URL('git-starter.ts', import.meta.url));
   const child = spawn(process.execPath, ['--no-warnings', script], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  letGo(child);
-  return { host: '127.0.0.1', port: Number(port) };
-}
-
-/** Does not keep this process alive for it. */
-function letGo(child: ChildProcess): void {
+  const port = await new Promise<number>((listening, failed) => {
+    createInterface({ input: child.stdout }).once('line', (line) => {
+      listening(Number(line));
+    });
+    child.once('error', failed).once('exit', (code) => {
+      starting = null;
+      failed(new Error(`The process that starts git ended with ${String(code)}.`));
+    });
+  });
+  // This process does not live on for that one.
   child.unref();
-  for (const stream of [child.stdin, child.stdout]) (stream as unknown as { unref?: () => void }).unref?.();
+  for (const stream of [child.stdin, child.stdout]) if (stream instanceof Socket) stream.unref();
+  return { host: '127.0.0.1', port };
 }

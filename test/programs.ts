@@ -18,12 +18,18 @@ const sources = {
   'ralph.mjs': "import { cli } from './src/entries/cli.ts'; await cli();",
 };
 
-/** Built once, before the first test that starts programs. */
-export default async function buildPrograms({ provide }: TestProject): Promise<() => Promise<void>> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-programs-')));
+let folder = '';
+
+/** Builds them once, before the first test that starts programs. */
+export async function setup({ provide }: TestProject): Promise<void> {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-programs-')));
   await Promise.all(Object.entries(sources).map(([name, code]) => buildProgram(code, join(folder, name))));
   provide('programs', folder);
-  return () => rm(folder, { recursive: true, force: true });
+}
+
+/** Who is killed by a test may still write what it compiled. */
+export async function teardown(): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 async function buildProgram(code: string, file: string): Promise<void> {

@@ -3,10 +3,10 @@ import { test } from 'vitest';
 /** Whether this is `npm run test:deep`, which tries everything. */
 export const IS_DEEP = process.env['RALPH_TEST_DEEP'] === '1';
 
-/** A test whose rules faster tests hold as well: in `npm run test:deep` only. */
+/** A scene whose rules other tests hold as well, which a comment at it names: in `npm run test:deep` only. */
 export const deepTest = test.skipIf(!IS_DEEP);
 
-/** The rows of a table that are about one thing: all of them in `npm run test:deep`, the first `few` otherwise. */
+/** The rows of a table: all of them in `npm run test:deep`, otherwise the first `few`, where other tests hold the rest. */
 export function rows<Row>(few: number, all: readonly Row[]): readonly Row[] {
   return IS_DEEP ? all : all.slice(0, few);
 }

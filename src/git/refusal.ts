@@ -1,4 +1,5 @@
 import { cut } from '../core/text/cut.ts';
+
 /** What a server said about a push, as a sentence that names the cure. */
 export function explainRefusal(words: string): string {
   const answer = cut(words.trim(), 1000);

@@ -8,6 +8,7 @@ import type { Lease } from '../core/sharing/lease.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
+import type { AgentName } from '../ports/agent.ts';
 
 /** Everything a reader may see of one run, as much of it as the run got to know. Agent text in it is redacted. */
 export type RunReport = ReportWithoutLane | ReportAtGate | LaneReport;
@@ -53,7 +54,7 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** null: not known yet. */
   readonly saved: SavedReport | null;
   readonly withheld: readonly WithheldFile[];
-  readonly agent: { readonly name: string; readonly version: string };
+  readonly agent: AgentName;
 }
 
 /** What every run knows, however early it ends. */

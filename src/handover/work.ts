@@ -5,6 +5,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Lane, Notes } from './intake.ts';
 import type { Withheld } from '../ports/repository.ts';
+import type { AgentName } from '../ports/agent.ts';
 
 /** What the loop hands to the publisher. It is on disk after every step, so that post can publish what a killed main left. */
 export interface Work {
@@ -22,7 +23,7 @@ export interface Work {
   readonly withheld: readonly Withheld[];
   readonly warnings: readonly string[];
 
-  readonly agent: { readonly name: string; readonly version: string };
+  readonly agent: AgentName;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;

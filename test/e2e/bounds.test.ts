@@ -115,6 +115,7 @@ test('a key that the provider refuses ends the run after one call', async () => 
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete' } });
 });
 
+// Held by lifecycle and loop/agents.
 deepTest('a task that does not get done fails after max-iterations-per-task, and the run is blocked', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');

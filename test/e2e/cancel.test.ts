@@ -19,6 +19,7 @@ const hanging: readonly { name: string; behaviour: (scene: Scene) => Behaviour }
   { name: 'an agent that ignores SIGTERM', behaviour: () => ({ kind: 'hang', ignoreSigterm: true }) },
 ];
 
+// The first one is both others at once.
 test.each(rows(1, hanging))(
   'cancel with $name: main is gone within 7 s, finished work is published, the next run goes on',
   async ({ behaviour }) => {

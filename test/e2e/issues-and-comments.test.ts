@@ -150,6 +150,7 @@ test("a comment on Ralph's pull request is about its lane", async () => {
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false });
 });
 
+// Held by loop/people/answers.
 deepTest('status of an issue that the queue works reports how the queue stands', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;

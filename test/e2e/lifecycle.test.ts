@@ -115,6 +115,7 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   expect(issue.labels).toEqual(['ralph', 'ralph:working']);
 });
 
+// Held by publishing and loop/events.
 deepTest('closed without merging: the queue rests until the pull request is opened again', async () => {
   await using scene = await createScene();
   const { github } = scene.sandbox;

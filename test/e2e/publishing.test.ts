@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { closePull } from '../../sandbox/github/state.ts';
-import { deepTest, rows } from '../runs.ts';
 import { createScene, KEY, type Scene } from './e2e-fixture.ts';
 
-test.each(rows(1, [{ branch: 'deleted' }, { branch: 'kept' }]))(
+test.each([{ branch: 'kept' }, { branch: 'deleted' }])(
   'merged between runs, branch $branch: the next run begins the lane again',
   async ({ branch }) => {
     await using scene = await createScene();
@@ -39,12 +38,10 @@ test('closed without merging: the lane is paused, and says by what', async () =>
   expect(scene.sandbox.github.state.pulls).toHaveLength(1);
 });
 
-test.each(
-  rows(1, [
-    { how: 'merged', pulls: 2 },
-    { how: 'closed', pulls: 1 },
-  ] as const),
-)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
+test.each([
+  { how: 'merged', pulls: 2 },
+  { how: 'closed', pulls: 1 },
+] as const)('$how during the run: its commits are not stranded in what is over', async ({ how, pulls }) => {
   await using scene = await createScene();
   const { github, git } = scene.sandbox;
   scene.openIssue('First');
@@ -69,7 +66,7 @@ test.each(
   expect(github.state.pulls).toHaveLength(pulls);
 });
 
-deepTest('a commit of a person on the branch between runs is built upon', async () => {
+test('a commit of a person on the branch between runs is built upon', async () => {
   await using scene = await createScene();
   scene.openIssue('First');
   await scene.run({ inputs: { 'max-iterations': '1' } });

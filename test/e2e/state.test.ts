@@ -20,6 +20,7 @@ test('the state survives where the cache may not be written', async () => {
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
 
+// Held by unit/state/layered-store.
 deepTest('both places keep it; the newer one wins, and what was behind is said', async () => {
   await using scene = await createScene();
   scene.openIssue('One');
@@ -87,6 +88,7 @@ test('two lanes at once both work, and limits hold over both', async () => {
   });
 });
 
+// The others are held by loop/people/orders and loop/two-runs.
 test.each(rows(1, ['pause', 'reset session', 'reset circuit'] as const))(
   '/ralph %s is kept, acknowledged, obeyed by the next run and remembered with who asked',
   async (command) => {
@@ -107,6 +109,7 @@ test.each(rows(1, ['pause', 'reset session', 'reset circuit'] as const))(
   },
 );
 
+// Held by events: every command by a dispatch.
 deepTest('a dispatch commands the queue; a word that is no command is an error before anything is spent', async () => {
   await using scene = await createScene();
   scene.openIssue('One');

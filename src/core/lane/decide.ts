@@ -12,7 +12,6 @@ import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
 import { MINUTE_MS } from '../time.ts';
-import { cut } from '../text/cut.ts';
 
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {
@@ -134,7 +133,8 @@ function accessProblem({ run }: Situation): Outcome | null {
     : {
         kind: 'failed',
         reason: 'configuration',
-        message: `The agent cannot work: ${cut(problem, 500)} Check its key, its credit and the input model, then run again.`,
+        // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
+        message: `The agent cannot work: ${problem.slice(0, 500)} Check its key, its credit and the input model, then run again.`,
       };
 }
 

@@ -1,6 +1,5 @@
 import type { Denial } from '../analysis/analysis.ts';
 import type { Policy } from '../policy.ts';
-import { cut } from '../text/cut.ts';
 
 /** A refused call: the agent turned to a person, put allowed commands together, or wanted what it may not have. */
 export type DenialKind = 'question' | 'compound' | 'forbidden';
@@ -48,6 +47,7 @@ export function judgeDenials(
 }
 
 function adviceFor({ command }: ClassifiedDenial): string {
-  const shown = cut((command ?? '').replaceAll(/\s+/g, ' '), 120);
+  // Journals of earlier versions hold this very text, half a character at its end included, and replay compares it.
+  const shown = (command ?? '').replaceAll(/\s+/g, ' ').slice(0, 120);
   return `\`${shown.replaceAll('`', "'")}\` was refused although each part of it is allowed: the agent should run the parts one at a time, or the whole command needs a rule of its own in allowed-tools.`;
 }

@@ -11,7 +11,6 @@ import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
 import type { TaskId } from '../tasks/ids.ts';
-import { cut } from '../text/cut.ts';
 
 export const verdictSchema = z.object({
   progress: z.boolean(),
@@ -208,7 +207,8 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
   ) {
     found.push({
       hint: 'withheld',
-      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${cut(evidence.withheld.join(', '), 300)}.`,
+      // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
+      sentence: `It claimed finished work, but changed files that must not be published and are not in the branch: ${evidence.withheld.join(', ').slice(0, 300)}.`,
     });
   }
   return found;

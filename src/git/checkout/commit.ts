@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { cut } from '../../core/text/cut.ts';
 import type { CommittedIteration, IterationCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from './inspection.ts';
@@ -127,7 +128,7 @@ async function messageWithSubjects(
 ): Promise<string> {
   const subjects: string[] = [];
   await eachObject(repository.git, await sizesOf(repository.git, commits.slice(0, 50)), async (_, commit) => {
-    const subject = (commit.toString().split('\n\n', 2)[1] ?? '').split('\n', 1)[0]?.slice(0, 100) ?? '';
+    const subject = cut((commit.toString().split('\n\n', 2)[1] ?? '').split('\n', 1)[0] ?? '', 100);
     subjects.push((await inspection.inspectText(subject)) ? '(withheld)' : subject);
   });
   if (subjects.length === 0) return message;

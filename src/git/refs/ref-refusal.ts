@@ -1,3 +1,4 @@
+import { cut } from '../../core/text/cut.ts';
 import { isUnreachable } from '../refusal.ts';
 
 /** `refused`: it stays so until a person changes something; `unavailable`: it may pass, or nobody knows. `why` names the cure. */
@@ -11,11 +12,7 @@ export function explainStateRefusal(
   words: string,
   { url, isOwn }: { readonly url: string; readonly isOwn: boolean },
 ): StateRefusal {
-  const answer = words
-    .trim()
-    .replaceAll(/\s*\n\s*/g, '; ')
-    .slice(0, 500)
-    .replace(/\.$/, '');
+  const answer = cut(words.trim().replaceAll(/\s*\n\s*/g, '; '), 500).replace(/\.$/, '');
   const who = isOwn ? 'your git credentials' : 'the token';
   if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))
     return passing(
