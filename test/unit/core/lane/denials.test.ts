@@ -32,6 +32,11 @@ test('advice shows the command, which cannot leave its code span', () => {
   expect(advice).toContain('allowed-tools');
 });
 
+test('advice is the text that journals of earlier versions hold, also where it cuts a character in two', () => {
+  const [advice = ''] = adviceOn(`npm ci && npm run ${'x'.repeat(101)}😀`);
+  expect(advice.slice(0, 122)).toBe(`\`npm ci && npm run ${'x'.repeat(101)}\uD83D\``);
+});
+
 test.each([
   ['a compound', [compound], 1],
   ['equal compounds', [compound, compound], 1],
