@@ -21,9 +21,9 @@ if (process.env['TMPDIR'] === undefined && isRoomy(memory)) {
 }
 
 /** They share nothing but what they import: one worker runs file after file without loading that again. */
-const shared = { isolate: false, maxWorkers: 3 };
+const shared = { isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
-const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 3, testTimeout: 120_000 };
+const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000 };
 
 function project(name: string, how: typeof shared | typeof waiting) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };
