@@ -7,6 +7,16 @@ const migrations: Readonly<Record<number, Migration>> = {
   1: (document) => ({ ...document, version: 2, ordersApplied: 0 }),
   // 3: who approved which text of an issue, and which tasks of files are done without a mark.
   2: (document) => ({ ...document, version: 3, approvals: {}, unmarked: [] }),
+  // 4: what was made safe from the agent: hashes of transcript and journal, checks in a clean clone, a refused push.
+  3: (document) => ({
+    ...document,
+    version: 4,
+    transcript: null,
+    journalHash: null,
+    baseCheck: null,
+    headCheck: null,
+    refusedPush: null,
+  }),
 };
 
 /** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */

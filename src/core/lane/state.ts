@@ -16,7 +16,7 @@ import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 3;
+export const STATE_VERSION = 4;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
@@ -26,6 +26,7 @@ export const MAX_UNMARKED = 100;
 // Caps keep a document that someone tampered with from growing what we show or store.
 const word = z.string().max(200);
 const objectId = z.string().max(64);
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 const publishedSchema = z.object({
   head: objectId,
@@ -49,6 +50,19 @@ const lastIterationSchema = z.object({
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
+const checkSchema = z.object({
+  commit: objectId,
+  /** First 32 hex digits of the SHA-256 of the commands, one a line. */
+  commands: z.string().max(64),
+  kind: z.enum(['passed', 'failed']),
+  /** The command that failed, and its exit code; null where there is none. */
+  command: word.nullable(),
+  exitCode: z.number().int().nullable(),
+});
+
+/** What the `verify` commands said of a commit in a clean clone. */
+export type Check = Immutable<z.infer<typeof checkSchema>>;
+
 /** Everything but circuit and windows, which are read on their own: they are replaced by safe values, the rest is not. */
 const bodySchema = z.object({
   version: z.literal(STATE_VERSION),
@@ -58,6 +72,8 @@ const bodySchema = z.object({
   savedAt: instant,
   signals: signalsSchema,
   session: sessionSchema.nullable(),
+  /** The encrypted transcript of `session` that was kept with this state; one with another hash is not this one. */
+  transcript: z.object({ sha256: hash, bytes: count }).nullable(),
   tasks: z.record(storedTaskId, taskProgressSchema),
   /** Consent to the texts of the issues that the lane worked on. */
   approvals: z.record(storedTaskId, approvalSchema),
@@ -85,6 +101,14 @@ const bodySchema = z.object({
     .nullable(),
   /** What the next prompt says of the last iteration; composed by us, free of agent prose. */
   lastIteration: lastIterationSchema.nullable(),
+  /** Hash of the last line of the last run's journal, which is a chain of hashes. */
+  journalHash: hash.nullable(),
+  /** Of the base commit, untouched. */
+  baseCheck: checkSchema.nullable(),
+  /** Of the lane's published head. */
+  headCheck: checkSchema.nullable(),
+  /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
+  refusedPush: z.object({ why: z.string().max(1000), at: instant }).nullable(),
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
@@ -121,6 +145,11 @@ export function initialState(lane: LaneId, now: number): LaneState {
     transitions: [],
     lastRun: null,
     lastIteration: null,
+    transcript: null,
+    journalHash: null,
+    baseCheck: null,
+    headCheck: null,
+    refusedPush: null,
   };
 }
 

@@ -184,7 +184,7 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 3,
+  version: 4,
   lane: 'queue',
   sequence: 41,
   savedAt: END,
@@ -203,6 +203,11 @@ export const laneState: LaneState = {
   transitions: [{ at: END - 600_000, subject: 'circuit', from: 'closed', to: 'open', reason: 'no_progress' }],
   lastRun: { outcome: 'parked', reason: 'usage_limit', at: END - 600_000, published: null },
   lastIteration: null,
+  transcript: null,
+  journalHash: null,
+  baseCheck: null,
+  headCheck: null,
+  refusedPush: null,
 };
 
 export const laneView: LaneView = {

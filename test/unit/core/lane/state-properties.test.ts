@@ -23,6 +23,15 @@ const objectId = fc.option(head);
 const url = count.map((number) => `https://github.com/owner/name/pull/${String(number)}`);
 const reason = fc.constantFrom('calls_per_hour' as const, 'usage_limit' as const);
 
+const sha256 = fc.stringMatching(/^[0-9a-f]{64}$/);
+const check = fc.record({
+  commit: head,
+  commands: text,
+  kind: fc.constantFrom('passed' as const, 'failed' as const),
+  command: fc.option(text),
+  exitCode: fc.option(fc.integer({ min: -1, max: 255 })),
+});
+
 const anyState: fc.Arbitrary<LaneState> = fc.record({
   version: fc.constant(STATE_VERSION),
   lane: fc.constant(LANE),
@@ -106,6 +115,11 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       ),
     }),
   ),
+  transcript: fc.option(fc.record({ sha256, bytes: count })),
+  journalHash: fc.option(sha256),
+  baseCheck: fc.option(check),
+  headCheck: fc.option(check),
+  refusedPush: fc.option(fc.record({ why: text, at: instant })),
   lastIteration: fc.option(
     fc.record({
       taskId: fc.option(id),

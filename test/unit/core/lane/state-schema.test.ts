@@ -66,6 +66,11 @@ const full: LaneState = {
     verification: 'passed',
     hints: ['no_block'],
   },
+  transcript: { sha256: 'ab'.repeat(32), bytes: 12 },
+  journalHash: 'cd'.repeat(32),
+  baseCheck: { commit: 'f', commands: '01', kind: 'failed', command: 'npm test', exitCode: 1 },
+  headCheck: { commit: 'f', commands: '01', kind: 'passed', command: 'npm test', exitCode: 0 },
+  refusedPush: { why: 'a rule', at: noon },
 };
 const open: LaneState = { ...full, circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon } };
 
@@ -100,6 +105,12 @@ test.each([
   'lastIteration',
   'windows.hour',
   'windows.day',
+  'transcript',
+  'journalHash',
+  'baseCheck',
+  'baseCheck.command',
+  'headCheck',
+  'refusedPush',
 ])('%s may be null', (path) => {
   expect(isRead(full, path, null)).toBe(true);
 });
@@ -132,6 +143,13 @@ describe('a document with a value outside its field is unreadable, and the field
     keptInstant('park.resumeAt'),
     orNull(taskIds('park.taskId')),
     orNull(objectIds('park.branchHead')),
+    oneOf('baseCheck.kind', 'passed', 'failed'),
+    objectIds('baseCheck.commit'),
+    words('baseCheck.commands', 0, 64),
+    orNull(sentences('headCheck.command')),
+    words('refusedPush.why', 0, 1000),
+    keptInstant('refusedPush.at'),
+    count('transcript.bytes'),
     sentences('pause.by'),
     keptInstant('pause.at'),
     count('ordersApplied'),
