@@ -1,8 +1,19 @@
 #!/usr/bin/env node
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -28,6 +39,16 @@ export type Behaviour =
   | { readonly kind: 'work-and-write'; readonly files: Readonly<Record<string, string>> }
   /** Writes these files (null: removes it) instead of any work, and ends with these words. */
   | { readonly kind: 'play'; readonly files: Readonly<Record<string, string | null>>; readonly message: string }
+  /**
+   * Runs a script of bash in the work tree instead of any work; its output is a tool's. Ends with `text` and the claim that the
+   * task is finished, apart from what `status` says (null: claims nothing).
+   */
+  | {
+      readonly kind: 'shell';
+      readonly script: string;
+      readonly text?: string;
+      readonly status?: Partial<Parameters<typeof statusBlock>[0]> | null;
+    }
   /** Works, and writes its environment and what git knows of credentials to `file`, as JSON. */
   | { readonly kind: 'look-around'; readonly file: string }
   /** Removes the run's own folder, which holds the agent's settings, the run's record and the private repository. */
@@ -124,17 +145,15 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
     case 'play':
       writeFiles(behaviour.files);
       break;
+    case 'shell':
+      runShell(session, behaviour.script);
+      break;
     case 'look-around':
       lookAround(behaviour.file);
   }
   await sleep(Number(process.env['RALPH_PAUSE_MS'] ?? 100));
   const denials = behaviour.kind === 'denial' ? [deny(session, behaviour.command)] : [];
-  const final =
-    behaviour.kind === 'play'
-      ? behaviour.message
-      : behaviour.kind === 'idle'
-        ? 'I looked around and changed nothing.'
-        : work(session, prompt, behaviour.kind !== 'work-without-block');
+  const final = finalMessage(session, prompt, behaviour);
   emitText(session, final);
   session.record('assistant', final);
   emit(
@@ -147,6 +166,23 @@ async function run(prompt: string, behaviour: Behaviour): Promise<number> {
     }),
   );
   return 0;
+}
+
+function finalMessage(session: Session, prompt: string, behaviour: Behaviour): string {
+  switch (behaviour.kind) {
+    case 'play':
+      return behaviour.message;
+    case 'idle':
+      return 'I looked around and changed nothing.';
+    case 'shell': {
+      const { text = 'I ran a script.', status = {} } = behaviour;
+      if (status === null) return text;
+      const finished = { finishes: true, exit: isLastTask(prompt), tests: 'PASSING', recommendation: 'Go on' } as const;
+      return `${text}\n\n${statusBlock({ ...finished, ...status })}`;
+    }
+    default:
+      return work(session, prompt, behaviour.kind !== 'work-without-block');
+  }
 }
 
 /** Does the next visit to the task named in the prompt and returns the final message. */
@@ -185,21 +221,37 @@ function work(session: Session, prompt: string, withBlock: boolean): string {
 }
 
 function deny(session: Session, command: string): object {
+  const use = emitBash(session, command, { is_error: true, content: 'This command requires approval' });
+  return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
+}
+
+/** What it leaves running does not hold this process up: its output goes to a file. */
+function runShell(session: Session, script: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'scripted-agent-'));
+  const output = join(folder, 'output');
+  const file = openSync(output, 'w');
+  const { status } = spawnSync('bash', ['-c', script], { stdio: ['ignore', file, file] });
+  closeSync(file);
+  const content = readFileSync(output, 'utf8');
+  rmSync(folder, { recursive: true });
+  emitBash(session, script, { is_error: status !== 0, content });
+}
+
+function emitBash(
+  session: Session,
+  command: string,
+  answer: { readonly is_error: boolean; readonly content: string },
+): { readonly id: string; readonly input: { readonly command: string } } {
   const use = { type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'Bash', input: { command } };
   emit(assistant(session, use));
   emit({
     type: 'user',
-    message: {
-      role: 'user',
-      content: [
-        { type: 'tool_result', tool_use_id: use.id, is_error: true, content: 'This command requires approval' },
-      ],
-    },
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: use.id, ...answer }] },
     parent_tool_use_id: null,
     session_id: session.id,
     uuid: randomUUID(),
   });
-  return { tool_name: 'Bash', tool_use_id: use.id, tool_input: use.input };
+  return use;
 }
 
 function reachLimit(session: Session, resetsAt: number): number {
