@@ -141,6 +141,7 @@ function writingAgent(workspace: string): Agent {
       await writeNextFile(workspace);
       return { analysis, end: { kind: 'exited', code: 0 }, outputChars: 30, fencedBlock: false, durationMs: 0 };
     },
+    coAuthor: 'Claude <noreply@anthropic.com>',
     kindOfDenial: () => 'forbidden',
     exportSession: () => Promise.resolve(false),
     importSession: () => Promise.resolve(false),

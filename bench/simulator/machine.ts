@@ -47,6 +47,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     repository: repositoryOf(scene),
     agent: {
       kindOfDenial,
+      coAuthor: 'Claude <noreply@anthropic.com>',
       importSession: () => Promise.resolve(true),
       call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
     },

@@ -28,6 +28,8 @@ export interface Config {
   /** null = the default branch. */
   readonly baseBranch: string | null;
   readonly draft: boolean;
+  /** Whether commits name the agent as their co-author. */
+  readonly coAuthor: boolean;
   readonly allowProtectedPaths: readonly string[];
   readonly maxPatchFiles: number;
   readonly maxPatchKib: number;

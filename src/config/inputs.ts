@@ -85,6 +85,7 @@ const inputs: InputTable<Settings> = {
     ),
   ),
   draft: input('draft', flag()),
+  coAuthor: input('co-author', flag()),
   allowProtectedPaths: input('allow-protected-paths', lines()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),
   maxPatchKib: input('max-patch-kib', whole({ min: 1, max: 1_048_576 })),

@@ -10,7 +10,7 @@ import type { Work } from '../handover/work.ts';
 export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId'>;
-  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession'>;
+  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'coAuthor'>;
   readonly agentName: AgentName;
   readonly repository: Pick<Repository, 'snapshot' | 'compare' | 'commit' | 'hideCredentials'>;
   readonly verifier: Verifier;

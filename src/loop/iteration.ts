@@ -183,5 +183,6 @@ function trailers(deps: LoopDeps, { soFar, step }: Iteration): Record<string, st
     'Ralph-Run': deps.context.runId,
     'Ralph-Iteration': String(soFar.iterations + 1),
     'Ralph-Task': step.task.id,
+    ...(deps.config.coAuthor ? { 'Co-authored-by': deps.agent.coAuthor } : {}),
   };
 }

@@ -36,6 +36,8 @@ export interface Agent {
   prepare(): Promise<AgentName>;
   call(call: AgentCall): Promise<AgentRun>;
   readonly kindOfDenial: KindOfDenial;
+  /** Name and address by which commits name it: `Name <address>`. */
+  readonly coAuthor: string;
   /** Copies the session's transcript into `folder`; false when there is none. */
   exportSession(sessionId: string, folder: string): Promise<boolean>;
   /** Puts a transcript from `folder` where the CLI finds it; false when there is none. */

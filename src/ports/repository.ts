@@ -24,7 +24,7 @@ export interface Repository {
   /** Content of the work tree now; what was withheld before counts as unchanged. */
   snapshot(): Promise<Snapshot>;
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
-  /** Commits what is not committed, leaves out and reports what must not be published; rewrites agent commits only if they hold such a thing. */
+  /** Makes the agent's commits again with our words, commits what is not committed, leaves out and reports what must not be published. */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;

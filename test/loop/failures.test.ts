@@ -53,11 +53,14 @@ describe('what is on disk', () => {
     expect(kept.length).toBeLessThan(12_000);
   });
 
-  test('commits carry run, iteration and task', async () => {
-    const project = createProject({ agent: [finisher] });
+  test.each([
+    ['true', '\nCo-authored-by: Claude <noreply@anthropic.com>'],
+    ['false', ''],
+  ])('commits carry run, iteration and task, and with co-author %s the agent', async (coAuthor, trailer) => {
+    const project = createProject({ agent: [finisher], inputs: { 'co-author': coAuthor } });
     await runOnce(project);
     expect(project.origin.commits.get(project.origin.branches.get('ralph/queue') ?? '')?.message).toBe(
-      'Title 1\n\nPart of #1\n\nRalph-Run: 1\nRalph-Iteration: 1\nRalph-Task: issue-1',
+      `Title 1\n\nPart of #1\n\nRalph-Run: 1\nRalph-Iteration: 1\nRalph-Task: issue-1${trailer}`,
     );
   });
 });

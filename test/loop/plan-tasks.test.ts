@@ -65,7 +65,7 @@ describe('a plan', () => {
       (id) => project.origin.commits.get(id)?.message ?? '',
     );
     expect(commits[1]).toMatch(
-      /^Add a cart\n\nPart of \.ralph\/fix_plan\.md:1\n\nRalph-Run: \S+\nRalph-Iteration: 1\nRalph-Task: plan-[\w-]+$/,
+      /^Add a cart\n\nPart of \.ralph\/fix_plan\.md:1\n\nRalph-Run: \S+\nRalph-Iteration: 1\nRalph-Task: plan-[\w-]+\nCo-authored-by: Claude <noreply@anthropic\.com>$/,
     );
   });
 

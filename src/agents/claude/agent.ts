@@ -13,6 +13,7 @@ import { createTail } from '../../processes/output-tail.ts';
 import { endTagged } from '../../processes/process-tree.ts';
 import { cannotStart, programAt, versionOf, type Program } from '../../processes/program.ts';
 import { runProgram, type ProgramEnd } from '../../processes/run-program.ts';
+import { CO_AUTHOR } from './provider.ts';
 import { exportSession, importSession } from './session-files.ts';
 
 /** The CLI at hand, or one to be installed into `folder` when it is not there yet. */
@@ -48,6 +49,7 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
     prepare: async () => parseName(await versionOf(await ready(), { cwd: workFolder, environment, runTag })),
     call: async (call) => callClaude(await ready(), options, call),
     kindOfDenial,
+    coAuthor: CO_AUTHOR,
     exportSession: (id, folder) => keepSession(options, id, folder),
     importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
     sweep: () => endTagged(runTag),

@@ -6,3 +6,6 @@ export const claudeProvider = {
   otherSecrets: ['ANTHROPIC_CUSTOM_HEADERS'],
   switches: ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX'],
 } as const;
+
+/** How commits name it, as its own commits do. */
+export const CO_AUTHOR = 'Claude <noreply@anthropic.com>';

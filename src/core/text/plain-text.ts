@@ -1,11 +1,12 @@
 import { oneLine } from './one-line.ts';
+import { withoutSkipWords } from './skip-words.ts';
 
 /** What breaks a reference without being seen. */
 export const ZERO_WIDTH_SPACE = '\u200B';
 
-/** A title where no Markdown is rendered: nothing is escaped, references are broken all the same. */
+/** A title where no Markdown is rendered: nothing is escaped, references are broken all the same, and no word in it steers CI: it may become a commit's subject. */
 export function plainTitle(foreign: string, maxChars: number): string {
-  return breakReferences(oneLine(foreign, maxChars));
+  return breakReferences(withoutSkipWords(oneLine(foreign, maxChars)));
 }
 
 /**

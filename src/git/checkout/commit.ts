@@ -1,5 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
-import { cut } from '../../core/text/cut.ts';
+import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from './inspection.ts';
@@ -37,27 +37,26 @@ export interface Committer {
   readonly identity: Identity;
 }
 
-/** More commits than this in one iteration are taken together as one. */
-const MOST_COMMITS = 1000;
+/** More commits than this in one iteration are taken together as one: each is made again by a process of its own. */
+const MOST_COMMITS = 100;
 
-/** Makes the commits of an iteration on top of `tip`, the last with `tree`; refs and the workspace's index are not touched. */
+/** Makes the commits of an iteration on top of `tip`, the last with `tree`, none of them the agent's; refs and the workspace's index are not touched. */
 export async function commitIteration(committer: Committer, content: IterationContent): Promise<MadeCommits> {
   const { git } = committer.repository;
   const { tip, head, now, iteration } = content;
   const own = await ownCommits(git, tip.commit, head);
   const objections = own.kind === 'chain' ? await objectionsTo(committer, own.commits) : noObjections;
   const keepChain = own.kind === 'chain' && objections.size === 0;
-  const base = keepChain ? (own.commits.at(-1) ?? tip.commit) : tip.commit;
-  const oldTree = base === tip.commit ? tip.tree : await git.text(['rev-parse', `${base}^{tree}`]);
+  const base = keepChain ? await remake(committer, { tip, commits: own.commits, iteration }) : tip;
 
-  const { tree, withheld } = await publishableTree(committer, { base: oldTree, now });
+  const { tree, withheld } = await publishableTree(committer, { base: base.tree, now });
   const message = keepChain ? iteration.message : await messageWithSubjects(committer, iteration.message, own.commits);
   const made =
-    tree === oldTree
+    tree === base.tree
       ? null
-      : await commitTree(committer, { tree, parent: base, message: withTrailers(message, iteration.trailers) });
+      : await commitTree(committer, { tree, parent: base.commit, message: withTrailers(message, iteration.trailers) });
 
-  const newHead = made ?? base;
+  const newHead = made ?? base.commit;
   return {
     head: newHead,
     tree,
@@ -86,6 +85,30 @@ async function ownCommits(git: Git, tip: ObjectId, head: ObjectId | null): Promi
     ([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? tip : commits[i - 1]),
   );
   return { kind: linear && commits.length <= MOST_COMMITS ? 'chain' : 'tangle', commits: commits.slice(-MOST_COMMITS) };
+}
+
+/** Commits of the same contents in the same order, with our words, author and trailers; those that change nothing are left out. */
+async function remake(
+  committer: Committer,
+  { tip, commits, iteration }: Pick<IterationContent, 'tip' | 'iteration'> & { readonly commits: readonly ObjectId[] },
+): Promise<IterationContent['tip']> {
+  const { git } = committer.repository;
+  let last = tip;
+  await eachObject(git, await sizesOf(git, commits), async (_, content) => {
+    const { tree, message } = parseCommit(content);
+    if (tree === last.tree) return;
+    const words = withTrailers(cleanCommitMessage(message) || iteration.message, iteration.trailers);
+    last = { tree, commit: await commitTree(committer, { tree, parent: last.commit, message: words }) };
+  });
+  return last;
+}
+
+/** A commit object: its header ends at the first empty line, and begins with the tree. */
+function parseCommit(content: Buffer): { readonly tree: ObjectId; readonly message: string } {
+  const text = content.toString();
+  const end = text.indexOf('\n\n');
+  const tree = /^tree ([0-9a-f]+)$/m.exec(text.slice(0, end === -1 ? text.length : end))?.[1] ?? '';
+  return { tree, message: end === -1 ? '' : text.slice(end + 2) };
 }
 
 const noObjections: ReadonlyMap<string, string> = new Map();
@@ -128,8 +151,8 @@ async function messageWithSubjects(
 ): Promise<string> {
   const subjects: string[] = [];
   await eachObject(repository.git, await sizesOf(repository.git, commits.slice(0, 50)), async (_, commit) => {
-    const subject = cut((commit.toString().split('\n\n', 2)[1] ?? '').split('\n', 1)[0] ?? '', 100);
-    subjects.push((await inspection.inspectText(subject)) ? '(withheld)' : subject);
+    const subject = parseCommit(commit).message.split('\n', 1)[0] ?? '';
+    subjects.push((await inspection.inspectText(subject)) ? '(withheld)' : cleanCommitSubject(subject));
   });
   if (subjects.length === 0) return message;
   return `${message.trimEnd()}\n\nMade of these commits of the agent:\n${subjects.map((subject) => `- ${subject}`).join('\n')}`;

@@ -6,12 +6,24 @@ import { BRANCH, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } f
 const SECRET = 'correct-horse-battery-staple';
 const NPM_TOKEN = `npm_${'a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8'.slice(0, 36)}`;
 
+/** The agent's own commit of one new file. */
+async function commitFile(
+  scene: Scene,
+  path: string,
+  message: string,
+  ...options: readonly string[]
+): Promise<unknown> {
+  await scene.write(path, `${path}\n`);
+  await scene.git('add', '.');
+  return await scene.git('commit', '--quiet', ...options, '-m', message);
+}
+
 /** Everything that a push would publish of the lane, as text. */
 async function published(scene: Scene): Promise<string> {
   return await scene.git('log', '--patch', '--binary', '--format=%H %s%n%b', `main..${BRANCH}`);
 }
 
-describe('commit() takes what the agent left and keeps what it committed', () => {
+describe('commit() takes what the agent left and the contents of what it committed', () => {
   test('leftovers become one commit with the message, the trailers and the identity', async () => {
     await using scene = await setScene();
     const { head: start } = await openFresh(scene);
@@ -73,20 +85,76 @@ describe('commit() takes what the agent left and keeps what it committed', () =>
     expect(committed).toMatchObject({ head, commit: null, withheld: [], withheldNow: [] });
   });
 
-  test('commits of the agent stay as they are, leftovers go on top', async () => {
+  test('commits of the agent are made again with our author and trailers, leftovers go on top', async () => {
     await using scene = await setScene();
-    await openFresh(scene);
+    const { head: start } = await openFresh(scene);
     let own = '';
     const { committed, change } = await iterate(scene, async () => {
-      await scene.write('a.txt', 'a');
-      await scene.git('add', '.');
-      await scene.git('commit', '--quiet', '-m', 'mine');
+      await commitFile(scene, 'a.txt', 'mine');
+      await commitFile(scene, 'c.txt', 'mine as well');
       own = await scene.git('rev-parse', 'HEAD');
       await scene.write('b.txt', 'b');
     });
-    expect(change).toMatchObject({ files: ['a.txt', 'b.txt'], agentCommits: 1 });
-    expect(await scene.git('rev-parse', `${committed.head}~1`)).toBe(own);
-    expect(await scene.git('log', '--format=%an %s', `main..${BRANCH}`)).toBe('ralph Add a feature\nagent mine');
+    expect(change).toMatchObject({ files: ['a.txt', 'b.txt', 'c.txt'], agentCommits: 2 });
+    expect(
+      await scene.git(
+        'log',
+        '--format=%an <%ae> %cn %s (%(trailers:key=Ralph-Iteration,separator=%x2C))',
+        `main..${BRANCH}`,
+      ),
+    ).toBe(
+      [
+        'ralph <ralph@example.com> ralph Add a feature (Ralph-Iteration: 1)',
+        'ralph <ralph@example.com> ralph mine as well (Ralph-Iteration: 1)',
+        'ralph <ralph@example.com> ralph mine (Ralph-Iteration: 1)',
+      ].join('\n'),
+    );
+    expect(await scene.git('rev-parse', `${committed.head}~1^{tree}`)).toBe(
+      await scene.git('rev-parse', `${own}^{tree}`),
+    );
+    expect(await scene.git('rev-parse', `${committed.head}~3`)).toBe(start);
+    expect(await scene.git('log', '--format=%H', BRANCH)).not.toContain(own);
+  });
+
+  test('an empty commit of the agent vanishes', async () => {
+    await using scene = await setScene();
+    const { head } = await openFresh(scene);
+    const { committed } = await iterate(scene, () =>
+      scene.git('commit', '--quiet', '--allow-empty', '-m', 'Fixes #2 [skip ci]'),
+    );
+    expect(committed).toMatchObject({ head, commit: null, withheld: [] });
+    expect(await scene.git('rev-parse', BRANCH)).toBe(head);
+  });
+
+  test.each([
+    ['words for CI', 'Add a [skip ci]\n\n***NO_CI***\n\n\nskip-checks: true'],
+    ['references', 'Fixes #2\n\nCloses owner/repo#3, GH-4 and https://github.com/a/b/issues/5 for @octocat'],
+    [
+      'trailers',
+      'Add a\n\nRalph-Run: 9\nRalph-Task: other\nSigned-off-by: Boss <boss@example.com>\nCo-authored-by: B <b@c>',
+    ],
+    ['trailers before a divider', 'Add a\n\nforged: 1\n---\n more'],
+    ['trailers before scissors', 'Add a\n\nforged: 1\n# ------------------------ >8 ------------------------\n'],
+  ])("%s in the agent's message leave nothing behind", async (_, message) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, () => commitFile(scene, 'a.txt', message, '--author=Linus <torvalds@example.com>'));
+    expect(await scene.git('log', '-1', '--format=%an %ae %cn %ce', BRANCH)).toBe(
+      'ralph ralph@example.com ralph ralph@example.com',
+    );
+    expect(await scene.git('log', '-1', '--format=%B', BRANCH)).not.toMatch(
+      /\[skip ci\]|\*NO_CI|skip-checks|#\d|gh-\d|:\/\/|@\w|boss|forged/i,
+    );
+    expect(await scene.git('log', '-1', '--format=%(trailers)', BRANCH)).toBe('Ralph-Iteration: 1');
+    const parsed = await scene.git('-c', 'alias.t=!git log -1 --format=%B | git interpret-trailers --parse', 't');
+    expect(parsed).toBe('Ralph-Iteration: 1');
+  });
+
+  test('a commit without words gets ours', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, () => commitFile(scene, 'a.txt', '', '--allow-empty-message'));
+    expect(await scene.git('log', '-1', '--format=%s', BRANCH)).toBe('Add a feature');
   });
 
   test('a second iteration goes on from the first', async () => {
@@ -304,7 +372,7 @@ describe('commit() withholds what must not be published, publishes the rest, and
   });
 });
 
-describe('commit() rewrites commits of the agent only where they hold such a thing', () => {
+describe('commit() takes commits of the agent together where they hold such a thing', () => {
   test('a secret that was added and removed again is in no published commit; the subjects are listed', async () => {
     await using scene = await setScene({ secretValues: [SECRET] });
     await openFresh(scene);

@@ -114,6 +114,7 @@ export function createAgent(
       return Promise.resolve(perform(act, call));
     },
     kindOfDenial,
+    coAuthor: 'Claude <noreply@anthropic.com>',
     exportSession: (id, folder) => {
       if (transcripts.has(id)) script.exported.set(folder, id);
       return Promise.resolve(transcripts.has(id));

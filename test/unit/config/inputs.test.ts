@@ -63,6 +63,7 @@ describe('what each input accepts', () => {
     ['base-branch', '', (config) => config.baseBranch, null],
     ['base-branch', 'release/2.x', (config) => config.baseBranch, 'release/2.x'],
     ['draft', 'false', (config) => config.draft, false],
+    ['co-author', 'false', (config) => config.coAuthor, false],
     ['allow-protected-paths', '.claude/**', (config) => config.allowProtectedPaths, ['.claude/**']],
     ['max-patch-files', '1', (config) => config.maxPatchFiles, 1],
     ['max-patch-kib', '1048576', (config) => config.maxPatchKib, 1_048_576],

@@ -1,0 +1,74 @@
+import { findUnseen, plainBlanks, plainLines } from './characters.ts';
+import { capped, cut } from './cut.ts';
+import { ANSI_SEQUENCE } from './one-line.ts';
+import { breakReferences } from './plain-text.ts';
+import { withoutSkipWords } from './skip-words.ts';
+
+const MAX_FOREIGN_CHARS = 20_000;
+const MAX_SUBJECT_CHARS = 120;
+const MAX_BODY_LINES = 40;
+const MAX_BODY_CHARS = 2_000;
+
+/** A foreign commit message that neither steers CI, closes issues, mentions people nor brings trailers; empty when nothing is left. */
+export function cleanCommitMessage(foreign: string): string {
+  const lines = visibleLines(foreign).filter((line) => !isDirective(line));
+  const [subject = '', ...rest] = lines.slice(lines.findIndex((line) => line !== ''));
+  const body = withoutTrailers(rest);
+  return [cleanCommitSubject(subject), capped(breakReferences(withoutSkipWords(cutBody(body))), MAX_BODY_CHARS)]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** A foreign text as the subject of a commit: one line of at most 120 characters, as harmless as a cleaned message. */
+export function cleanCommitSubject(foreign: string): string {
+  const line = visibleLines(foreign).join(' ').replace(/\s+/g, ' ').trim();
+  return capped(breakReferences(withoutSkipWords(cut(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
+}
+
+function visibleLines(foreign: string): readonly string[] {
+  const plain = plainBlanks(plainLines(cut(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')));
+  let seen = '';
+  let at = 0;
+  for (const { start, end } of findUnseen(plain)) {
+    seen += plain.slice(at, start);
+    at = end;
+  }
+  return (seen + plain.slice(at)).split('\n').map((line) => line.replaceAll('\t', '  ').trimEnd());
+}
+
+/** What makes git or a service read the rest in another way: dividers, scissors, orders to CI. */
+function isDirective(line: string): boolean {
+  return /^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(line);
+}
+
+/** Names with a hyphen are trailers wherever they stand, as are those that services look for. */
+const NAMED_TRAILER =
+  /^\s*(?:[a-z\d]+(?:-[a-z\d]+)+|cc|bcc|bug|see|ref|refs|link)\s*[:=](?:\s|$)|^\s*\(cherry picked from /i;
+const ANY_TRAILER = /^[a-z\d-]+\s*[:=]/i;
+
+/** The paragraphs without lines that `git interpret-trailers` or GitHub would read as trailers, with their continuations. */
+function withoutTrailers(lines: readonly string[]): string {
+  const kept: string[] = [];
+  let inTrailer = false;
+  for (const line of lines) {
+    inTrailer = NAMED_TRAILER.test(line) || (inTrailer && /^\s+\S/.test(line));
+    if (!inTrailer) kept.push(line);
+  }
+  const paragraphs = kept
+    .join('\n')
+    .split(/\n{2,}/)
+    .map((paragraph) => paragraph.replace(/^\n+|\n+$/g, ''))
+    .filter((paragraph) => paragraph !== '');
+  while (isAllTrailers(paragraphs.at(-1))) paragraphs.pop();
+  return paragraphs.join('\n\n');
+}
+
+function isAllTrailers(paragraph: string | undefined): boolean {
+  if (paragraph === undefined) return false;
+  const lines = paragraph.split('\n');
+  return ANY_TRAILER.test(lines[0] ?? '') && lines.every((line) => ANY_TRAILER.test(line) || /^\s/.test(line));
+}
+
+function cutBody(body: string): string {
+  return cut(body.split('\n').slice(0, MAX_BODY_LINES).join('\n'), MAX_BODY_CHARS).trimEnd();
+}

@@ -1,0 +1,11 @@
+/** Brackets around words that tell a CI system to do nothing: `[skip ci]`, `[ci skip]`, `[no ci]`, `[skip actions]`, and whatever else is to be skipped. */
+const SKIP_IN_BRACKETS = /\[([^[\]]{0,100}?(?:skip|no[\s_-]*ci\b)[^[\]]{0,100})\]/gi;
+/** As Azure Pipelines reads it. */
+const STARRED_NO_CI = /\*+\s*no[\s_-]?ci\s*\*+/gi;
+/** A trailer by its name alone. */
+const SKIP_CHECKS = /\b(skip|request)-checks(?=\s*:)/gi;
+
+/** The text without words that keep CI from running: their letters stay, what makes them an order goes. */
+export function withoutSkipWords(text: string): string {
+  return text.replace(SKIP_IN_BRACKETS, '($1)').replace(STARRED_NO_CI, '(no ci)').replace(SKIP_CHECKS, '$1 checks');
+}

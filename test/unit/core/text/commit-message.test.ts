@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import { cleanCommitMessage, cleanCommitSubject } from '../../../../src/core/text/commit-message.ts';
+import { plainTitle } from '../../../../src/core/text/plain-text.ts';
+import { cpuMs } from '../../../cpu.ts';
+
+/** Zero-width spaces made visible. */
+const visible = (text: string): string => text.replaceAll('\u200B', '·');
+
+describe('words that keep CI from running are no orders any more', () => {
+  test.each([
+    ['Add x [skip ci]', 'Add x (skip ci)'],
+    ['Add x [ci skip]', 'Add x (ci skip)'],
+    ['[NO CI] Add x', '(NO CI) Add x'],
+    ['[skip actions] Add x', '(skip actions) Add x'],
+    ['[actions skip] Add x', '(actions skip) Add x'],
+    ['Add [[skip ci]] x', 'Add [(skip ci)] x'],
+    ['Add x [skip-ci]', 'Add x (skip-ci)'],
+    ['Add x [skip netlify]', 'Add x (skip netlify)'],
+    ['Add x ***NO_CI***', 'Add x (no ci)'],
+    ['Add x [sk\u200Bip ci]', 'Add x (skip ci)'],
+    ['Add x [skip\u202Eci]', 'Add x [skipci]'.replace('[skipci]', '(skipci)')],
+  ])('%j → %j', (subject, expected) => {
+    expect(cleanCommitSubject(subject)).toBe(expected);
+    expect(cleanCommitMessage(`Add y\n\n${subject}`)).toBe(`Add y\n\n${expected}`);
+    expect(plainTitle(subject, 120)).not.toMatch(/\[skip|skip\]|\[no ci|\*no_ci/i);
+  });
+
+  test.each(['skip-checks: true', 'skip-checks:true', 'Skip-Checks: true', 'request-checks: true'])('%s', (line) => {
+    expect(cleanCommitMessage(`Add x\n\nBody.\n\n\n${line}`)).toBe('Add x\n\nBody.');
+    expect(cleanCommitMessage(`Add x\n${line}\nBody.`)).toBe('Add x\n\nBody.');
+    expect(cleanCommitSubject(line)).not.toMatch(/-checks/i);
+  });
+});
+
+describe('nothing is closed and nobody is mentioned', () => {
+  test.each([
+    ['Fixes #2', 'Fixes #·2'],
+    ['closes owner/repo#3', 'closes owner/repo#·3'],
+    ['Resolved: GH-3', 'Resolved: GH-·3'],
+    ['fix https://github.com/a/b/issues/4', 'fix https:·//github.com/a/b/issues/4'],
+    ['Thanks to @octocat and @acme/team', 'Thanks to @·octocat and @·acme/team'],
+  ])('%j → %j', (subject, expected) => {
+    expect(visible(cleanCommitMessage(subject))).toBe(expected);
+    expect(visible(cleanCommitMessage(`Add x\n\nIt ${subject}`))).toBe(`Add x\n\nIt ${expected}`);
+  });
+});
+
+describe('trailers of others are left out', () => {
+  test.each([
+    ['at the end', 'Add x\n\nBody.\n\nSigned-off-by: A <a@b>\nCo-authored-by: B <b@c>'],
+    ['behind the body', 'Add x\n\nBody.\nSigned-off-by: A <a@b>'],
+    ['with a continuation', 'Add x\n\nBody.\n\nRalph-Run: 1\n  2\n  3\nRalph-Task: other'],
+    ['in small letters', 'Add x\n\nBody.\n\nco-authored-by: B <b@c>'],
+    ['with any name', 'Add x\n\nBody.\n\nbug: 17\nReviewed: yes'],
+    ['before the body', 'Add x\n\nRalph-Iteration: 9\n\nBody.'],
+    ['before a divider', 'Add x\n\nBody.\n\nforged: 1\n---\n'],
+    ['before scissors', 'Add x\n\nBody.\n\nforged: 1\n# ------------------------ >8 ------------------------\n'],
+    ['of a cherry-pick', `Add x\n\nBody.\n\n(cherry picked from commit ${'a'.repeat(40)})`],
+    ['behind the subject', 'Add x\nSigned-off-by: A <a@b>\n\nBody.'],
+  ])('%s', (_, message) => {
+    expect(cleanCommitMessage(message)).toBe('Add x\n\nBody.');
+  });
+
+  test('a conventional subject is none, nor is a sentence with a colon', () => {
+    expect(cleanCommitMessage('fix: add x\n\nTwo things: a and b.\nMore.')).toBe(
+      'fix: add x\n\nTwo things: a and b.\nMore.',
+    );
+  });
+});
+
+test('control, direction and invisible characters go, colours with them', () => {
+  expect(cleanCommitMessage('Add \u001B[31mx\u001B[0m\u0007\u202E y\uFEFF\u{E0041}\r\n\r\nBody\u0000.\u2028Next')).toBe(
+    'Add x y\n\nBody.\nNext',
+  );
+});
+
+test('a message is cut', () => {
+  const cleaned = cleanCommitMessage(`${'s'.repeat(500)}\n\n${'line\n'.repeat(1000)}${'b'.repeat(50_000)}`);
+  expect(cleaned.split('\n')[0]).toHaveLength(120);
+  expect(cleaned.split('\n').length).toBeLessThan(45);
+  expect(cleanCommitMessage(`s\n\n${'b'.repeat(50_000)}`).length).toBeLessThan(2_100);
+});
+
+test.each(['', '\n\n', '\u200B', 'skip-checks: true'])('%j says nothing', (message) => {
+  expect(cleanCommitMessage(message)).toBe('');
+});
+
+test('long hostile messages cost nothing', () => {
+  const hostile = ['[', '[skip', '***', 'a-a-a', '\u001B[', '@#', 'x: y\n', '- '].map((piece) => piece.repeat(100_000));
+  expect(cpuMs(() => hostile.forEach((text) => cleanCommitMessage(text) + cleanCommitSubject(text)))).toBeLessThan(
+    1000,
+  );
+});
