@@ -1,10 +1,12 @@
+import { keysByPattern } from '../core/secrets/key-patterns.ts';
+
 /** Finds keys by their well-known patterns. */
 export interface SecretScanner {
   /** The rules that `text` breaks, one entry per place, e.g. `github`; never what was found. */
   scan(text: string): Promise<readonly string[]>;
 }
 
-/** A scanner with secretlint's recommended rules; the library is loaded at the first scan. */
+/** A scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first scan. */
 export function createSecretScanner(): SecretScanner {
   let loading: ReturnType<typeof loadRules> | null = null;
   return {
@@ -16,9 +18,20 @@ export function createSecretScanner(): SecretScanner {
         options: { noPhysicFilePath: true, maskSecrets: true, config: { rules: [...rules] } },
       });
       const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
-      return found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
+      const keys = found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
+      return [...keys, ...beyond(keysByPattern(text), keys)];
     },
   };
+}
+
+/** Names that `names` has more often than `others`: what both know is named once. */
+function beyond(names: readonly string[], others: readonly string[]): readonly string[] {
+  const left = [...others];
+  return names.filter((name) => {
+    const known = left.indexOf(name);
+    if (known !== -1) left.splice(known, 1);
+    return known === -1;
+  });
 }
 
 async function loadRules() {

@@ -1,4 +1,5 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import type { Git } from '../git.ts';
 import { createSecretSearch } from './known-secrets.ts';
 import { eachObject, sizesOf, type Change } from '../objects.ts';
@@ -70,7 +71,11 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
 
   function judgePath({ path, oldMode, newMode }: Change): string | null {
     if (path.includes('\u{FFFD}')) return 'its name is not valid UTF-8';
-    if (findsSecret(Buffer.from(path))) return 'its name holds the value of a secret of this job';
+    // A value that is cut over folders as well.
+    if ([path, path.replaceAll('/', '')].some((name) => findsSecret(Buffer.from(name))))
+      return 'its name holds the value of a secret of this job';
+    const keys = keysByPattern(path);
+    if (keys.length > 0) return `its name looks like it holds a key (${[...new Set(keys)].join(', ')})`;
     if (isLoopState(path)) return 'it belongs to the state of the loop';
     if (isAllowed(path)) return null;
     if (isProtected(path)) return 'it is a protected path; the input allow-protected-paths can allow it';

@@ -1,5 +1,6 @@
 import { chmod, mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { BRANCH, iterate, messageFor, openFresh, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
@@ -250,6 +251,30 @@ describe('commit() withholds what must not be published, publishes the rest, and
       (scene) => scene.write('leak.dat', Buffer.concat([Buffer.alloc(10), Buffer.from(SECRET)])),
     ],
     ['the same as a file name', SECRET, /name holds the value/, (scene) => scene.write(SECRET, 'x')],
+    [
+      'the same over folders',
+      `${SECRET.slice(0, 9)}/${SECRET.slice(9)}`,
+      /name holds the value/,
+      (scene) => scene.write(`${SECRET.slice(0, 9)}/${SECRET.slice(9)}`, 'x'),
+    ],
+    [
+      'the same in hex as a file name',
+      Buffer.from(SECRET).toString('hex'),
+      /name holds the value/,
+      (scene) => scene.write(Buffer.from(SECRET).toString('hex'), 'x'),
+    ],
+    [
+      'the same in a packed file',
+      'leak.gz',
+      /value of a secret/,
+      (scene) => scene.write('leak.gz', gzipSync(`password ${SECRET}`)),
+    ],
+    [
+      'a key as a file name',
+      NPM_TOKEN,
+      /name looks like it holds a key \(npm\)/,
+      (scene) => scene.write(NPM_TOKEN, 'x'),
+    ],
     ['the token of the run', 'src/token.js', /value of a secret/, (scene) => scene.write('src/token.js', TOKEN)],
     [
       'a key by its pattern',
