@@ -45,6 +45,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     appendJournal: () => undefined,
     verifier: { verify: () => Promise.resolve(verification(scene.world)) },
     repository: repositoryOf(scene),
+    remote: { push: taken, pushOn: taken, probePush: taken },
     agent: {
       kindOfDenial,
       coAuthor: 'Claude <noreply@anthropic.com>',
@@ -52,6 +53,10 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
       call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
     },
   };
+}
+
+function taken(): Promise<{ readonly kind: 'pushed' }> {
+  return Promise.resolve({ kind: 'pushed' });
 }
 
 function verification(world: World): Verification {

@@ -11,7 +11,7 @@ export interface GateDeps {
   readonly context: RunContext;
   readonly forge: Forge;
   readonly repository: Pick<Repository, 'problems' | 'readTexts' | 'openLane'>;
-  readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteMerged'>;
+  readonly remote: Pick<Remote, 'branches' | 'pushObstacle' | 'deleteBranch'>;
   readonly store: StateStore;
   /** null: nothing is kept for the whole repository. */
   readonly budget: BudgetStore | null;

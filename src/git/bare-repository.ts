@@ -5,15 +5,15 @@ import { createGit, type Git, type GitSetup } from './git.ts';
 export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration'> {
   /** A folder outside of the checkout. */
   readonly workFolder: string;
-  /** A git directory whose objects can be read as well. */
-  readonly borrowFrom?: string | null;
+  /** A folder of objects that can be read as well, and a list of the commits in it whose past is not there. */
+  readonly borrow?: { readonly objects: string; readonly shallow: string } | null;
   /** A folder in which the objects outlive the repository. */
   readonly keepObjectsIn?: string;
 }
 
 /** A bare repository that exists for one call: config, hooks and refs in it are ours alone. Made by hand: `git init` would copy templates. */
 export async function withBareRepository<T>(
-  { workFolder, borrowFrom = null, keepObjectsIn, ...setup }: BareRepositoryOptions,
+  { workFolder, borrow = null, keepObjectsIn, ...setup }: BareRepositoryOptions,
   body: (git: Git, gitFolder: string) => Promise<T>,
 ): Promise<T> {
   await mkdir(workFolder, { recursive: true });
@@ -25,7 +25,10 @@ export async function withBareRepository<T>(
       writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
       writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'),
     ]);
-    if (borrowFrom !== null) await writeFile(join(objects, 'info', 'alternates'), `${join(borrowFrom, 'objects')}\n`);
+    if (borrow !== null) {
+      await writeFile(join(objects, 'info', 'alternates'), `${borrow.objects}\n`);
+      if (borrow.shallow !== '') await writeFile(join(folder, 'shallow'), borrow.shallow);
+    }
     return await body(
       createGit({ ...setup, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),
       folder,

@@ -127,6 +127,7 @@ const fixedSettings = [
   'core.pager=cat',
   'core.alternateRefsCommand=true',
   'core.splitIndex=false',
+  'core.commitGraph=false',
   'credential.helper=',
   'commit.gpgSign=false',
   'diff.external=',

@@ -15,9 +15,16 @@ export function isUnreachable(words: string): boolean {
   );
 }
 
-/** The end of commits that the agent took away with the git directory: nobody else is to blame and nothing can be done. */
+/** Whether git's words are about a branch that is not where it was left. */
+export function isMoved(words: string): boolean {
+  return MOVED.test(words);
+}
+
+const MOVED = /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref/i;
+
+/** The end of commits that are not in the run's own folder any more: nobody else is to blame and nothing can be done. */
 export const LOST_COMMITS =
-  'The commits of this run are no longer in the checkout: the agent removed or replaced the git directory (.git), and iterations whose commits are gone cannot be published. Work that earlier runs pushed is safe; run again.';
+  "The commits of this run are no longer in the run's own folder: the agent or another program of this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";
 
 const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
   {
@@ -32,7 +39,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[
   },
   { pattern: /GH008|unknown Git LFS object/i, meaning: 'The commits name git-lfs files that were never uploaded.' },
   {
-    pattern: /non-fast-forward|fetch first|stale info|cannot lock ref|reference already exists|failed to update ref/i,
+    pattern: MOVED,
     meaning: 'The branch changed while this run worked. Nothing was overwritten; the next run continues from there.',
   },
   {

@@ -16,9 +16,15 @@ export interface Work {
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
-  /** HEAD of the lane's branch in the workspace. */
+  /** The commit that the lane was at when this run opened it. */
+  readonly base: ObjectId;
+  /** Tip of the lane's branch as this run makes it. */
   readonly head: ObjectId;
-  /** Whether `head` has commits that the remote branch lacks. */
+  /** Tip of the branch on the remote, as far as this run knows; null: there is none. */
+  readonly remoteHead: ObjectId | null;
+  /** What holds for `remoteHead`: the state then, and how many iterations had led to it. */
+  readonly safe: { readonly state: LaneState; readonly iterations: number };
+  /** Whether this run made commits. */
   readonly hasNewCommits: boolean;
   readonly withheld: readonly Withheld[];
   readonly warnings: readonly string[];

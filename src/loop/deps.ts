@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
-import type { Repository, WorkFiles } from '../ports/repository.ts';
+import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
 import type { StateStore } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
 
@@ -13,6 +13,7 @@ export interface LoopDeps {
   readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'coAuthor'>;
   readonly agentName: AgentName;
   readonly repository: Pick<Repository, 'snapshot' | 'compare' | 'commit' | 'hideCredentials'>;
+  readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;

@@ -3,7 +3,9 @@ import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
+import type { Outcome } from '../core/outcome.ts';
 import { iterate } from './iteration.ts';
+import { openBranch, pushIteration } from './pushing.ts';
 import { createStopPoll } from './stop-order.ts';
 import type { LoopDeps } from './deps.ts';
 import { tidy } from './tidy.ts';
@@ -18,7 +20,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   const whoStops = createStopPoll(deps);
   const giveBack = await deps.repository.hideCredentials();
   try {
-    for (;;) {
+    for (let isOpen = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
       if (step.kind === 'iterate' && soFar.iterations > 0)
@@ -31,11 +33,28 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         deps.record(work);
         return work;
       }
+      if (!isOpen) {
+        const opened = await openBranch(deps, work);
+        if (opened.end !== null) return ended(deps, opened.work, opened.end);
+        work = opened.work;
+        isOpen = true;
+      }
       ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
+      const pushed = await pushIteration(deps, work);
+      work = pushed.work;
+      deps.record(work);
+      if (pushed.end !== null) return ended(deps, work, pushed.end);
     }
   } finally {
     await giveBack();
   }
+}
+
+/** No decision of the loop's: the journal ends without one, as that of a run that failed. */
+function ended(deps: LoopDeps, work: Work, outcome: Outcome): Work {
+  const end: Work = { ...work, outcome, endedAt: deps.clock.now() };
+  deps.record(end);
+  return end;
 }
 
 function decide(
@@ -70,7 +89,10 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     stateBefore: intake.state,
     state,
     journal: [],
+    base: intake.opened.head,
     head: intake.opened.head,
+    remoteHead: intake.lane.start.kind === 'continue' ? intake.lane.start.remoteHead : null,
+    safe: { state: intake.state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
     warnings: [],

@@ -95,16 +95,27 @@ export interface Withheld {
   readonly why: string;
 }
 
-/** The remote side of the repository. */
+/** The remote side of the repository. What is pushed was inspected commit by commit, from objects that were hashed right before. */
 export interface Remote {
   /** Tip of every branch that starts with `prefix`, by name; throws UserError when the remote refuses even reading. */
   branches(prefix: string): Promise<Readonly<Record<string, ObjectId>>>;
   /** Why this token may not push, as a sentence for a person; null when it may. Leaves nothing behind. */
   pushObstacle(): Promise<string | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
-  push(push: { readonly branch: string; readonly commit: ObjectId; readonly start: LaneStart }): Promise<PushResult>;
-  /** Deletes a merged branch, if its tip is still what was merged. */
-  deleteMerged(merged: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
+  push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
+  /** The same in one request, for a branch that is at `since` as far as this run knows; null: it is created. */
+  pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
+  /** Whether the server takes a push to such a branch, tried on one that is deleted again. */
+  probePush(branch: string, at: ObjectId): Promise<PushResult>;
+  /** Deletes a branch, if its tip is still `head`. */
+  deleteBranch(branch: { readonly branch: string; readonly head: ObjectId }): Promise<BranchDeleted>;
+}
+
+/** `since`: a commit that `commit` builds on and that was published before; what lies between is inspected. */
+export interface Push {
+  readonly branch: string;
+  readonly commit: ObjectId;
+  readonly since: ObjectId;
 }
 
 export type BranchDeleted =
@@ -115,4 +126,11 @@ export type BranchDeleted =
   | { readonly kind: 'moved' }
   | { readonly kind: 'rejected'; readonly why: string };
 
-export type PushResult = { readonly kind: 'pushed' } | { readonly kind: 'rejected'; readonly why: string };
+export type PushResult =
+  | { readonly kind: 'pushed' }
+  /** The server, or we ourselves, will not take it. */
+  | { readonly kind: 'rejected'; readonly why: string }
+  /** The branch is not where this run left it. */
+  | { readonly kind: 'moved'; readonly why: string }
+  /** Nobody answered: another try may succeed. */
+  | { readonly kind: 'unreachable'; readonly why: string };

@@ -9,7 +9,7 @@ export interface PublishDeps {
   readonly config: Config;
   readonly context: RunContext;
   readonly forge: Forge;
-  readonly remote: Pick<Remote, 'push'>;
+  readonly remote: Pick<Remote, 'push' | 'deleteBranch'>;
   readonly store: Pick<StateStore, 'save'>;
   readonly budget: BudgetStore | null;
   /** UUID of this run's process tree, by which it finds what it reserved. */

@@ -7,7 +7,7 @@ import { mapTexts } from '../core/text/redact.ts';
 import { serializeState, type LaneState } from '../core/lane/state.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
-import type { PushResult } from '../ports/repository.ts';
+import type { LaneStart, PushResult } from '../ports/repository.ts';
 import type { Released } from '../ports/state.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
@@ -64,22 +64,21 @@ export async function publish(deps: PublishDeps, finished: Work): Promise<Publis
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
 }
 
-/** `lost`: this run's commits did not reach the remote. `remoteHead` is null while the lane has no branch there. */
+/** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */
 interface PublishedBranch {
   readonly kind: 'published' | 'lost';
   readonly remoteHead: string | null;
   readonly outcome: Outcome;
 }
 
-async function publishBranch(
-  deps: PublishDeps,
-  { lane, hasNewCommits, head, outcome }: Work,
-): Promise<PublishedBranch> {
-  const before = lane.start.kind === 'continue' ? lane.start.remoteHead : null;
-  if (!hasNewCommits) return { kind: 'published', remoteHead: before, outcome };
+async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBranch> {
+  const { lane, hasNewCommits, head, base, remoteHead, outcome } = work;
+  if (!hasNewCommits) return { kind: 'published', remoteHead: await withoutEmptyBranch(deps, work), outcome };
+  // The loop has pushed what it could: from there on the branch is this run's.
+  const start: LaneStart = remoteHead === null ? lane.start : { kind: 'continue', remoteHead };
   const pushed = await within(
     deps.stepWithinMs,
-    deps.remote.push({ branch: lane.branch, commit: head, start: lane.start }),
+    deps.remote.push({ branch: lane.branch, commit: head, since: remoteHead ?? base, start }),
   ).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
     deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
@@ -87,11 +86,23 @@ async function publishBranch(
   }
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${pushed.why}`;
   deps.log.error(message);
-  return { kind: 'lost', remoteHead: before, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+  return { kind: 'lost', remoteHead, outcome: { kind: 'failed', reason: 'infrastructure', message } };
+}
+
+/** A branch that was made for work that did not come is taken away again. */
+async function withoutEmptyBranch(
+  { remote, stepWithinMs }: PublishDeps,
+  { lane, base, remoteHead }: Work,
+): Promise<string | null> {
+  if (lane.start.kind === 'continue' || remoteHead === null) return remoteHead;
+  const deleted = await within(stepWithinMs, remote.deleteBranch({ branch: lane.branch, head: base })).catch(
+    rejectedBy,
+  );
+  return deleted.kind === 'deleted' || deleted.kind === 'gone' ? null : remoteHead;
 }
 
 /** A remote that cannot be reached has taken nothing either. */
-function rejectedBy(error: unknown): PushResult {
+function rejectedBy(error: unknown): Extract<PushResult, { kind: 'rejected' }> {
   return { kind: 'rejected', why: textOf(error) };
 }
 
@@ -159,14 +170,19 @@ interface PublishedEnd {
   readonly published: boolean;
 }
 
-/** Work whose commits did not reach the remote: nothing was done for the tasks and nobody may read that it was, but the calls were made. */
+/** Work whose newest commits did not reach the remote: nothing was done in them and nobody may read that it was, but the calls were made. */
 function withoutProgress(work: Work, policy: Policy, now: number): Work {
+  const { safe, journal } = work;
   const state = loseProgress(
-    { before: work.stateBefore, after: work.state, iterations: work.journal.length },
+    { before: safe.state, after: work.state, iterations: journal.length - safe.iterations },
     policy,
     now,
   );
-  return { ...work, state, journal: work.journal.map((entry) => ({ ...entry, commit: null })) };
+  return {
+    ...work,
+    state,
+    journal: journal.map((entry, index) => (index < safe.iterations ? entry : { ...entry, commit: null })),
+  };
 }
 
 /** Saves what is true of the remote, and gives the lane back with it. */

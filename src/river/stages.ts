@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
 import type { Agent } from '../ports/agent.ts';
+import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import type { RunDeps } from './deps.ts';
 
@@ -8,7 +9,7 @@ import type { RunDeps } from './deps.ts';
 export async function connectStages(
   { config, context, runTag, clock, log, redact, sessionFolder, connect }: RunDeps,
   { agent, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly agent: Agent | null },
-): Promise<PublishDeps & Omit<GateDeps, 'repository' | 'claiming'>> {
+): Promise<PublishDeps & Omit<GateDeps, 'repository' | 'claiming'> & Pick<LoopDeps, 'remote'>> {
   const [forge, remote, store, budget] = await Promise.all([
     connect.forge(),
     connect.remote(),

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { PublishingRules } from '../git/checkout/inspection.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';
 
@@ -8,14 +8,18 @@ export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@user
 
 /** The remote side of the repository. */
 export async function connectRemote(world: World, patience: Patience | null): Promise<Remote> {
-  const { createRemote } = await import('../git/remote/remote.ts');
-  const gitFolder = join(world.context.workspace, '.git');
+  const [{ createRemote }, { quarantineFolder }, rules] = await Promise.all([
+    import('../git/remote/remote.ts'),
+    import('../git/checkout/quarantine.ts'),
+    publishingRules(world),
+  ]);
   return createRemote({
     url: remoteUrl(world.context),
     token: world.config.githubToken,
     branchPrefix: world.config.branchPrefix,
     workFolder: join(world.runFolder, 'push'),
-    sourceGitFolder: existsSync(gitFolder) ? gitFolder : null,
+    quarantineFolder: quarantineFolder(join(world.runFolder, 'git')),
+    rules,
     env: world.environment,
     log: world.log,
     ...(patience === null ? {} : { commandTimeoutMs: patience.gitCommandMs }),
@@ -24,25 +28,31 @@ export async function connectRemote(world: World, patience: Patience | null): Pr
 
 /** The checkout. */
 export async function openRepository(world: World): Promise<Repository> {
-  const [{ createRepository }, { createSecretScanner }] = await Promise.all([
+  const [{ createRepository }, rules] = await Promise.all([
     import('../git/checkout/checkout.ts'),
-    import('../secrets/scanner.ts'),
+    publishingRules(world),
   ]);
   const { config, context } = world;
   return createRepository({
     folder: context.workspace,
     remote: { url: remoteUrl(context), token: config.githubToken },
     workFolder: join(world.runFolder, 'git'),
-    rules: {
-      allowProtectedPaths: config.allowProtectedPaths,
-      maxPatchFiles: config.maxPatchFiles,
-      maxPatchKib: config.maxPatchKib,
-      secretValues: world.secrets,
-      scanner: createSecretScanner(),
-    },
+    rules,
     identity: COMMIT_IDENTITY,
     env: world.environment,
   });
+}
+
+/** What may be published, the same for what is committed and for what is pushed. */
+async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
+  const { createSecretScanner } = await import('../secrets/scanner.ts');
+  return {
+    allowProtectedPaths: config.allowProtectedPaths,
+    maxPatchFiles: config.maxPatchFiles,
+    maxPatchKib: config.maxPatchKib,
+    secretValues: [...secrets, config.githubToken],
+    scanner: createSecretScanner(),
+  };
 }
 
 /** Puts credentials back that a killed main had taken out of the checkout. */

@@ -82,8 +82,6 @@ describe('post, when one thing hangs for ever,', () => {
   });
 
   test.each([
-    // Commits that nobody gets are no progress.
-    ['remote.push', 'failed (infrastructure)', 'could not be pushed to ralph/queue: it ran out of time after 15 s', 2],
     [
       'forge.pullRequestOf',
       'failed (infrastructure)',
@@ -127,8 +125,27 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
+  test('remote.push: what had been pushed stays, commits that nobody gets are no progress', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
+    let pushes = 0;
+    const main = await runOnce(project, {
+      tap: killAt((name) => name === 'remote.pushOn' && (pushes += 1) === 3, 'before'),
+    });
+    const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'remote.push') });
+    await vi.advanceTimersByTimeAsync(50_000);
+    const post = await finishing;
+    expect(post?.end).toBe('failed (infrastructure)');
+    expect(JSON.stringify(post?.outcome)).toContain(
+      'could not be pushed to ralph/queue: it ran out of time after 15 s',
+    );
+    expect(savedIn(post)).toMatchObject({ kind: 'saved' });
+    expect(savedState(project).circuit).toMatchObject({ kind: 'closed', noProgress: 1 });
+    expect(savedState(project).windows.hour?.calls).toBe(2);
+    expect(leaseOf(project)).toBeNull();
+  });
+
   test('forge.markReady, of a run that is complete: the next run repairs the pull request without a call', async () => {
-    const { project, main } = await killedAt('remote.push');
+    const { project, main } = await killedAt('forge.openPullRequest');
     const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'forge.markReady') });
     await vi.advanceTimersByTimeAsync(50_000);
     expect(await finishing).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'saved' } } });
@@ -137,7 +154,7 @@ describe('post, when one thing hangs for ever,', () => {
   });
 
   test('or all of GitHub but the ref: neither the state nor the lane is lost, and the report says what was done', async () => {
-    const { project, main } = await killedAfterStuck('remote.push');
+    const { project, main } = await killedAfterStuck('forge.pullRequestOf');
     const finishing = finishOnce(project, main, {
       tap: hanging((name) => name.startsWith('remote.') || name.startsWith('forge.')),
     });

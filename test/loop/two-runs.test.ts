@@ -98,7 +98,7 @@ describe('two runs of one lane on two machines', () => {
 });
 
 describe('post of a run that was killed, and the next run at the same time', () => {
-  test.each(['agent.sweep', 'remote.push', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])(
+  test.each(['agent.sweep', 'forge.pullRequestOf', 'forge.openPullRequest', 'cache.save', 'forge.upsertComment'])(
     'killed at %s: nothing is done twice',
     async (at) => {
       for (const seed of seeds.slice(0, 40)) {

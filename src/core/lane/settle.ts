@@ -4,7 +4,7 @@ import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { noSignals, outputDeclined, pushSignals } from './signals.ts';
-import { MAX_UNMARKED, type LaneState, type Published } from './state.ts';
+import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
 import { progressOf } from '../tasks/queue.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
@@ -122,6 +122,11 @@ export function endRun(state: LaneState, outcome: Outcome, branchHead: string | 
 /** The state that knows what is on the remote branch. */
 export function recordPublished(state: LaneState, published: Published): LaneState {
   return state.lastRun === null ? state : { ...state, lastRun: { ...state.lastRun, published } };
+}
+
+/** The state that knows how the last push went: `why` the server will refuse it again; null: it took it. */
+export function recordPush(state: LaneState, why: string | null, now: number): LaneState {
+  return { ...state, refusedPush: why === null ? null : { why: why.slice(0, MAX_REFUSAL_CHARS), at: now } };
 }
 
 /**

@@ -22,6 +22,8 @@ export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
 export const MAX_SESSION_BYTES = 10 * 1024 * 1024;
 export const MAX_UNMARKED = 100;
+/** Of what is kept of a server's words. */
+export const MAX_REFUSAL_CHARS = 1000;
 
 // Caps keep a document that someone tampered with from growing what we show or store.
 const word = z.string().max(200);
@@ -108,7 +110,7 @@ const bodySchema = z.object({
   /** Of the lane's published head. */
   headCheck: checkSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
-  refusedPush: z.object({ why: z.string().max(1000), at: instant }).nullable(),
+  refusedPush: z.object({ why: z.string().max(MAX_REFUSAL_CHARS), at: instant }).nullable(),
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */

@@ -34,7 +34,7 @@ export async function endLane(
   const remains = await whatRemains(deps, state);
   // Whoever works on the lane now pushes to its branch.
   const stays = remains === 'done' || (remains === 'unfinished' && claimedBy !== null);
-  const deleted = stays ? null : await deps.remote.deleteMerged(pullRequest);
+  const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
   const end = noted(

@@ -8,9 +8,10 @@ import { authorization, basicCredentials, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from './inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
 import { changesBetween, treeOf } from '../objects.ts';
-import { createPrivateRepository, lostObjects, type PrivateRepository } from './private-repository.ts';
+import { createPrivateRepository, lostObjects, type OwnRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
-import { createWorkspaceRepair } from './repair.ts';
+import { createQuarantine, type Quarantine } from './quarantine.ts';
+import { createWorkspaceRestorer, type WorkspaceRestorer } from './restore.ts';
 import { mayHave, textsOf } from './texts.ts';
 import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
@@ -36,6 +37,8 @@ export function createRepository(options: RepositoryOptions): Repository {
   let lane: Lane | null = null;
   let lastRead: { readonly content: WorkTreeContent; readonly tree: ObjectId } | null = null;
   let withheld: WithheldPaths = new Map();
+  /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
+  let quarantined: Quarantined | null = null;
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -44,8 +47,13 @@ export function createRepository(options: RepositoryOptions): Repository {
   }
 
   async function snapshot(): Promise<Snapshot> {
-    const { workspace, repository } = await needOpened();
-    const [head, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    const { workspace, repository: checkout } = await needOpened();
+    const repository = quarantined?.quarantine ?? checkout;
+    const [found, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
+    const head =
+      quarantined === null || lane === null
+        ? found
+        : await takenHead(quarantined.quarantine, { head: found, known: lane.tip });
     const tree = await measured(content);
     lastRead = { content, tree };
     const known = head ?? lane?.tip;
@@ -56,12 +64,13 @@ export function createRepository(options: RepositoryOptions): Repository {
 
   /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
   async function measured(content: WorkTreeContent): Promise<ObjectId> {
-    if (withheld.size === 0 || lane === null) return content.evidence;
-    const { workspace, repository, committer } = await needOpened();
-    const base = await treeOf(repository.git, lane.tip);
+    if (withheld.size === 0 || lane === null || quarantined === null) return content.evidence;
+    const { workspace } = await needOpened();
+    const { quarantine, committer } = quarantined;
+    const base = await treeOf(quarantine.git, lane.tip);
     if (base === null) throw lostObjects(workspace);
     const { tree } = await publishableTree(committer, { base, now: content });
-    return await withoutNotes(repository, workspace, tree);
+    return await withoutNotes(quarantine, workspace, tree);
   }
 
   return {
@@ -99,29 +108,42 @@ export function createRepository(options: RepositoryOptions): Repository {
       const { workspace, repository } = await needOpened();
       const { url, token } = options.remote;
       const source = { workspace, repository, url, variables: authorization(url, token), workedOn: lane !== null };
-      const { lane: started, answer } = await openLane(source, wanted);
+      const { lane: started, base, fork, answer } = await openLane(source, wanted);
       lane = started;
       withheld = new Map();
+      lastRead = null;
+      const quarantine = await createQuarantine(workspace, repository, {
+        workFolder: options.workFolder,
+        heads: [started.tip, base],
+        roots: [...new Set([fork, base])],
+      });
+      await quarantine.keep(started.tip);
+      const inspection = createInspection(quarantine.git, {
+        ...options.rules,
+        secretValues: [...options.rules.secretValues, token],
+      });
+      quarantined = { quarantine, committer: { repository: quarantine, inspection, identity: options.identity } };
       return answer;
     },
 
     snapshot,
 
     async compare(before, after) {
-      const { repository } = await needOpened();
+      const repository = quarantined?.quarantine ?? (await needOpened()).repository;
       await repository.seal();
       return await compare(repository.git, before, after);
     },
 
     async commit(iteration) {
-      if (!lane) throw new Error('commit() before openLane()');
-      const { workspace, repository, committer, repair } = await needOpened();
-      await repository.seal();
-      const tipTree = await treeOf(repository.git, lane.tip);
+      if (lane === null || quarantined === null) throw new Error('commit() before openLane()');
+      const { workspace, restore } = await needOpened();
+      const { quarantine, committer } = quarantined;
+      await quarantine.seal();
+      const tipTree = await treeOf(quarantine.git, lane.tip);
       if (tipTree === null) throw lostObjects(workspace);
-      const head = (await headOf(workspace)) ?? (await repair().then(() => headOf(workspace)));
+      const head = await takenHead(quarantine, { head: await headOf(workspace), known: lane.tip });
       const now =
-        lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(repository, workspace);
+        lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(quarantine, workspace);
       const { tree, withheldPaths, ...committed } = await commitIteration(committer, {
         tip: { commit: lane.tip, tree: tipTree },
         head,
@@ -130,9 +152,11 @@ export function createRepository(options: RepositoryOptions): Repository {
         iteration,
       });
       withheld = withheldPaths;
+      const known = lane.tip;
       lane = { ...lane, tip: committed.head };
-      await leavePlainCheckout(workspace, repository, { ...lane, hasIndex: tree === now.tree });
-      const evidence = tree === now.tree ? now.evidence : await withoutNotes(repository, workspace, tree);
+      await quarantine.keep(committed.head);
+      await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, known, hasIndex: tree === now.tree });
+      const evidence = tree === now.tree ? now.evidence : await withoutNotes(quarantine, workspace, tree);
       return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
     },
 
@@ -143,21 +167,24 @@ export function createRepository(options: RepositoryOptions): Repository {
   };
 }
 
+interface Quarantined {
+  readonly quarantine: Quarantine;
+  readonly committer: Committer;
+}
+
 interface Opened {
   readonly workspace: Workspace;
-  readonly repository: PrivateRepository;
-  readonly committer: Committer;
+  /** Over the checkout's own objects: what the job checked out, until an agent could touch it. */
+  readonly repository: OwnRepository;
   /** The commit that the job checked out; null: there is none yet. */
   readonly startHead: ObjectId | null;
-  /** Puts back what git cannot do without, should the agent have broken it. */
-  readonly repair: () => Promise<void>;
+  /** Makes the checkout's git directory one that git accepts again. */
+  readonly restore: WorkspaceRestorer;
 }
 
 async function open({
   folder,
   workFolder,
-  rules,
-  identity,
   env,
   remote,
 }: RepositoryOptions): Promise<Opened | { readonly why: string }> {
@@ -168,17 +195,21 @@ async function open({
     env,
     hide: [remote.token, basicCredentials(remote.token)],
   });
-  const inspection = createInspection(repository.git, {
-    ...rules,
-    secretValues: [...rules.secretValues, remote.token],
-  });
   return {
     workspace,
     repository,
-    committer: { repository, inspection, identity },
     startHead: await headOf(workspace),
-    repair: await createWorkspaceRepair(workspace),
+    restore: await createWorkspaceRestorer(workspace),
   };
+}
+
+/** The agent's HEAD, once its commits are in the quarantine; null: they cannot be had, and the content alone counts. */
+async function takenHead(
+  quarantine: Quarantine,
+  { head, known }: { readonly head: ObjectId | null; readonly known: ObjectId },
+): Promise<ObjectId | null> {
+  if (head === null || head === known) return head;
+  return (await quarantine.take({ head, known })) ? head : null;
 }
 
 /** The newest commit that both have; null: none is known. */

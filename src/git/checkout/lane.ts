@@ -4,6 +4,8 @@ import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
+import type { Quarantine } from './quarantine.ts';
+import type { WorkspaceRestorer } from './restore.ts';
 import { readWorkTree } from './work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 
@@ -11,6 +13,14 @@ import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
 export interface Lane {
   readonly branch: string;
   readonly tip: ObjectId;
+}
+
+/** A lane that was checked out; `base`: tip of the base branch; `fork`: where the lane left it. */
+interface StartedLane {
+  readonly lane: Lane;
+  readonly base: ObjectId;
+  readonly fork: ObjectId;
+  readonly answer: OpenedLane;
 }
 
 export interface WantedLane {
@@ -33,10 +43,7 @@ export interface LaneSource extends BranchSource {
 }
 
 /** Fetches the base branch and, to continue it, the lane's branch; then checks the lane's branch out. */
-export async function openLane(
-  source: LaneSource,
-  wanted: WantedLane,
-): Promise<{ readonly lane: Lane; readonly answer: OpenedLane }> {
+export async function openLane(source: LaneSource, wanted: WantedLane): Promise<StartedLane> {
   const { repository } = source;
   const { git } = repository;
   const { branch, baseBranch, start } = wanted;
@@ -61,6 +68,8 @@ export async function openLane(
   const fork = (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   return {
     lane: { branch, tip },
+    base,
+    fork,
     answer: {
       head: tip,
       baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
@@ -161,18 +170,43 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
       'infrastructure',
       `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`,
     );
-  await leavePlainCheckout(workspace, repository, { ...lane, hasIndex: false });
+  await repository.withIndex('copy', async (indexFile) => {
+    await git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
+    await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
+  });
 }
 
-/** Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed. `hasIndex`: the repository's index holds the very tree of the tip. */
+/** Where the newest commit is, and where it goes. */
+interface Handover {
+  readonly workspace: Workspace;
+  readonly quarantine: Quarantine;
+  readonly restore: WorkspaceRestorer;
+}
+
+/**
+ * Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed.
+ * `known`: the tip before; `hasIndex`: the quarantine's index holds the very tree of the tip. An agent may have broken
+ * the git directory beyond repair: the run does without it, since nothing is read from there.
+ */
 export async function leavePlainCheckout(
-  workspace: Workspace,
-  repository: PrivateRepository,
-  lane: Lane & { readonly hasIndex: boolean },
+  { workspace, quarantine, restore }: Handover,
+  lane: Lane & { readonly known: ObjectId; readonly hasIndex: boolean },
 ): Promise<void> {
-  await repository.withIndex('copy', async (indexFile) => {
+  const { branch, tip, known } = lane;
+  await quarantine.withIndex('copy', async (indexFile) => {
     if (!lane.hasIndex)
-      await repository.git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });
-    await setHeadAndIndex(workspace, lane.branch, { commit: lane.tip, indexFile });
+      await quarantine.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
+    try {
+      await quarantine.give({ head: tip, known });
+      await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
+    } catch {
+      await rebuild().catch(() => undefined);
+    }
+
+    async function rebuild(): Promise<void> {
+      await restore();
+      await quarantine.give({ head: tip, known: null });
+      await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
+    }
   });
 }

@@ -1,5 +1,6 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
@@ -20,47 +21,86 @@ export interface PrivateRepository {
   withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T>;
 }
 
-/** `hide`: texts that no error may repeat. */
-interface PrivateRepositoryOptions {
-  readonly workFolder: string;
+/** What every git directory of ours over the workspace has in common. `hide`: texts that no error may repeat. */
+interface OwnSetup {
   readonly env: NodeJS.ProcessEnv;
   readonly hide: readonly string[];
+  readonly config: string;
+  readonly excludes: string;
 }
 
-/** Builds it in a new folder under `workFolder`. */
+/** `objects`: where its objects are; `shallow`: commits whose past is not there. */
+interface OwnFolders {
+  readonly folder: string;
+  readonly objects: string;
+  readonly shallow: readonly ObjectId[];
+}
+
+/** A private repository, and what another one over the same workspace is made with. */
+export interface OwnRepository extends PrivateRepository {
+  readonly setup: OwnSetup;
+}
+
+/** The one whose objects are the workspace's. Built in a new folder under `workFolder`. */
 export async function createPrivateRepository(
   workspace: Workspace,
-  { workFolder, env, hide }: PrivateRepositoryOptions,
-): Promise<PrivateRepository> {
+  { workFolder, env, hide }: Pick<OwnSetup, 'env' | 'hide'> & { readonly workFolder: string },
+): Promise<OwnRepository> {
   await mkdir(workFolder, { recursive: true });
   const folder = await mkdtemp(join(workFolder, 'repository-'));
-  const indexFile = join(folder, 'index');
-  const config = await configText(workspace, env);
-  const excludes = await readFile(join(workspace.commonFolder, 'info', 'exclude')).catch(() => '');
-
-  const git = createGit({
-    folder: workspace.top,
+  const repository = await createOwnRepository(workspace, {
     env,
     hide,
+    config: await configText(workspace, env),
+    excludes: await readFile(join(workspace.commonFolder, 'info', 'exclude'), 'utf8').catch(() => ''),
+    folder,
+    objects: join(workspace.commonFolder, 'objects'),
+    shallow: [],
+  });
+  await startIndex(workspace, repository.git, repository.indexFile);
+  return repository;
+}
+
+/** Builds one in `folder`, with an empty index. */
+export async function createOwnRepository(
+  workspace: Workspace,
+  { folder, objects, shallow, ...setup }: OwnSetup & OwnFolders,
+): Promise<OwnRepository> {
+  const indexFile = join(folder, 'index');
+  const git = createGit({
+    folder: workspace.top,
+    env: setup.env,
+    hide: setup.hide,
     variables: {
       GIT_DIR: folder,
       GIT_WORK_TREE: workspace.top,
       GIT_INDEX_FILE: indexFile,
-      GIT_OBJECT_DIRECTORY: join(workspace.commonFolder, 'objects'),
+      GIT_OBJECT_DIRECTORY: objects,
     },
   });
 
   async function seal(): Promise<void> {
-    if (!(await stat(join(workspace.commonFolder, 'objects')).catch(() => null))) throw lostObjects(workspace);
+    if (!(await stat(objects).catch(() => null))) throw lostObjects(workspace);
     await Promise.all([
       writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
-      writeFile(join(folder, 'config'), config),
-      writeFile(join(folder, 'info', 'exclude'), excludes),
-      ...['commondir', 'config.worktree', 'info/attributes', 'info/grafts', 'shallow', 'index.lock'].map((name) =>
-        rm(join(folder, name), { force: true }),
-      ),
+      writeFile(join(folder, 'config'), setup.config),
+      writeFile(join(folder, 'info', 'exclude'), setup.excludes),
+      ...(shallow.length === 0 ? [] : [writeFile(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
+      ...unwanted.map((name) => rm(join(folder, name), { force: true })),
     ]);
   }
+
+  /** What would lend this repository objects, settings or a past that are not its own. */
+  const unwanted = [
+    'commondir',
+    'config.worktree',
+    'info/attributes',
+    'info/grafts',
+    'index.lock',
+    'objects/info/alternates',
+    'objects/info/commit-graph',
+    ...(shallow.length === 0 ? ['shallow'] : []),
+  ];
 
   async function withIndex<T>(begin: 'copy' | 'empty', body: (indexFile: string) => Promise<T>): Promise<T> {
     const scratch = join(await mkdtemp(join(folder, 'scratch-')), 'index');
@@ -72,10 +112,12 @@ export async function createPrivateRepository(
     }
   }
 
-  await Promise.all([mkdir(join(folder, 'refs', 'heads'), { recursive: true }), mkdir(join(folder, 'info'))]);
+  await Promise.all([
+    mkdir(join(folder, 'refs', 'heads'), { recursive: true }),
+    mkdir(join(folder, 'info'), { recursive: true }),
+  ]);
   await seal();
-  await startIndex(workspace, git, indexFile);
-  return { git, indexFile, seal, withIndex };
+  return { git, indexFile, seal, withIndex, setup };
 }
 
 /** The workspace's index knows when each file was last looked at; where it is missing or unreadable, the work tree is read once. */
@@ -91,7 +133,7 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   if (head !== null) await git.answer(['read-tree', head]);
 }
 
-/** The end of a run whose agent removed or replaced the git directory: what was not pushed cannot be saved. */
+/** What a git directory stands on is gone: what was not pushed cannot be saved. */
 export function lostObjects(workspace: Workspace): UserError {
   return new UserError('infrastructure', `${LOST_COMMITS} (The git directory was ${workspace.gitFolder}.)`);
 }

@@ -3,10 +3,11 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { BranchDeleted, PushResult, Remote } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import { withBareRepository } from '../bare-repository.ts';
+import type { PublishingRules } from '../checkout/inspection.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
-import { explainRefusal, isUnreachable, LOST_COMMITS } from '../refusal.ts';
+import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';
+import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 
@@ -18,8 +19,9 @@ export interface RemoteOptions {
   readonly branchPrefix: string;
   /** A folder outside of the checkout. */
   readonly workFolder: string;
-  /** The checkout's common git directory (`.git`), whose objects are pushed; null when there is no checkout (probe only). */
-  readonly sourceGitFolder: string | null;
+  /** The git directory whose commits are pushed; it may not be there yet. */
+  readonly quarantineFolder: string;
+  readonly rules: PublishingRules;
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -31,33 +33,20 @@ export interface RemoteOptions {
 
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
+  const source = { ...options, hide: [options.token, basicCredentials(options.token)] };
+  const run = <T>(body: (git: Git) => Promise<T>): Promise<T> => withPushRepository(source, body);
   return {
     branches: (prefix) =>
-      withPushRepository(options, (git) =>
-        readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) }),
-      ),
-    pushObstacle: () => withPushRepository(options, (git) => pushObstacle(git, options)),
-    push: (push) => withPushRepository(options, (git) => publish(git, options, push)),
-    deleteMerged: (merged) => withPushRepository(options, (git) => deleteMerged(git, options, merged)),
+      run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
+    pushObstacle: () => run((git) => pushObstacle(git, options)),
+    push: (push) => run((git) => publish(git, options, push)),
+    pushOn: (push) => run((git) => pushOn(git, options, push)),
+    probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
+    deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
 }
 
-/** The checkout's objects can be pushed from it. */
-function withPushRepository<T>(
-  { workFolder, sourceGitFolder, token, env }: RemoteOptions,
-  body: (git: Git) => Promise<T>,
-): Promise<T> {
-  return withBareRepository(
-    { workFolder, borrowFrom: sourceGitFolder, env, hide: [token, basicCredentials(token)] },
-    body,
-  );
-}
-
-interface Push {
-  readonly branch: string;
-  readonly commit: ObjectId;
-  readonly start: Parameters<Remote['push']>[0]['start'];
-}
+type Publishing = Parameters<Remote['push']>[0];
 
 function networkOf({ url, token, retryAfterMs = 2000, commandTimeoutMs = 2 * MINUTE_MS }: RemoteOptions): Network {
   return { variables: authorization(url, token), timeoutMs: commandTimeoutMs, retryAfterMs };
@@ -84,17 +73,13 @@ async function pushObstacle(git: Git, options: RemoteOptions): Promise<string | 
   return refused ? explainRefusal(lastWords(tried.stderr)) : null;
 }
 
-async function publish(git: Git, options: RemoteOptions, push: Push): Promise<PushResult> {
-  const { url, branchPrefix, log } = options;
-  const { branch, commit, start } = push;
+async function publish(git: Git, options: RemoteOptions, push: Publishing): Promise<PushResult> {
+  const { url, log } = options;
+  const { branch, commit, since, start } = push;
   const ref = `refs/heads/${branch}`;
   const network = networkOf(options);
-  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
-    return rejected(
-      `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`,
-    );
-  if ((await git.answer(['check-ref-format', ref])).exitCode !== 0)
-    return rejected(`"${branch}" cannot be the name of a branch.`);
+  const misnamed = await nameProblem(git, options, branch);
+  if (misnamed !== null) return rejected(misnamed);
 
   const there = await readRemote(git, { url, ref, network });
   if (there.defaultBranch === branch)
@@ -102,23 +87,14 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
       `"${branch}" is the default branch of ${url}, which is never pushed to. Choose another branch-prefix.`,
     );
   if (there.tip === commit) return { kind: 'pushed' };
-  if ((await treeOf(git, commit)) === null) return rejected(LOST_COMMITS);
+  const objection = await inspectOutgoing(git, { commit, since }, options.rules);
+  if (objection !== null) return rejected(objection);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
-  if (start.kind === 'continue') {
-    const { exitCode } = await git.answer(['merge-base', '--is-ancestor', start.remoteHead, commit]);
-    // 1 means "no"; anything else is a commit between the two that git cannot read.
-    if (exitCode !== 0)
-      return rejected(
-        exitCode === 1
-          ? `The new commit ${commit} does not build on ${branch} as it was (${start.remoteHead}).`
-          : LOST_COMMITS,
-      );
-    if (there.tip === null)
-      log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made anew.`);
-  }
+  if (start.kind === 'continue' && there.tip === null)
+    log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made again.`);
 
   if (start.kind === 'restart' && there.tip !== null) {
-    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it anew.`);
+    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it again.`);
     // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
     const removed = await remove(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
@@ -130,10 +106,66 @@ async function publish(git: Git, options: RemoteOptions, push: Push): Promise<Pu
   return await rescue(git, options, { branch, commit, tip: after.tip });
 }
 
-async function deleteMerged(
+/** One request: the server refuses it unless the branch is where it was left. */
+async function pushOn(
   git: Git,
   options: RemoteOptions,
-  { branch, head }: Parameters<Remote['deleteMerged']>[0],
+  { branch, commit, since, at }: Parameters<Remote['pushOn']>[0],
+): Promise<PushResult> {
+  const misnamed = await nameProblem(git, options, branch);
+  if (misnamed !== null) return rejected(misnamed);
+  const objection = await inspectOutgoing(git, { commit, since }, options.rules);
+  if (objection !== null) return rejected(objection);
+  const ref = `refs/heads/${branch}`;
+  const pushed = await ask(
+    git,
+    [
+      'push',
+      '--porcelain',
+      '--no-verify',
+      '--no-follow-tags',
+      `--force-with-lease=${ref}:${at ?? ''}`,
+      options.url,
+      `${commit}:${ref}`,
+    ],
+    networkOf(options),
+  );
+  if (pushed.exitCode === 0) return { kind: 'pushed' };
+  const why = explainRefusal(wordsOf(pushed));
+  if (isUnreachable(pushed.stderr)) return { kind: 'unreachable', why };
+  return isMoved(wordsOf(pushed)) ? { kind: 'moved', why } : rejected(why);
+}
+
+/** An empty commit on a branch of its own: rules that look at new branches or at new commits both have their say. */
+async function probePush(
+  git: Git,
+  options: RemoteOptions,
+  { branch, at }: { readonly branch: string; readonly at: ObjectId },
+): Promise<PushResult> {
+  const name = `${branch}-probe`;
+  const tree = await treeOf(git, at);
+  if (tree === null) return rejected(LOST_COMMITS);
+  const commit = await git.text(['commit-tree', tree, '-p', at, '-m', 'Check whether this branch can be pushed'], {
+    variables: nobody,
+  });
+  const pushed = await pushOn(git, options, { branch: name, commit, since: at, at: null });
+  if (pushed.kind !== 'pushed') return pushed;
+  await remove(git, { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) }, commit);
+  return pushed;
+}
+
+/** Why no branch of that name is ever pushed; null: it may be. */
+async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
+  if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
+    return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
+  const { exitCode } = await git.answer(['check-ref-format', `refs/heads/${branch}`]);
+  return exitCode === 0 ? null : `"${branch}" cannot be the name of a branch.`;
+}
+
+async function deleteBranch(
+  git: Git,
+  options: RemoteOptions,
+  { branch, head }: Parameters<Remote['deleteBranch']>[0],
 ): Promise<BranchDeleted> {
   const { url, branchPrefix } = options;
   const ref = `refs/heads/${branch}`;
@@ -210,7 +242,7 @@ function rejected(why: string): { readonly kind: 'rejected'; readonly why: strin
   return { kind: 'rejected', why };
 }
 
-function isExpected(tip: ObjectId | null, start: Push['start']): boolean {
+function isExpected(tip: ObjectId | null, start: Publishing['start']): boolean {
   switch (start.kind) {
     case 'fresh':
       return tip === null;

@@ -545,16 +545,23 @@ describe('commit() puts the work on top of the lane, wherever the agent left HEA
     expect(await scene.git('status', '--porcelain')).toBe('');
   });
 
-  test.each(['removed', 'replaced'])('a %s git directory is an error that says what is lost', async (what) => {
+  test.each(['removed', 'replaced', 'emptied'])('a %s git directory costs nothing: the work is kept', async (what) => {
     await using scene = await setScene();
     await openFresh(scene);
+    const first = await iterate(scene, () => scene.write('a.txt', 'a'));
     const before = await scene.repository.snapshot();
-    await scene.write('a.txt', 'a');
-    await rm(join(scene.folder, '.git'), { recursive: true });
+    await scene.write('b.txt', 'b');
+    await rm(join(scene.folder, '.git', ...(what === 'emptied' ? ['objects'] : [])), { recursive: true });
     if (what === 'replaced') await scene.git('init', '--quiet');
-    await expect(scene.repository.commit(messageFor(before, before))).rejects.toThrow(
-      /the agent removed or replaced the git directory/,
-    );
+    const committed = await scene.repository.commit(messageFor(before, await scene.repository.snapshot()));
+    const start = { kind: 'fresh' } as const;
+    expect(
+      await scene.remote().push({ branch: BRANCH, commit: committed.head, since: first.before.head, start }),
+    ).toEqual({ kind: 'pushed' });
+    expect(await scene.serverGit('ls-tree', '--name-only', BRANCH)).toContain('a.txt\nb.txt');
+    // The next iteration has a checkout like any other.
+    expect(await scene.git('status', '--porcelain')).toBe('');
+    expect(await scene.git('log', '--format=%H', '-1')).toBe(committed.head);
   });
 });
 

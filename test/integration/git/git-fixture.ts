@@ -8,11 +8,12 @@ import { afterAll } from 'vitest';
 import { git } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository } from '../../../src/git/checkout/checkout.ts';
+import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import type { PublishingRules } from '../../../src/git/checkout/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
 import { createRefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
 import type { Log } from '../../../src/ports/machine.ts';
-import type { IterationCommit, Remote, Repository } from '../../../src/ports/repository.ts';
+import type { IterationCommit, PushResult, Remote, Repository } from '../../../src/ports/repository.ts';
 import type { CellStore } from '../../../src/ports/state.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
@@ -20,17 +21,31 @@ export const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
 export const READ_ONLY_TOKEN = 'read-only-token';
 export const BRANCH = 'ralph/queue';
 
+const ordinaryRules: PublishingRules = {
+  allowProtectedPaths: [],
+  maxPatchFiles: 300,
+  maxPatchKib: 2048,
+  secretValues: [],
+  scanner: createSecretScanner(),
+};
+
+/** A push builds on what its start names, or on main, unless it says otherwise. */
+type ScenePush = Omit<Parameters<Remote['push']>[0], 'since'> & { readonly since?: string };
+type SceneRemote = Omit<Remote, 'push'> & { push(push: ScenePush): Promise<PushResult> };
+
 /** A sample repository on a real HTTP remote, and a clone of it as actions/checkout would leave it. */
 export interface Scene {
   readonly server: GitRemote;
   readonly folder: string;
   readonly workFolder: string;
   readonly repository: Repository;
-  remote(change?: Partial<RemoteOptions>): Remote;
+  remote(change?: Partial<RemoteOptions>): SceneRemote;
   /** Another Repository on the same checkout, as a new process would have it. */
   reopen(rules?: Partial<PublishingRules>): Repository;
   /** The agent's git, in the workspace. */
   git(...args: string[]): Promise<string>;
+  /** Git in the repository that the commits are pushed from. */
+  quarantineGit(...args: string[]): Promise<string>;
   /** Git in the server's bare repository. */
   serverGit(...args: string[]): Promise<string>;
   write(path: string, content: string | Buffer): Promise<void>;
@@ -70,15 +85,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       folder,
       remote: { url: server.url, token: TOKEN },
       workFolder,
-      rules: {
-        allowProtectedPaths: [],
-        maxPatchFiles: 300,
-        maxPatchKib: 2048,
-        secretValues: [],
-        scanner: createSecretScanner(),
-        ...rules,
-        ...changed,
-      },
+      rules: { ...ordinaryRules, ...rules, ...changed },
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
     });
@@ -88,20 +95,34 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
     folder,
     workFolder,
     repository: reopen(),
-    remote: (change = {}) =>
-      createRemote({
+    remote: (change = {}) => {
+      const remote = createRemote({
         url: server.url,
         token: TOKEN,
         branchPrefix: 'ralph/',
         workFolder,
-        sourceGitFolder: join(folder, '.git'),
+        quarantineFolder: quarantineFolder(workFolder),
+        rules: { ...ordinaryRules, ...rules },
         env: { PATH: process.env['PATH'], HOME: root },
         log: silent,
         retryAfterMs: 1,
         ...change,
-      }),
+      });
+      return {
+        ...remote,
+        push: async (push) =>
+          remote.push({
+            since:
+              push.start.kind === 'continue'
+                ? push.start.remoteHead
+                : await runGit(server.repositoryFolder, ['rev-parse', 'main']),
+            ...push,
+          }),
+      };
+    },
     reopen,
     git: (...args) => runGit(folder, args),
+    quarantineGit: (...args) => runGit(folder, args, { GIT_DIR: quarantineFolder(workFolder) }),
     serverGit: (...args) => runGit(server.repositoryFolder, args),
     async write(path, content) {
       await mkdir(dirname(join(folder, path)), { recursive: true });

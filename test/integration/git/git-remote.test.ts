@@ -2,6 +2,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startGitRemote } from '../../../sandbox/git-remote.ts';
+import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import { BRANCH, iterate, openFresh, READ_ONLY_TOKEN, setScene, startWay, TOKEN, type Scene } from './git-fixture.ts';
 
 /** One commit on the lane; returns it. */
@@ -68,7 +69,7 @@ describe('push()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(commit);
     const basic = `basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
     expect(new Set(scene.server.requests.map((request) => request.authorization))).toEqual(new Set([basic]));
-    expect(await readdir(scene.workFolder)).toEqual([expect.stringMatching(/^repository-/)]);
+    expect(await readdir(scene.workFolder)).toEqual(['quarantine', expect.stringMatching(/^repository-/)]);
   });
 
   test('again with the same commit: already pushed', async () => {
@@ -104,7 +105,7 @@ describe('push()', () => {
     await using scene = await setScene();
     const first = await work(scene);
     await scene.remote().push({ branch: BRANCH, commit: first, start: { kind: 'fresh' } });
-    const elsewhere = await scene.git('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
+    const elsewhere = await scene.quarantineGit('commit-tree', `${first}^{tree}`, '-p', `${first}^`, '-m', 'elsewhere');
     expect(
       await scene.remote().push({ branch: BRANCH, commit: elsewhere, start: { kind: 'continue', remoteHead: first } }),
     ).toEqual({ kind: 'rejected', why: expect.stringContaining('does not build on') });
@@ -369,6 +370,21 @@ describe('a server that cannot be reached is tried once more', () => {
 
 describe('commits that the agent took away are not blamed on the server', () => {
   test.each([
+    ['removed', (folder: string) => rm(folder, { recursive: true })],
+    ['emptied', (folder: string) => rm(join(folder, 'objects', 'pack'), { recursive: true })],
+  ])('the quarantine was %s', async (_, damage) => {
+    await using scene = await setScene();
+    const main = await tipOf(scene, 'main');
+    const commit = await work(scene);
+    await scene.serverGit('branch', BRANCH, main);
+    await damage(quarantineFolder(scene.workFolder));
+    expect(
+      await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: main } }),
+    ).toEqual({ kind: 'rejected', why: expect.stringContaining("no longer in the run's own folder") });
+    expect(await tipOf(scene, BRANCH)).toBe(main);
+  });
+
+  test.each([
     ['removed', (scene: Scene) => rm(join(scene.folder, '.git'), { recursive: true })],
     [
       'replaced',
@@ -377,23 +393,12 @@ describe('commits that the agent took away are not blamed on the server', () => 
         await scene.git('init', '--quiet');
       },
     ],
-    [
-      'robbed of a file',
-      async (scene: Scene, commit: string) => {
-        const id = await scene.git('rev-parse', `${commit}:a.txt`);
-        await rm(join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2)), { force: true });
-      },
-    ],
-  ])('the git directory was %s', async (_, damage) => {
+  ])('a git directory of the checkout that was %s changes nothing', async (_, damage) => {
     await using scene = await setScene();
-    const main = await tipOf(scene, 'main');
     const commit = await work(scene);
-    await scene.serverGit('branch', BRANCH, main);
-    await damage(scene, commit);
-    expect(
-      await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'continue', remoteHead: main } }),
-    ).toEqual({ kind: 'rejected', why: expect.stringContaining('the agent removed or replaced the git directory') });
-    expect(await tipOf(scene, BRANCH)).toBe(main);
+    await damage(scene);
+    expect(await scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, BRANCH)).toBe(commit);
   });
 });
 
@@ -451,7 +456,7 @@ describe('a hostile checkout cannot send the push or the token elsewhere', () =>
   });
 });
 
-describe('deleteMerged()', () => {
+describe('deleteBranch()', () => {
   /** The lane's branch is merged at its tip, which is returned; then something happens. */
   async function merged(scene: Scene): Promise<string> {
     const head = await work(scene);
@@ -464,16 +469,16 @@ describe('deleteMerged()', () => {
     await using scene = await setScene();
     const head = await merged(scene);
     await scene.serverGit('branch', 'ralph/issue-9', head);
-    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'deleted' });
+    expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toEqual({ kind: 'deleted' });
     expect(await scene.remote().branches('')).toEqual({ main: head, 'ralph/issue-9': head });
-    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'gone' });
+    expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toEqual({ kind: 'gone' });
   });
 
   test('leaves a branch that holds anything else than what was merged', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
     const theirs = await personPushes(scene);
-    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toEqual({ kind: 'moved' });
+    expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toEqual({ kind: 'moved' });
     expect(await tipOf(scene, BRANCH)).toBe(theirs);
   });
 
@@ -483,7 +488,7 @@ describe('deleteMerged()', () => {
       await using scene = await setScene();
       const head = await merged(scene);
       await scene.serverGit('branch', 'feature', head);
-      expect(await scene.remote().deleteMerged({ branch: name, head })).toMatchObject({
+      expect(await scene.remote().deleteBranch({ branch: name, head })).toMatchObject({
         kind: 'rejected',
         why: expect.stringContaining('nothing else is ever deleted'),
       });
@@ -495,7 +500,7 @@ describe('deleteMerged()', () => {
     await using scene = await setScene();
     const head = await merged(scene);
     await scene.serverGit('symbolic-ref', 'HEAD', `refs/heads/${BRANCH}`);
-    expect(await scene.remote().deleteMerged({ branch: BRANCH, head })).toMatchObject({
+    expect(await scene.remote().deleteBranch({ branch: BRANCH, head })).toMatchObject({
       kind: 'rejected',
       why: expect.stringContaining('default branch'),
     });
@@ -504,7 +509,7 @@ describe('deleteMerged()', () => {
 
   test('a name that can be no branch is none', async () => {
     await using scene = await setScene();
-    expect(await scene.remote().deleteMerged({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({
+    expect(await scene.remote().deleteBranch({ branch: 'ralph/a..b:main', head: await merged(scene) })).toEqual({
       kind: 'gone',
     });
   });
@@ -512,7 +517,7 @@ describe('deleteMerged()', () => {
   test('a token that may only read is refused with the permission that is missing', async () => {
     await using scene = await setScene();
     const head = await merged(scene);
-    expect(await scene.remote({ token: READ_ONLY_TOKEN }).deleteMerged({ branch: BRANCH, head })).toMatchObject({
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).deleteBranch({ branch: BRANCH, head })).toMatchObject({
       kind: 'rejected',
       why: expect.stringContaining('contents: write'),
     });

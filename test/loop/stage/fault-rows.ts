@@ -181,7 +181,7 @@ const refRows: readonly FaultRow[] = [
     happened: 'is of a newer version',
     thisRun: 'failed (configuration), 0 calls',
     nextRun: 'failed (configuration), 0 calls',
-    reported: /newer version of this action \(version 4\)/,
+    reported: /newer version of this action \(version 5\)/,
     inject: (project) => {
       putDocument(project, {
         sequence: 2,
@@ -347,7 +347,8 @@ const gitRows: readonly FaultRow[] = [
     title: 'push',
     happened: 'fails in main and works in post',
     inject: ({ remote }) => {
-      remote.faults.set('push', new UserError('infrastructure', 'The remote does not answer.'));
+      for (const push of ['push', 'pushOn'] as const)
+        remote.faults.set(push, new UserError('infrastructure', 'The remote does not answer.'));
     },
     endsBeforePost: true,
     thisRun: 'failed (infrastructure), 1 call; post: complete (plan_complete)',

@@ -177,8 +177,19 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
         remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
         return result;
       }),
-    deleteMerged: ({ branch, head }) =>
-      guarded(remote.faults, 'deleteMerged', () => {
+    pushOn: ({ branch, commit, since, at }) =>
+      guarded(remote.faults, 'pushOn', () => {
+        const start = at === null ? { kind: 'fresh' as const } : { kind: 'continue' as const, remoteHead: at };
+        const result = tryPush({ branch, commit, since, start });
+        remote.pushes.push({ branch, commit, result: result.kind });
+        return result;
+      }),
+    probePush: () =>
+      guarded(remote.faults, 'probePush', () =>
+        remote.refusal === null ? { kind: 'pushed' } : { kind: 'rejected', why: remote.refusal },
+      ),
+    deleteBranch: ({ branch, head }) =>
+      guarded(remote.faults, 'deleteBranch', () => {
         const tip = branches.get(branch);
         if (remote.refusal !== null) return { kind: 'rejected', why: remote.refusal };
         if (tip !== head) return { kind: tip === undefined ? 'gone' : 'moved' };

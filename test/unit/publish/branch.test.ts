@@ -99,21 +99,34 @@ describe('a push that is rejected', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
   });
 
-  test('of a new lane leaves no pull request', async () => {
+  test('of a new lane is found out before the first call, and remembered with its words', async () => {
     const project = createProject({ agent: [finisher] });
     project.remote.refusal = 'protected branch';
     const run = await runOnce(project);
-    expect(run.report).toMatchObject({ pullRequest: null, headSha: null, outcome: { kind: 'failed' } });
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(run.report).toMatchObject({
+      pullRequest: null,
+      headSha: null,
+      outcome: {
+        message: 'Branch ralph/queue cannot be pushed, so no further call is made until it can. protected branch.',
+      },
+    });
     expect(project.forge.pulls).toEqual([]);
-    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'todo', doneCommit: null } });
+    expect(savedState(project)).toMatchObject({ tasks: {}, refusedPush: { why: 'protected branch' } });
   });
 
-  test('again and again opens the circuit: no run after run of calls whose work nobody gets', async () => {
-    const project = createProject({ agent: [finisher], inputs: { 'max-iterations': '1' } });
-    project.remote.refusal = 'protected branch';
-    for (let run = 0; run < 3; run += 1) await runOnce(project);
-    expect(savedState(project).circuit).toMatchObject({ kind: 'open', reason: 'no_progress' });
-    expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
+  test('again and again costs no call after the first, until a push is taken again', async () => {
+    const { project } = await rejectedOnce();
+    for (let run = 0; run < 3; run += 1)
+      expect(await runOnce(project)).toMatchObject({ end: 'failed (infrastructure)', calls: 0 });
+    expect(savedState(project)).toMatchObject({
+      circuit: { kind: 'closed' },
+      refusedPush: { why: 'protected branch' },
+    });
+    project.remote.refusal = null;
+    project.inputs = {};
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(savedState(project).refusedPush).toBeNull();
   });
 
   test('because somebody else pushed meanwhile overwrites nothing', async () => {
@@ -137,7 +150,9 @@ describe('nothing new', () => {
   test('is not pushed; no branch, no pull request', async () => {
     const project = createProject({ agent: [stuck] });
     const run = await runOnce(project);
-    expect(project.remote.pushes).toEqual([]);
+    // The branch was made before the first call, and is taken away again.
+    expect(project.remote.pushes).toMatchObject([{ commit: project.origin.branches.get('main') }]);
+    expect([...project.origin.branches.keys()]).toEqual(['main']);
     expect(project.forge.pulls).toEqual([]);
     expect(run.report).toMatchObject({ headSha: null, pullRequest: null, saved: { kind: 'saved', sequence: 1 } });
   });
@@ -147,8 +162,9 @@ describe('nothing new', () => {
     await runOnce(project);
     project.script.behaviours = [stuck];
     project.inputs = {};
+    const pushes = project.remote.pushes.length;
     const run = await runOnce(project);
-    expect(project.remote.pushes).toHaveLength(1);
+    expect(project.remote.pushes).toHaveLength(pushes);
     expect(run.report).toMatchObject({
       headSha: project.origin.branches.get('ralph/queue'),
       pullRequest: { number: 101 },
@@ -289,9 +305,8 @@ describe('what is published', () => {
   test('is redacted first: title, body, comments, state', async () => {
     const project = createProject({ issues: [], agent: [boaster] });
     addIssue(project.forge, 1, { title: 'Use hunter2-hunter2' });
-    project.remote.refusal = 'not yet';
     const run = await runOnce(project);
-    project.remote.refusal = null;
+    project.forge.pulls.length = 0;
     project.forge.comments.clear();
     const redacted = new Set<string>();
     const redact = (text: string): string => {

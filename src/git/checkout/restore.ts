@@ -1,0 +1,35 @@
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readConfig, type Workspace } from './workspace.ts';
+
+/** Makes a git directory that an agent broke or removed one that git accepts: without objects, and with HEAD on no commit. */
+export type WorkspaceRestorer = () => Promise<void>;
+
+/** Remembers what git needs to accept the workspace's git directory at all. */
+export async function createWorkspaceRestorer(workspace: Workspace): Promise<WorkspaceRestorer> {
+  const config = (await readConfig(workspace)) ?? '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
+  const { gitFolder, commonFolder } = workspace;
+  return async () => {
+    const folders = [commonFolder, 'objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'].map((name) =>
+      name === commonFolder ? commonFolder : join(commonFolder, name),
+    );
+    for (const folder of [...folders, gitFolder]) await makeFolder(folder);
+    for (const [path, text] of [
+      [join(commonFolder, 'config'), config],
+      [join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n'],
+    ] as const) {
+      await rm(path, { recursive: true, force: true });
+      await writeFile(path, text);
+    }
+    // What would lend it objects or a past that are not its own.
+    for (const name of ['objects/info/alternates', 'objects/info/commit-graph', 'objects/info/grafts', 'packed-refs'])
+      await rm(join(commonFolder, name), { recursive: true, force: true });
+  };
+}
+
+/** Whatever else stands at its place goes. */
+async function makeFolder(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found !== null && !found.isDirectory()) await rm(path, { force: true });
+  await mkdir(path, { recursive: true });
+}

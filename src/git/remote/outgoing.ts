@@ -1,0 +1,90 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { namesOf } from '../../core/text/lists.ts';
+import { withBareRepository } from '../bare-repository.ts';
+import { createInspection, type PublishingRules } from '../checkout/inspection.ts';
+import type { Git } from '../git.ts';
+import { changesOfCommits, eachObject, sizesOf } from '../objects.ts';
+import { LOST_COMMITS } from '../refusal.ts';
+
+/** Commits on their way out: `commit` builds on `since`, which was published before. */
+export interface Outgoing {
+  readonly commit: ObjectId;
+  readonly since: ObjectId;
+}
+
+/** Where commits wait to be published, and what may be. */
+export interface OutgoingSource {
+  /** Git directory of the quarantine; it may not be there yet. */
+  readonly quarantineFolder: string;
+  /** A folder of this program's own. */
+  readonly workFolder: string;
+  readonly rules: PublishingRules;
+  readonly env: NodeJS.ProcessEnv;
+  readonly hide: readonly string[];
+}
+
+/** Runs `body` in a repository of its own in which the objects of the quarantine can be read. */
+export async function withPushRepository<T>(
+  { quarantineFolder, workFolder, env, hide }: Omit<OutgoingSource, 'rules'>,
+  body: (git: Git) => Promise<T>,
+): Promise<T> {
+  const objects = join(quarantineFolder, 'objects');
+  const isThere = await access(objects).then(
+    () => true,
+    () => false,
+  );
+  // A past that were cut off where it should not be breaks the chain, which is checked.
+  const shallow = await readFile(join(quarantineFolder, 'shallow'), 'utf8').catch(() => '');
+  return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide }, body);
+}
+
+/**
+ * Copies the commits between `since` and `commit` into the repository of `git`, hashing each object anew, and inspects
+ * them all: the very objects that are pushed next. Answers why they must not be, null when they may.
+ */
+export async function inspectOutgoing(
+  git: Git,
+  { commit, since }: Outgoing,
+  rules: PublishingRules,
+): Promise<string | null> {
+  if (commit === since) return null;
+  const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], {
+    input: `${commit}\n^${since}\n`,
+  });
+  if (packed.exitCode !== 0) return LOST_COMMITS;
+  const copied = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
+  if (copied.exitCode !== 0) return LOST_COMMITS;
+  const commits = await chain(git, { commit, since });
+  if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
+
+  // How much an iteration may change was judged when it was committed; here there may be several.
+  const inspection = createInspection(git, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
+  const objections = await inspection.inspect(await changesOfCommits(git, commits), new Map());
+  const texts: string[] = [];
+  await eachObject(git, await sizesOf(git, commits), async (id, text) => {
+    const why = await inspection.inspectText(text.toString());
+    if (why !== null) texts.push(`commit ${id.slice(0, 12)} (${why})`);
+  });
+  const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
+  return named.length === 0
+    ? null
+    : `They hold what must not be published, and were changed after they had been inspected: ${namesOf(named)}.`;
+}
+
+/** The commits between the two, oldest first; null: they are no chain. */
+async function chain(git: Git, { commit, since }: Outgoing): Promise<readonly ObjectId[] | null> {
+  const listed = await git.answer(['rev-list', '--parents', '--topo-order', '--reverse', commit, `^${since}`]);
+  if (listed.exitCode !== 0) return null;
+  const lines = listed.stdout
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split(' '));
+  const commits = lines.map(([id = '']) => id);
+  const isChain = lines.every(
+    ([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? since : commits[i - 1]),
+  );
+  return isChain ? commits : null;
+}

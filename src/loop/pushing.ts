@@ -1,0 +1,71 @@
+import { recordPush } from '../core/lane/settle.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { textOf } from '../errors.ts';
+import type { Work } from '../handover/work.ts';
+import type { PushResult } from '../ports/repository.ts';
+import type { LoopDeps } from './deps.ts';
+
+/** The work, and why the run ends here; null: it goes on. */
+export interface Pushed {
+  readonly work: Work;
+  readonly end: Outcome | null;
+}
+
+/** Before the first call: makes the branch, or tries a push that was refused before. What nobody may push is not worth a call. */
+export async function openBranch(deps: LoopDeps, work: Work): Promise<Pushed> {
+  const { branch, start } = work.lane;
+  const at = { branch, commit: work.base, since: work.base };
+  if (start.kind === 'continue') {
+    if (work.state.refusedPush === null) return { work, end: null };
+    return concluded(deps, work, await deps.remote.probePush(branch, work.base).catch(unanswered));
+  }
+  const made = await (
+    start.kind === 'fresh' ? deps.remote.pushOn({ ...at, at: null }) : deps.remote.push({ ...at, start })
+  ).catch(unanswered);
+  return concluded(deps, made.kind === 'pushed' ? { ...work, remoteHead: work.base } : work, made);
+}
+
+/** After an iteration: what it made is safe on the branch before the next one begins. */
+export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed> {
+  const { lane, head, remoteHead, base } = work;
+  if (head === (remoteHead ?? base)) return { work, end: null };
+  const pushed = await deps.remote
+    .pushOn({ branch: lane.branch, commit: head, since: remoteHead ?? base, at: remoteHead })
+    .catch(unanswered);
+  if (pushed.kind === 'pushed') deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
+  const safe = { state: work.state, iterations: work.journal.length };
+  return concluded(deps, pushed.kind === 'pushed' ? { ...work, remoteHead: head, safe } : work, pushed);
+}
+
+function concluded(deps: LoopDeps, work: Work, pushed: PushResult): Pushed {
+  const { branch } = work.lane;
+  const now = deps.clock.now();
+  switch (pushed.kind) {
+    case 'pushed':
+      return { work: { ...work, state: recordPush(work.state, null, now) }, end: null };
+    case 'unreachable':
+      deps.log.warning(
+        `Branch ${branch} could not be pushed just now, so the next push takes this iteration along: ${sentence(pushed.why)}`,
+      );
+      return { work, end: null };
+    case 'moved':
+      return { work, end: failed(`Branch ${branch} cannot be pushed. ${sentence(pushed.why)}`) };
+    case 'rejected':
+      return {
+        work: { ...work, state: recordPush(work.state, pushed.why, now) },
+        end: failed(
+          `Branch ${branch} cannot be pushed, so no further call is made until it can. ${sentence(pushed.why)}`,
+        ),
+      };
+  }
+}
+
+/** Nothing is lost by an error: the commits wait for the next push. */
+function unanswered(error: unknown): PushResult {
+  return { kind: 'unreachable', why: textOf(error) };
+}
+
+function failed(message: string): Outcome {
+  return { kind: 'failed', reason: 'infrastructure', message };
+}
