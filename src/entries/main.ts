@@ -70,6 +70,7 @@ export async function main(): Promise<void> {
         machine: createMachine(world, startedAt),
         startedAt,
         appendJournal: journal.append,
+        journalHash: journal.hash,
         leave,
       }),
       left,
@@ -82,7 +83,9 @@ export async function main(): Promise<void> {
 
   function finish(report: RunReport, conclusion: Conclusion): void {
     const unwritten = failureIn(() => {
-      setOutputs(mapValues(renderOutputs(report, journal?.path() ?? null), redact));
+      setOutputs(
+        mapValues(renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }), redact),
+      );
     });
     // A run whose outputs nobody can read has failed; one that failed before says so itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };

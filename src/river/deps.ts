@@ -42,6 +42,8 @@ export interface RiverDeps extends RunDeps {
   readonly machine: Machine;
   readonly startedAt: number;
   readonly appendJournal: LoopDeps['appendJournal'];
+  /** Hash of the journal's last line; null: it has none. */
+  readonly journalHash: () => string | null;
   /** Ends the run while a part of it hangs. */
   readonly leave: (report: RunReport) => void;
 }

@@ -4,6 +4,7 @@ import { dismiss, gate } from '../gate/gate.ts';
 import { acknowledge } from '../gate/people/acknowledge.ts';
 import { endIntake, type Intake } from '../handover/intake.ts';
 import type { RunReport } from '../handover/report.ts';
+import type { Work } from '../handover/work.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
 import type { Log } from '../ports/machine.ts';
@@ -47,7 +48,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
   const agent = await connect.agent();
   const agentName = await agent.prepare();
   const begun = await acknowledge(stages.forge, intake);
-  const work = await loop(
+  const finished = await loop(
     {
       ...stages,
       config: { ...deps.config, policy: begun.policy },
@@ -61,15 +62,23 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
       files: machine.files,
       narrate: narrateTo(deps.log),
       appendJournal,
-      record: recording.keep,
+      record: (unfinished) => {
+        recording.keep(withJournalHash(deps, unfinished));
+      },
     },
     begun,
   );
+  const work = withJournalHash(deps, finished);
   recording.keep(work);
   await agent.sweep();
   // A cancelled job has seconds left: post publishes what the loop put on disk.
   if (work.outcome.kind === 'cancelled') return reportUnpublished(deps, work);
   return publishRecorded(await connectStages(deps, { agent, stepWithinMs: null }), recording, work);
+}
+
+/** The journal stands on the machine's disk; with its hash in the state nobody can put another in its place unseen. */
+function withJournalHash({ journalHash }: RiverDeps, work: Work): Work {
+  return { ...work, state: { ...work.state, journalHash: journalHash() } };
 }
 
 async function endInGate(

@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { checkChain } from '../../src/core/journal/chain.ts';
 import { parseJournal, type Journal } from '../../src/core/journal/parse-journal.ts';
 import { finisher, forgetful, steadyWorker, type Behaviour } from './stage/behaviours.ts';
-import { createProject, loseState, runOnce, type Run } from './stage/river.ts';
+import { createProject, loseState, runOnce, savedState, type Run } from './stage/river.ts';
 
 // That every journal replays to the same decisions is checked by runOnce itself, for every run of every test.
 
@@ -21,6 +23,13 @@ test('a run leaves a start, a line for each iteration, and an end', async () => 
     ],
     end: { cancelled: false, outcome: run.outcome },
   });
+});
+
+test('its lines are a chain, and the state of the lane knows the last', async () => {
+  const project = createProject({ issues: [1, 2], agent: [finisher] });
+  const { journal } = await runOnce(project);
+  const chain = checkChain(journal, (line) => createHash('sha256').update(line).digest('hex'));
+  expect(chain).toEqual({ kind: 'intact', last: savedState(project).journalHash });
 });
 
 test('a run that ends in the gate leaves none', async () => {

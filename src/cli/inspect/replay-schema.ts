@@ -36,6 +36,14 @@ const replaySchema = z.object({
   iterations: count.describe('Iterations that the journal holds.'),
   torn: z.boolean().describe('Whether the last line was cut off, and left out.'),
   outcome: outcome.nullable().describe('The recorded end; null when the journal has none.'),
+  chain: z
+    .object({
+      kind: z
+        .enum(['intact', 'unchained'])
+        .describe('Whether each line carries the hash of the one before; earlier versions wrote none.'),
+      last: z.string().describe("SHA-256 of the last line: the action's output journal-hash."),
+    })
+    .describe('A journal whose chain is broken is not replayed.'),
   differences: z
     .array(difference)
     .describe('Decisions that are not the recorded ones; the exit code is 1 if there are any.'),

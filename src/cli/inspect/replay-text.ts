@@ -19,6 +19,9 @@ export function renderReplay({ start, entries }: Journal, result: ReplayResult):
     outcome === null
       ? 'The journal has no end: the run was killed, failed, or still goes on.'
       : `End: ${renderOutcome(outcome)}`,
+    result.chain.kind === 'intact'
+      ? `Each line carries the hash of the one before. Hash of the last line: ${result.chain.last}`
+      : `An earlier version wrote this journal: its lines carry no hashes. Hash of the last line: ${result.chain.last}`,
     ...(result.torn ? ['The last line is cut off, and left out.'] : []),
     '',
     ...(differences.length === 0

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import {
   changePolicy,
@@ -7,6 +8,7 @@ import {
   type GivenInputs,
 } from '../../config/policy-inputs.ts';
 import { nearest } from '../../core/text/nearest.ts';
+import { checkChain } from '../../core/journal/chain.ts';
 import { parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import { replay, whatIf } from '../../core/journal/replay.ts';
@@ -20,6 +22,8 @@ const HELP = `Usage: ralph replay JOURNAL [--json] [--set NAME=VALUE ...]
 
 Makes every decision of a recorded run again, from nothing but its journal (the action's output journal-path),
 and compares it with the recorded one: the task of each iteration, its verdict, and why the run ended.
+Each line carries the hash of the one before: a line that was changed, added or taken out is found, but for the
+last. Compare the hash of the last line, which is printed, with the action's output journal-hash.
 
   --json            prints one JSON object instead
   --set NAME=VALUE  asks "what if": where the run would have ended with this input, had the agent and the clock
@@ -59,12 +63,13 @@ async function replayJournal(args: readonly string[], terminal: Terminal, kindOf
   if (misused.length > 0) throw new UsageError(misused);
   if (read?.kind !== 'journal') return 'failed';
 
-  const { journal } = read;
+  const { journal, chain } = read;
   const result: ReplayResult = {
     lane: journal.start.lane,
     iterations: journal.entries.length,
     torn: journal.torn,
     outcome: journal.end?.outcome ?? null,
+    chain,
     differences: replay(journal, kindOf),
     whatIf: given.has('set')
       ? { set: settings.texts, ...whatIf(journal, changePolicy(journal.start.policy, settings.inputs), kindOf) }
@@ -110,17 +115,29 @@ function describeProblem(name: string, value: string, why: string): string {
 }
 
 type ReadJournal =
-  | { readonly kind: 'journal'; readonly journal: Journal }
+  | { readonly kind: 'journal'; readonly journal: Journal; readonly chain: ReplayResult['chain'] }
   | { readonly kind: 'unusable'; readonly problems: readonly string[] }
   | { readonly kind: 'missing'; readonly why: string };
 
 async function readJournal(name: string): Promise<ReadJournal> {
   const text = await readText(name);
   if (text.kind !== 'text') return text;
+  const chain = checkChain(text.text, sha256);
+  if (chain.kind === 'broken') return { kind: 'unusable', problems: [brokenAt(chain.line)] };
   const parsed = parseJournal(text.text);
   return parsed.kind === 'journal'
-    ? parsed
+    ? { ...parsed, chain: { kind: chain.kind, last: chain.last ?? '' } }
     : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
+}
+
+function brokenAt(line: number): string {
+  return line === 1
+    ? 'line 1: the chain of hashes is broken: lines before it are missing'
+    : `line ${String(line)}: the chain of hashes is broken: line ${String(line - 1)} was changed, or lines were added or taken out between them`;
+}
+
+function sha256(line: string): string {
+  return createHash('sha256').update(line).digest('hex');
 }
 
 async function readText(

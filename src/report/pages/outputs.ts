@@ -22,10 +22,14 @@ type OutputName =
   | 'resume-at'
   | 'state-saved'
   | 'journal-path'
+  | 'journal-hash'
   | 'status-json';
 
 /** Values of all outputs; an empty string stands for what is not known or does not exist. */
-export function renderOutputs(report: RunReport, journalPath: string | null): Outputs {
+export function renderOutputs(
+  report: RunReport,
+  journal: { readonly path: string | null; readonly hash: string | null },
+): Outputs {
   const lane = laneOf(report);
   const work = workOf(report);
   const done = doneTasks(report).length;
@@ -46,7 +50,8 @@ export function renderOutputs(report: RunReport, journalPath: string | null): Ou
     tokens: String(work?.tokens ?? 0),
     'resume-at': resumeAt === null ? '' : new Date(resumeAt).toISOString(),
     'state-saved': String(work?.saved?.kind === 'saved'),
-    'journal-path': journalPath ?? '',
+    'journal-path': journal.path ?? '',
+    'journal-hash': journal.hash ?? '',
     'status-json': renderStatusJson(report),
   };
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, RunContext } from '../../../src/config/config.ts';
 import { parseInputs } from '../../../src/config/inputs.ts';
 import type { Outcome } from '../../../src/core/outcome.ts';
+import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { parseJournal } from '../../../src/core/journal/parse-journal.ts';
 import { kindOfDenial } from '../../../src/agents/claude/events/allow-rules.ts';
 import { replay } from '../../../src/core/journal/replay.ts';
@@ -194,6 +196,7 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
   const log = createLog();
   const records: Run['records'][number][] = [];
   let journal = '';
+  let journalHash: string | null = null;
   const record: MachineOfRun['record'] = (change) => {
     if (machine.diskProblem !== null) throw machine.diskProblem;
     machine.record = JSON.stringify({ ...recordOf(machine), ...change });
@@ -224,9 +227,12 @@ export async function runOnce(project: Project, setting: RunSetting = {}): Promi
       appendJournal: (line) => {
         tap.act('place.appendJournal', () => {
           if (machine.diskProblem !== null) throw machine.diskProblem;
-          journal += `${line}\n`;
+          const chained = chainLine(line, journalHash ?? CHAIN_START);
+          journal += `${chained}\n`;
+          journalHash = createHash('sha256').update(chained).digest('hex');
         });
       },
+      journalHash: () => journalHash,
       leave: () => undefined,
     }),
     tap.killed.then(() => null),

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { replayJsonSchema } from '../../../src/cli/inspect/replay-schema.ts';
+import { chainLine, CHAIN_START } from '../../../src/core/journal/chain.ts';
 import { ralph } from './fixture.ts';
 import { idle, progress, task } from '../core/core-fixtures.ts';
 import { record } from '../core/journal/journal-fixtures.ts';
@@ -33,6 +35,38 @@ test('what is printed has the fields of the schema, all of them', async () => {
   expect(Object.keys((await replayed(journal)) as object).sort()).toEqual(
     Object.keys((replayJsonSchema() as { properties: object }).properties).sort(),
   );
+});
+
+test('a journal whose lines do not follow one another is not replayed, and the line is named', async () => {
+  const sha256 = (line: string): string => createHash('sha256').update(line).digest('hex');
+  let hash = CHAIN_START;
+  const lines = journal
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const chained = chainLine(line, hash);
+      hash = sha256(chained);
+      return chained;
+    });
+  const replayOf = async (kept: readonly string[]) => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'ralph-replay-'));
+    const file = path.join(directory, 'journal.jsonl');
+    await writeFile(file, `${kept.join('\n')}\n`);
+    return ralph(['replay', file]).finally(() => rm(directory, { recursive: true }));
+  };
+  expect(await replayOf(lines)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`Hash of the last line: ${hash}\n`) as string,
+  });
+  expect(await replayOf(lines.toSpliced(2, 1))).toMatchObject({
+    code: 1,
+    out: '',
+    error: expect.stringContaining('line 3: the chain of hashes is broken') as string,
+  });
+  expect(await replayOf(journal.trimEnd().split('\n'))).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('An earlier version wrote this journal') as string,
+  });
 });
 
 describe('the published JSON Schema accepts', () => {

@@ -7,6 +7,8 @@ import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { actionYml, configOf } from '../../loop/stage/river.ts';
 
+const NO_JOURNAL = { path: null, hash: null };
+
 const readme = readFileSync(join(import.meta.dirname, '../../../README.md'), 'utf8');
 
 describe('action.yml, the schema and the README say the same', () => {
@@ -53,7 +55,7 @@ describe('action.yml, the schema and the README say the same', () => {
       startedAt: 0,
       endedAt: 0,
     });
-    expect(Object.keys(renderOutputs(report, null)).sort()).toEqual([...namesIn('outputs')].sort());
+    expect(Object.keys(renderOutputs(report, NO_JOURNAL)).sort()).toEqual([...namesIn('outputs')].sort());
     expect(tableUnder('Outputs').map(([name, description]) => ({ name: plain(name), description }))).toEqual(
       namesIn('outputs').map((name, index) => ({ name, description: descriptionsIn('outputs')[index] })),
     );

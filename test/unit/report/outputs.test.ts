@@ -3,10 +3,12 @@ import { renderOutputs } from '../../../src/report/pages/outputs.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, report } from './fixtures.ts';
 
+const NO_JOURNAL = { path: null, hash: null };
+
 test('every output of a run that worked', () => {
   const { 'status-json': status, ...outputs } = renderOutputs(
     report({ kind: 'parked', reason: 'calls_per_hour', resumeAt: END }),
-    '/temp/journal.jsonl',
+    { path: '/temp/journal.jsonl', hash: 'ab12' },
   );
   expect(outputs).toEqual({
     outcome: 'parked',
@@ -25,6 +27,7 @@ test('every output of a run that worked', () => {
     'resume-at': '2026-11-21T16:18:00.000Z',
     'state-saved': 'true',
     'journal-path': '/temp/journal.jsonl',
+    'journal-hash': 'ab12',
   });
   expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
 });
@@ -33,7 +36,7 @@ test('a run that ended before it had a lane leaves the unknown empty', () => {
   const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
   const outputs = renderOutputs(
     reportWithoutLane({ outcome, repositoryUrl: '', runUrl: '', startedAt: END, endedAt: END }),
-    null,
+    NO_JOURNAL,
   );
   expect(outputs).toMatchObject({
     outcome: 'failed',
@@ -45,6 +48,7 @@ test('a run that ended before it had a lane leaves the unknown empty', () => {
     'calls-remaining': '',
     'resume-at': '',
     'journal-path': '',
+    'journal-hash': '',
     'state-saved': 'false',
   });
 });
@@ -53,7 +57,7 @@ test('state-saved is false when the cache refused', () => {
   expect(
     renderOutputs(
       report({ kind: 'limit', reason: 'iterations' }, { saved: { kind: 'not-saved', why: 'read-only' } }),
-      null,
+      NO_JOURNAL,
     )['state-saved'],
   ).toBe('false');
 });
@@ -66,11 +70,11 @@ test('an open circuit says when it is probed', () => {
     tripped: 'earlier',
     probeAt: END,
   } as const;
-  expect(renderOutputs(report(outcome), null)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
+  expect(renderOutputs(report(outcome), NO_JOURNAL)['resume-at']).toBe('2026-11-21T16:18:00.000Z');
 });
 
 describe('for every outcome', () => {
   test.each(OUTCOMES)('$kind ($reason): outcome and reason are the union’s words', (outcome) => {
-    expect(renderOutputs(report(outcome), null)).toMatchObject({ outcome: outcome.kind, reason: outcome.reason });
+    expect(renderOutputs(report(outcome), NO_JOURNAL)).toMatchObject({ outcome: outcome.kind, reason: outcome.reason });
   });
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -5,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { claudeProvider } from '../../../src/agents/claude/provider.ts';
+import { checkChain } from '../../../src/core/journal/chain.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
 import { addSummary, inputTexts } from '../../../src/runner/results.ts';
 import { readRunContext } from '../../../src/runner/run-context.ts';
@@ -28,10 +30,13 @@ describe('the journal', () => {
     const journal = createJournalFile(folder, (path) => {
       logged.push(path);
     });
-    expect(journal.path()).toBeNull();
+    expect([journal.path(), journal.hash()]).toEqual([null, null]);
     journal.append('{"a":1}');
     journal.append('{"b":2}');
-    expect(readFileSync(journal.path() ?? '', 'utf8')).toBe('{"a":1}\n{"b":2}\n');
+    const text = readFileSync(journal.path() ?? '', 'utf8');
+    expect(text).toMatch(/^\{"prev":"0{64}","a":1\}\n\{"prev":"[0-9a-f]{64}","b":2\}\n$/);
+    const sha256 = (line: string): string => createHash('sha256').update(line).digest('hex');
+    expect(checkChain(text, sha256)).toEqual({ kind: 'intact', last: journal.hash() });
     expect(logged).toEqual([join(folder, 'journal.jsonl')]);
   });
 });
