@@ -86,6 +86,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         commit: head === before.head ? null : head,
         withheld: [],
         withheldNow: [],
+        lookAt: [],
         published: { head, tree: left.tree },
       });
     },

@@ -6,6 +6,7 @@ import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
 import type { AgentName } from '../ports/agent.ts';
@@ -54,6 +55,8 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   /** null: not known yet. */
   readonly saved: SavedReport | null;
   readonly withheld: readonly WithheldFile[];
+  /** Published files that a reviewer looks at first, of this run. */
+  readonly lookAt: readonly LookAt[];
   readonly agent: AgentName;
 }
 

@@ -2,6 +2,7 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { ObjectId } from '../core/evidence.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/lane/state.ts';
+import type { LookAt } from '../core/review/look-at.ts';
 import type { Task } from '../core/tasks/task.ts';
 import type { Lane, Notes } from './intake.ts';
 import type { Withheld } from '../ports/repository.ts';
@@ -27,6 +28,8 @@ export interface Work {
   /** Whether this run made commits. */
   readonly hasNewCommits: boolean;
   readonly withheld: readonly Withheld[];
+  /** What a reviewer looks at first, of this run. */
+  readonly lookAt: readonly LookAt[];
   readonly warnings: readonly string[];
 
   readonly agent: AgentName;

@@ -5,6 +5,7 @@ import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
+import { moreToLookAt } from '../core/review/look-at.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
 import type { FileTask } from '../core/tasks/files/file-task.ts';
 import { countTasks, progressOf } from '../core/tasks/queue.ts';
@@ -67,6 +68,7 @@ export async function iterate(
         head: committed.head,
         hasNewCommits: begun.hasNewCommits || committed.commit !== null,
         withheld: [...begun.withheld, ...committed.withheld],
+        lookAt: moreToLookAt(begun.lookAt, committed.lookAt),
       };
       deps.record(worked);
       return conclude(

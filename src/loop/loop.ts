@@ -95,6 +95,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     safe: { state: intake.state, iterations: 0 },
     hasNewCommits: false,
     withheld: [],
+    lookAt: [],
     warnings: [],
     agent: deps.agentName,
     startedAt: intake.claimedAt,

@@ -1,3 +1,4 @@
+import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
 
 /** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
@@ -81,6 +82,8 @@ export interface CommittedIteration {
   readonly head: ObjectId;
   /** The newest commit of this iteration; null when there is none. */
   readonly commit: ObjectId | null;
+  /** What this iteration changed, is published, and a reviewer looks at first. */
+  readonly lookAt: readonly LookAt[];
   /** What this iteration changed and must not be published. */
   readonly withheld: readonly Withheld[];
   /** Paths of the work tree whose content is kept out of the branch, whenever they were changed. */

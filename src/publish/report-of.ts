@@ -50,6 +50,7 @@ export function reportOfWork(
     costUsd: sum((entry) => entry.analysis.costUsd),
     session: sessionWord(work),
     withheld: work.withheld,
+    lookAt: work.lookAt,
     agent: work.agent,
     endedAt: work.endedAt,
   };

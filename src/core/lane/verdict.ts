@@ -7,6 +7,7 @@ import type { Immutable } from '../immutable.ts';
 import { count } from '../numbers.ts';
 import type { HintCode } from '../prompt/hints.ts';
 import type { Policy } from '../policy.ts';
+import { isTestFile } from '../review/test-files.ts';
 import type { LaneState, LastIteration } from './state.ts';
 import { countTasks, progressOf } from '../tasks/queue.ts';
 import type { QueuedTask } from '../tasks/task.ts';
@@ -266,14 +267,6 @@ function isNeutral(state: LaneState, { analysis, evidence: { end } }: IterationF
     configurationProblem(analysis) !== null ||
     (analysis.agentError?.kind === 'unknown-session' && state.session !== null)
   );
-}
-
-/** Paths by which test runners find their files. */
-const TEST_PATH =
-  /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
-
-function isTestFile(path: string): boolean {
-  return TEST_PATH.test(path);
 }
 
 interface HintFacts {

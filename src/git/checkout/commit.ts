@@ -5,6 +5,7 @@ import type { Git } from '../git.ts';
 import type { Inspection } from './inspection.ts';
 import { changesBetween, changesOfCommits, eachObject, sizesOf, treeWith } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
+import { reviewBetween } from './review.ts';
 import type { WorkTreeContent } from './work-tree.ts';
 
 export interface Identity {
@@ -26,7 +27,7 @@ export interface IterationContent {
 export type WithheldPaths = ReadonlyMap<string, string>;
 
 /** The commits of an iteration, the tree that they end in, and what stayed behind in the work tree. */
-export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld'> {
+export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld' | 'lookAt'> {
   readonly tree: ObjectId;
   readonly withheldPaths: WithheldPaths;
 }
@@ -61,6 +62,7 @@ export async function commitIteration(committer: Committer, content: IterationCo
     head: newHead,
     tree,
     commit: newHead === tip.commit ? null : newHead,
+    lookAt: tree === tip.tree ? [] : await reviewBetween(git, tip.tree, tree),
     withheld: await newlyWithheld(git, content, { objections, withheld }),
     withheldPaths: withheld,
   };

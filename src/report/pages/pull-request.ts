@@ -10,6 +10,7 @@ import {
   discrepancySection,
   fitSections,
   headline,
+  lookAtSection,
   stateWord,
   statusTable,
   taskLink,
@@ -38,6 +39,7 @@ export function renderPullRequestTitle(report: WorkedReport): string {
 export function renderPullRequestBody(report: WorkedReport): string {
   const sections: readonly Section[] = [
     { name: 'outcome', rank: 0, markdown: headline(report) },
+    { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
     { name: 'what was done', rank: 1, markdown: workSection(report) },
     { name: 'status', rank: 0, markdown: statusTable(report) },
     { name: 'evidence', rank: 2, markdown: evidenceSection(report) },

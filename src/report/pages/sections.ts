@@ -131,6 +131,23 @@ export function discrepancySection(report: RunReport): string {
   );
 }
 
+/** Published files that a reviewer looks at before all others, and why. */
+export function lookAtSection(report: RunReport): string {
+  const lookAt = workOf(report)?.lookAt ?? [];
+  const shown = lookAt.slice(0, MAX_LOOK_AT_SHOWN).map(({ path, why }) => `- ${code(path, 120)}: ${prose(why, 120)}`);
+  return joinSection(
+    'Look at first',
+    [
+      'Of what this run changed:',
+      [...shown, ...moreLine(lookAt.length - shown.length).map((line) => `- ${line}`)].join('\n'),
+    ],
+    shown.length === 0,
+  );
+}
+
+/** A longer list is read by nobody. */
+const MAX_LOOK_AT_SHOWN = 10;
+
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {
   const withheld = workOf(report)?.withheld ?? [];

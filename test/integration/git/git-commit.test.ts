@@ -158,6 +158,33 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(await scene.git('log', '-1', '--format=%s', BRANCH)).toBe('Add a feature');
   });
 
+  test('what a reviewer looks at first is named, whoever committed it', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    await iterate(scene, async () => {
+      await scene.write('package.json', '{"scripts":{"test":"vitest"}}\n');
+      await scene.write('src/a.test.js', "test('a', f);\n");
+    });
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('package.json', '{"scripts":{"test":"true","postinstall":"node x.js"}}\n');
+      await commitFile(scene, 'AGENTS.md', 'Add instructions');
+      await scene.write('src/a.test.js', "test.skip('a', f);\n");
+      await scene.write('tools/action.yml', 'name: x\n');
+      await scene.write('logo.bin', Buffer.from([0, 1, 2, 0]));
+    });
+    expect(committed.withheld).toEqual([]);
+    expect(committed.lookAt).toEqual([
+      { path: 'package.json', why: 'script test always passes' },
+      { path: 'src/a.test.js', why: 'a test is skipped' },
+      { path: 'package.json', why: 'script postinstall runs by itself' },
+      { path: 'tools/action.yml', why: 'workflows may run it as an action' },
+      { path: 'AGENTS.md', why: 'it instructs agents' },
+      { path: 'logo.bin', why: 'a new binary file' },
+    ]);
+    const { committed: next } = await iterate(scene, () => scene.write('src/a.js', 'a\n'));
+    expect(next.lookAt).toEqual([]);
+  });
+
   test('a second iteration goes on from the first', async () => {
     await using scene = await setScene();
     await openFresh(scene);

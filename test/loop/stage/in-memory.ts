@@ -134,6 +134,7 @@ export function createCheckout(origin: Origin): Checkout {
           commit: head === before.head ? null : head,
           withheld: [],
           withheldNow: [],
+          lookAt: [],
           published: { head, tree: after.tree },
         };
       }),

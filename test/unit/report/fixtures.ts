@@ -162,6 +162,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     restored: 'restored #40 (cache and ref)',
     saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
     withheld: [],
+    lookAt: [],
     verifyCommands: ['npm test'],
     policy,
     taskLabel: 'ralph',

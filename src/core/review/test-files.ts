@@ -1,0 +1,23 @@
+/** Paths by which test runners find their files. */
+const TEST_PATH =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e)\/|\.(?:test|spec)\.[^/]+$|_(?:test|spec)\.[^/]+$|(?:^|\/)(?:test_[^/]+|conftest)\.py$|Tests?\.(?:java|kt|cs|swift)$/;
+
+export function isTestFile(path: string): boolean {
+  return TEST_PATH.test(path);
+}
+
+/** Calls and marks by which the usual test runners leave a test out, or all others. */
+const SKIPS = [
+  /\.(?:skip|todo|only|skipIf|failing)\s*[(.`]/,
+  /\b(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext)\s*\(/,
+  /@(?:pytest\.mark\.(?:skip|skipif|xfail)|unittest\.(?:skip\w*|expectedFailure)|Disabled|Ignore)\b/,
+  /\bpytest\.skip\s*\(|\.(?:skipTest|Skip|Skipf|SkipNow|markTestSkipped|markTestIncomplete)\s*\(/,
+  /#\[ignore\b|\[Ignore\b|\bSkip\s*=\s*"/,
+];
+
+const ANY_SKIP = new RegExp(SKIPS.map(({ source }) => source).join('|'), 'g');
+
+/** Marks in the text of a test file that keep tests from running. */
+export function countSkips(text: string): number {
+  return text.match(ANY_SKIP)?.length ?? 0;
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { lookAtFirst, MAX_LOOK_AT, moreToLookAt, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
+import { cpuMs } from '../../../cpu.ts';
+
+function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChange {
+  return { path, kind: 'changed', binary: false, before: null, after: null, ...more };
+}
+
+const whysFor = (path: string, more: Partial<ReviewedChange> = {}): readonly string[] =>
+  lookAtFirst([change(path, more)]).map(({ why }) => why);
+
+describe('files are named by what they may do', () => {
+  test.each<readonly [string, string]>([
+    ['tools/lint/action.yml', 'workflows may run it as an action'],
+    ['packages/a/Action.YAML', 'workflows may run it as an action'],
+    ...['AGENTS.md', 'docs/CLAUDE.md', 'CLAUDE.local.md', 'GEMINI.md', '.cursor/rules/a.mdc', '.cursorrules'].map(
+      (path) => [path, 'it instructs agents'] as const,
+    ),
+    ...['copilot-instructions.md', 'prompts/system.txt', 'a/review.prompt.md', '.ralph/PROMPT.md', 'PROMPT.md'].map(
+      (path) => [path, 'it instructs agents'] as const,
+    ),
+    ...['.vscode/tasks.json', 'a/.idea/workspace.xml', 'x.code-workspace'].map(
+      (path) => [path, 'editors run what it says'] as const,
+    ),
+    ['.devcontainer/devcontainer.json', 'it sets up the machine of everyone who opens it'],
+    ...['.husky/pre-commit', '.githooks/pre-push', 'lefthook.yml', '.pre-commit-config.yaml'].map(
+      (path) => [path, 'git runs it on the machines of people'] as const,
+    ),
+    ...['.npmrc', 'packages/a/.yarnrc.yml', '.yarnrc', '.pypirc'].map(
+      (path) => [path, 'it decides where packages come from'] as const,
+    ),
+    ['.envrc', 'a shell runs it in this folder'],
+    ['.lfsconfig', 'it decides where large files come from'],
+    ...['.gitlab-ci.yml', '.circleci/config.yml', 'Jenkinsfile', 'azure-pipelines.yml', '.travis.yml'].map(
+      (path) => [path, 'another CI system runs it'] as const,
+    ),
+    ...['bitbucket-pipelines.yml', '.buildkite/pipeline.yml', '.drone.yml'].map(
+      (path) => [path, 'another CI system runs it'] as const,
+    ),
+    ...['vitest.config.ts', 'jest.config.js', 'pytest.ini', 'tox.ini', 'a/playwright.config.ts'].map(
+      (path) => [path, 'it decides what is tested'] as const,
+    ),
+  ])('%s: %s', (path, why) => {
+    expect(whysFor(path)).toEqual([why]);
+    expect(whysFor(path, { kind: 'deleted' })).toContain(why);
+  });
+
+  test.each(['src/action.ts', 'README.md', 'src/agents.ts', 'src/prompt.ts', 'vscode.md', 'src/envrc.ts', 'a.yml'])(
+    '%s is one like any other',
+    (path) => {
+      expect(whysFor(path)).toEqual([]);
+    },
+  );
+});
+
+test('a new binary is named, a changed one is not', () => {
+  expect(whysFor('logo.png', { kind: 'added', binary: true })).toEqual(['a new binary file']);
+  expect(whysFor('logo.png', { binary: true })).toEqual([]);
+});
+
+describe('weaker tests', () => {
+  test.each(['test/a.test.ts', 'src/a.spec.js', 'a_test.go', 'tests/test_a.py'])('%s was deleted', (path) => {
+    expect(whysFor(path, { kind: 'deleted' })).toEqual(['a test file was deleted']);
+  });
+
+  test.each([
+    ['a.test.ts', "test('a', f);", "test.skip('a', f);"],
+    ['a.test.ts', "it('a', f);", "xit('a', f);"],
+    ['a.test.ts', "it('a', f);", "it.only('a', f);"],
+    ['a.test.ts', "describe('a', f);", "describe.skip('a', f);"],
+    ['test_a.py', 'def test_a():', '@pytest.mark.skip\ndef test_a():'],
+    ['test_a.py', 'def test_a():', '@unittest.skipIf(True, "")\ndef test_a():'],
+    ['a_test.go', 'func TestA(t *testing.T) {', 'func TestA(t *testing.T) {\n\tt.Skip()'],
+    ['tests/a.rs', '#[test]', '#[test]\n#[ignore]'],
+    ['src/ATest.java', '@Test', '@Test @Disabled'],
+  ])('a test is skipped in %s', (path, before, after) => {
+    expect(whysFor(path, { before, after })).toEqual(['a test is skipped']);
+    expect(whysFor(path, { before: after, after: before })).toEqual([]);
+    expect(whysFor(path, { before: after, after })).toEqual([]);
+  });
+
+  test('all others are counted', () => {
+    expect(whysFor('a.test.ts', { kind: 'added', after: "it.skip('a');it.todo('b');" })).toEqual([
+      'tests are skipped in 2 places',
+    ]);
+  });
+});
+
+describe('package.json', () => {
+  const reasons = (before: object, after: object) =>
+    whysFor('packages/a/package.json', {
+      before: JSON.stringify({ scripts: before }),
+      after: JSON.stringify({ scripts: after }),
+    });
+
+  test.each(['true', 'exit 0', ':', '', 'echo ok', 'echo ok && exit 0', 'vitest || true', 'vitest; exit 0'])(
+    'a test script that is %j',
+    (script) => {
+      expect(reasons({ test: 'vitest' }, { test: script })).toEqual(['script test always passes']);
+    },
+  );
+
+  test.each<[string, object, object, readonly string[]]>([
+    ['a test script is gone', { test: 'vitest' }, {}, ['script test was removed']],
+    ['another one', { test: 'vitest' }, { test: 'vitest run unit' }, ['script test was changed']],
+    ['a new one', {}, { test: 'vitest', 'test:e2e': 'x' }, []],
+    ['a lifecycle script', {}, { postinstall: 'node x.js' }, ['script postinstall runs by itself']],
+    ['a changed one', { prepare: 'husky' }, { prepare: 'node x.js' }, ['script prepare runs by itself']],
+    ['one before another', { build: 'tsc' }, { build: 'tsc', prebuild: 'x' }, ['script prebuild runs by itself']],
+    ['an ordinary one', {}, { build: 'tsc', preview: 'vite' }, []],
+    ['one that stays', { postinstall: 'x', test: 'true' }, { postinstall: 'x', test: 'true' }, []],
+  ])('%s', (_, before, after, expected) => {
+    expect(reasons(before, after)).toEqual(expected);
+  });
+
+  test('that cannot be read', () => {
+    expect(whysFor('package.json', { before: '{}', after: '{' })).toEqual(['its scripts cannot be read']);
+    expect(whysFor('package.json', { kind: 'deleted', before: '{}' })).toEqual([]);
+  });
+});
+
+test('the most important come first, each once, and only so many', () => {
+  expect(
+    lookAtFirst([
+      change('logo.png', { kind: 'added', binary: true }),
+      change('AGENTS.md'),
+      change('.npmrc'),
+      change('a.test.ts', { kind: 'deleted' }),
+    ]).map(({ path }) => path),
+  ).toEqual(['a.test.ts', '.npmrc', 'AGENTS.md', 'logo.png']);
+  const many = Array.from({ length: 80 }, (_, i) => ({ path: `${i}/AGENTS.md`, why: 'it instructs agents' }));
+  expect(lookAtFirst(many.map(({ path }) => change(path)))).toHaveLength(MAX_LOOK_AT);
+  expect(moreToLookAt(many, many)).toHaveLength(MAX_LOOK_AT);
+  expect(moreToLookAt(many.slice(0, 2), many.slice(1, 3))).toEqual(many.slice(0, 3));
+});
+
+test('hostile names and texts cost nothing', () => {
+  const path = `${'a/'.repeat(2_000)}package.json`;
+  const script = `${'echo '.repeat(20_000)}&& x`;
+  const after = JSON.stringify({ scripts: { test: script, pretest: ';'.repeat(100_000) } });
+  expect(cpuMs(() => lookAtFirst([change(path, { before: '{}', after }), change('a'.repeat(100_000))]))).toBeLessThan(
+    500,
+  );
+});
