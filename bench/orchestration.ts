@@ -110,6 +110,7 @@ async function loopOn(
     store: { orders: () => Promise.resolve({ kind: 'unsupported' } as const) },
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: (text: string) => text,
+    sha256: (text: string) => text,
     narrate: () => undefined,
     appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {

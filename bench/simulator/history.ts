@@ -130,7 +130,7 @@ function intakeOf(
   return {
     kind: 'work',
     lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },
-    opened: { head: snapshotOf(world).head, baseTree: snapshotOf(of.world).tree, ahead: state.sequence },
+    opened: { head: snapshotOf(world).head, base: 'base', baseTree: snapshotOf(of.world).tree, ahead: state.sequence },
     sessionFolder: 'transcripts',
     tasks: world.tasks,
     state,

@@ -40,6 +40,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     store: { orders: () => Promise.resolve({ kind: 'unsupported' }) },
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: String,
+    sha256: String,
     narrate: () => undefined,
     record: () => undefined,
     appendJournal: () => undefined,
@@ -51,6 +52,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
       coAuthor: 'Claude <noreply@anthropic.com>',
       importSession: () => Promise.resolve(true),
       call: (call) => Promise.resolve(answer(scene, agent.mind, call)),
+      sweep: () => Promise.resolve(),
     },
   };
 }
@@ -90,6 +92,9 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
         published: { head, tree: left.tree },
       });
     },
+    putBack: () => Promise.resolve([]),
+    keepIgnored: () => Promise.resolve(),
+    cleanClone: () => Promise.resolve(''),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
   };
 }

@@ -1,5 +1,5 @@
 import type { JournalEntry } from '../core/journal/journal.ts';
-import type { ObjectId } from '../core/evidence.ts';
+import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
@@ -17,6 +17,8 @@ export interface Work {
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
+  /** The newest verification in a clean clone, and after how many iterations; null: there was none. */
+  readonly headVerification: { readonly after: number; readonly verification: Verification } | null;
   /** The commit that the lane was at when this run opened it. */
   readonly base: ObjectId;
   /** Tip of the lane's branch as this run makes it. */

@@ -1,7 +1,6 @@
 import type { NextStep, RunSoFar } from '../core/lane/decide.ts';
 import { describeAttempts } from '../core/prompt/diagnosis.ts';
 import type { Verification } from '../core/evidence.ts';
-import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Policy } from '../core/policy.ts';
 import { composePrompt } from '../core/prompt/prompt.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -55,7 +54,7 @@ export async function callAgent(
       circuit: step.circuit,
       lastIteration: work.state.lastIteration,
       hints: step.hints,
-      lastVerification: lastVerificationOf(work.journal),
+      lastVerification: lastVerificationOf(work),
       attempts: describeAttempts(work.journal),
       learnings: await deps.readLearnings(),
       verifyCommands: deps.config.verify,
@@ -83,7 +82,8 @@ function othersOf({ tasks, state }: Work, { id }: Task): readonly string[] {
 }
 
 /** The newest verification: content that an iteration did not change is not verified again. */
-function lastVerificationOf(journal: readonly JournalEntry[]): Verification | null {
+function lastVerificationOf({ journal, headVerification }: Work): Verification | null {
+  if (headVerification?.after === journal.length) return headVerification.verification;
   return journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? null;
 }
 

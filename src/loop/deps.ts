@@ -10,9 +10,12 @@ import type { Work } from '../handover/work.ts';
 export interface LoopDeps {
   readonly config: Config;
   readonly context: Pick<RunContext, 'runId'>;
-  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'coAuthor'>;
+  readonly agent: Pick<Agent, 'call' | 'kindOfDenial' | 'importSession' | 'coAuthor' | 'sweep'>;
   readonly agentName: AgentName;
-  readonly repository: Pick<Repository, 'snapshot' | 'compare' | 'commit' | 'hideCredentials'>;
+  readonly repository: Pick<
+    Repository,
+    'snapshot' | 'compare' | 'commit' | 'putBack' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
+  >;
   readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
   readonly verifier: Verifier;
   readonly clock: Clock;
@@ -27,6 +30,7 @@ export interface LoopDeps {
   readonly files: WorkFiles;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
+  readonly sha256: (text: string) => string;
   /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
   /** Adds a line to the run's journal, on disk. */

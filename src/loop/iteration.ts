@@ -4,6 +4,7 @@ import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
+import { namesOf } from '../core/text/lists.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
@@ -168,10 +169,14 @@ async function conclude(
 
 async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
   const leftMs = work.startedAt + deps.config.policy.maxRunMs - deps.clock.now();
-  return deps.verifier.verify(
-    Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
-    deps.signal,
-  );
+  const verification = await deps.verifier.verify({
+    folder: null,
+    timeoutMs: Math.max(MIN_VERIFY_MS, Math.min(deps.config.policy.agentTimeoutMs, leftMs)),
+    signal: deps.signal,
+  });
+  const left = await deps.repository.putBack();
+  if (left.length > 0) deps.log.info(`verify changed ${namesOf(left.map(deps.redact))}; put back as it was.`);
+  return verification;
 }
 
 function commitMessage(task: Task): string {

@@ -4,6 +4,7 @@ import { resetSession } from '../core/lane/session.ts';
 import type { LaneState } from '../core/lane/state.ts';
 import type { Intake } from '../handover/intake.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { checkBase, checkHead } from './clean-check.ts';
 import { iterate } from './iteration.ts';
 import { openBranch, pushIteration } from './pushing.ts';
 import { createStopPoll } from './stop-order.ts';
@@ -20,12 +21,16 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   const whoStops = createStopPoll(deps);
   const giveBack = await deps.repository.hideCredentials();
   try {
-    for (let isOpen = false; ;) {
+    for (let isReady = false; ;) {
       let { step, now, cancelled } = decide(deps, { work, soFar });
       // A run that ends anyhow needs not ask, and one that has just begun has obeyed every order.
       if (step.kind === 'iterate' && soFar.iterations > 0)
         ({ step, now, cancelled } = decide(deps, { work, soFar: { ...soFar, stoppedBy: await whoStops(work.state) } }));
       if (step.kind === 'stop') {
+        const head = await checkHead(deps, work, step.outcome);
+        if (head.kind !== 'not-needed') work = head.work;
+        // What this run finished is open again.
+        if (head.kind === 'failed') continue;
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
         deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
@@ -33,11 +38,15 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         deps.record(work);
         return work;
       }
-      if (!isOpen) {
+      if (!isReady) {
         const opened = await openBranch(deps, work);
         if (opened.end !== null) return ended(deps, opened.work, opened.end);
-        work = opened.work;
-        isOpen = true;
+        const checked = await checkBase(deps, opened.work, intake.opened.base);
+        if (checked.end !== null) return ended(deps, checked.work, checked.end);
+        work = checked.work;
+        isReady = true;
+        // The first prompt says what is known now.
+        continue;
       }
       ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
@@ -89,6 +98,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     stateBefore: intake.state,
     state,
     journal: [],
+    headVerification: null,
     base: intake.opened.head,
     head: intake.opened.head,
     remoteHead: intake.lane.start.kind === 'continue' ? intake.lane.start.remoteHead : null,

@@ -48,5 +48,12 @@ export interface Agent {
 
 /** Runs the user's verify commands, one after another, until one fails. */
 export interface Verifier {
-  verify(timeoutMs: number, signal: AbortSignal): Promise<Verification>;
+  verify(call: VerifyCall): Promise<Verification>;
+}
+
+/** `folder`: where they run; null: in the work tree. */
+export interface VerifyCall {
+  readonly folder: string | null;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }

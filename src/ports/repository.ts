@@ -27,6 +27,12 @@ export interface Repository {
   compare(before: Snapshot, after: Snapshot): Promise<TreeChange>;
   /** Makes the agent's commits again with our words, commits what is not committed, leaves out and reports what must not be published. */
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
+  /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
+  putBack(): Promise<readonly string[]>;
+  /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. */
+  keepIgnored(): Promise<void>;
+  /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. */
+  cleanClone(commit: ObjectId): Promise<string>;
   /** Takes credentials out of the repository's config and included files; the returned function puts them back. */
   hideCredentials(): Promise<() => Promise<void>>;
 }
@@ -55,6 +61,8 @@ interface ReadTexts {
 
 export interface OpenedLane {
   readonly head: ObjectId;
+  /** Tip of the base branch. */
+  readonly base: ObjectId;
   /** Tree of the merge base with the base branch. */
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */

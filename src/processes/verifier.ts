@@ -24,15 +24,16 @@ const TAIL_BYTES = 4 * 1024;
 /** Runs the verify commands; what they start in the background is ended with them. */
 export function createVerifier(options: VerifierOptions): Verifier {
   return {
-    verify: async (timeoutMs, signal) => {
+    verify: async ({ folder, timeoutMs, signal }) => {
       const startedAt = options.now();
       const elapsed = (): number => options.now() - startedAt;
       if (options.commands.length === 0) return { kind: 'not-run' };
       for (const command of options.commands) {
-        const { end, tail } = await runCommand(command, options, {
-          timeoutMs: Math.max(0, timeoutMs - elapsed()),
-          signal,
-        });
+        const { end, tail } = await runCommand(
+          command,
+          { ...options, workFolder: folder ?? options.workFolder },
+          { timeoutMs: Math.max(0, timeoutMs - elapsed()), signal },
+        );
         // Neither passed nor failed: nothing is known of what was cut short by the job's end.
         if (end.kind === 'cancelled') return { kind: 'not-run' };
         if (end.kind !== 'exited' || end.code !== 0)

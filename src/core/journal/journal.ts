@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { analysisSchema } from '../analysis/analysis.ts';
 import { evidenceSchema } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
-import { parseState, serializeState, type LaneState } from '../lane/state.ts';
+import { checkSchema, parseState, serializeState, type LaneState } from '../lane/state.ts';
 import { verdictSchema } from '../lane/verdict.ts';
 import { anyInstant } from '../numbers.ts';
 import { outcomeSchema } from '../outcome.ts';
@@ -57,9 +57,18 @@ const endSchema = z.object({
   outcome: outcomeSchema,
 });
 
+const checkLineSchema = z.object({
+  ...common,
+  checkedAt: anyInstant,
+  check: checkSchema,
+  /** Tasks that this run had finished by then: where the check failed they are open again. */
+  finished: z.array(z.string()),
+});
+
 const lineSchema = z.discriminatedUnion('kind', [
   startSchema.extend({ kind: z.literal('start') }),
   entrySchema.extend({ kind: z.literal('iteration') }),
+  checkLineSchema.extend({ kind: z.literal('check') }),
   endSchema.extend({ kind: z.literal('end') }),
 ]);
 
@@ -71,6 +80,9 @@ export interface JournalStart extends Immutable<Omit<z.infer<typeof startSchema>
 /** One line per iteration: with the start, enough to make its decisions again. Agent text in it is redacted and capped before it gets here. */
 export type JournalEntry = Immutable<z.infer<typeof entrySchema>>;
 
+/** What the verify commands said of the head in a clean clone, between two iterations or at the end. */
+export type JournalCheck = Immutable<z.infer<typeof checkLineSchema>>;
+
 /** Last line of a run's journal: the decision that ended it. A killed or failed run leaves none. */
 export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 
@@ -78,6 +90,7 @@ export type JournalEnd = Immutable<z.infer<typeof endSchema>>;
 export type JournalLine =
   | { readonly kind: 'start'; readonly start: JournalStart }
   | { readonly kind: 'iteration'; readonly entry: JournalEntry }
+  | { readonly kind: 'check'; readonly check: JournalCheck }
   | { readonly kind: 'end'; readonly end: JournalEnd }
   | { readonly kind: 'unreadable'; readonly why: string };
 
@@ -98,6 +111,11 @@ export function serializeEntry(entry: JournalEntry): string {
 
 function queued({ id, priority, dependsOn, optional, obstacle }: QueuedTask): object {
   return { id, priority, dependsOn, optional, hold: obstacle };
+}
+
+/** A check as one line of JSON, without a line end. */
+export function serializeCheck(check: JournalCheck): string {
+  return JSON.stringify({ kind: 'check', ...check });
 }
 
 /** The end of a run as one line of JSON, without a line end. */
@@ -124,6 +142,10 @@ export function parseJournalLine(line: string): JournalLine {
     case 'iteration': {
       const { kind, ...entry } = parsed.data;
       return { kind, entry };
+    }
+    case 'check': {
+      const { kind, ...check } = parsed.data;
+      return { kind, check };
     }
     case 'end': {
       const { kind, ...end } = parsed.data;

@@ -1,15 +1,18 @@
 import {
   parseJournalLine,
+  type JournalCheck,
   type JournalEnd,
   type JournalEntry,
   type JournalLine,
   type JournalStart,
 } from './journal.ts';
 
-/** A run's journal. Line 1 is the start, line N + 1 the Nth iteration; `end` is null when the run was killed, failed or still goes on. */
+/** A run's journal. Line 1 is the start, iterations and checks follow; `end` is null when the run was killed, failed or still goes on. */
 export interface Journal {
   readonly start: JournalStart;
   readonly entries: readonly JournalEntry[];
+  /** Each with the number of iterations before it. */
+  readonly checks: readonly { readonly after: number; readonly check: JournalCheck }[];
   readonly end: JournalEnd | null;
   /** The last line was cut off by a kill, and is left out. */
   readonly torn: boolean;
@@ -47,6 +50,9 @@ export function parseJournal(text: string): ParsedJournal {
     journal: {
       start: first.start,
       entries: lines.flatMap((line) => (line.kind === 'iteration' ? [line.entry] : [])),
+      checks: lines.flatMap((line, index) =>
+        line.kind === 'check' ? [{ after: iterationsBefore(lines, index), check: line.check }] : [],
+      ),
       end: end?.kind === 'end' ? end.end : null,
       torn,
     },
@@ -65,13 +71,19 @@ function problemsOf(
       index === 0 ? 'a journal begins with the start of a run' : 'a second start: one journal holds one run',
     );
   if (line.kind === 'start') return [];
-  const { lane } = line.kind === 'iteration' ? line.entry : line.end;
+  const { lane } = line.kind === 'iteration' ? line.entry : line.kind === 'check' ? line.check : line.end;
   if (start !== null && lane !== start.lane) return problem(`it is of the lane ${lane}, the journal of ${start.lane}`);
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
+  if (line.kind === 'check') return [];
   const { iteration, taskId } = line.entry;
-  if (iteration !== index) return problem(`it is iteration ${iteration}; ${index} was expected`);
+  const expected = index - lines.slice(0, index).filter(({ kind }) => kind === 'check').length;
+  if (iteration !== expected) return problem(`it is iteration ${iteration}; ${expected} was expected`);
   const found = lines.slice(1, index).flatMap((earlier) => (earlier.kind === 'iteration' ? earlier.entry.found : []));
   return start === null || [...start.tasks, ...found].some(({ id }) => id === taskId)
     ? []
     : problem(`its task ${taskId} is not among those of the start`);
+}
+
+function iterationsBefore(lines: readonly JournalLine[], index: number): number {
+  return lines.slice(0, index).filter(({ kind }) => kind === 'iteration').length;
 }

@@ -1,3 +1,4 @@
+import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyDenials, type KindOfDenial } from '../lane/denials.ts';
 import type { JournalEntry } from './journal.ts';
@@ -35,7 +36,8 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
   let position = startPosition(journal);
   const differences: Difference[] = [];
   for (const [index, entry] of entries.entries()) {
-    const line = index + 2;
+    const line = lineOf(journal, index);
+    position = checked(position, journal, index);
     const step = decide(position, { policy: start.policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop' || step.task.id !== entry.taskId) {
       differences.push({
@@ -50,10 +52,11 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
     position = settled.position;
   }
   if (end !== null) {
+    position = checked(position, journal, entries.length);
     const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
     if (!isSame(end.outcome, replayed))
-      differences.push({ line: entries.length + 2, of: 'outcome', recorded: end.outcome, replayed });
+      differences.push({ line: lineOf(journal, entries.length), of: 'outcome', recorded: end.outcome, replayed });
   }
   return differences;
 }
@@ -63,11 +66,13 @@ export function whatIf(journal: Journal, policy: Policy, kindOf: KindOfDenial): 
   const { entries, end } = journal;
   let position = startPosition(journal);
   for (const [iterations, entry] of entries.entries()) {
+    position = checked(position, journal, iterations);
     const step = decide(position, { policy, now: entry.startedAt, ...fromOutside(null) });
     if (step.kind === 'stop') return { kind: 'ended', iterations, outcome: step.outcome };
     if (step.task.id !== entry.taskId) return { kind: 'other-task', iterations, taskId: step.task.id };
     position = advance(position, entry, policy, kindOf).position;
   }
+  position = checked(position, journal, entries.length);
   const now = end?.decidedAt ?? entries.at(-1)?.endedAt ?? journal.start.startedAt;
   const step = decide(position, { policy, now, ...fromOutside(end) });
   const iterations = entries.length;
@@ -85,6 +90,18 @@ interface Position {
 
 function startPosition({ start: { tasks, state, startedAt } }: Journal): Position {
   return { tasks, state, run: startRun(state, startedAt) };
+}
+
+/** 1-based line of the entry at that index, or of the end. */
+function lineOf({ checks }: Journal, index: number): number {
+  return index + 2 + checks.filter(({ after }) => after <= index).length;
+}
+
+/** With the checks that were made right before the decision after so many iterations. */
+function checked(position: Position, { checks }: Journal, iterations: number): Position {
+  return checks
+    .filter(({ after }) => after === iterations)
+    .reduce((at, { check }) => ({ ...at, state: recordHeadCheck(at.state, check, check.checkedAt) }), position);
 }
 
 function decide(

@@ -211,5 +211,6 @@ function standsUnopposed({ last }: RunSoFar): boolean {
 function hintsNow(state: LaneState, task: QueuedTask, circuit: CircuitView): readonly HintCode[] {
   const kept =
     state.lastIteration === null ? [] : hintsFor(state.lastIteration.hints, state.lastIteration.taskId === task.id);
-  return circuit.kind === 'half-open' ? [circuit.of, ...kept] : kept;
+  const base: readonly HintCode[] = state.baseCheck?.kind === 'failed' ? ['base_fails'] : [];
+  return [...(circuit.kind === 'half-open' ? [circuit.of] : []), ...kept, ...base];
 }

@@ -52,7 +52,7 @@ const lastIterationSchema = z.object({
 
 export type LastIteration = Immutable<z.infer<typeof lastIterationSchema>>;
 
-const checkSchema = z.object({
+export const checkSchema = z.object({
   commit: objectId,
   /** First 32 hex digits of the SHA-256 of the commands, one a line. */
   commands: z.string().max(64),

@@ -48,6 +48,16 @@ const hints = {
     scope: 'task',
     sentence: 'The verification command failed after the last iteration. Fix that before anything else.',
   },
+  clean_check: {
+    scope: 'lane',
+    sentence:
+      'The verification command fails on a clean clone of the branch, although it passed in your work tree. Commit everything that it needs; files that git ignores and packages that only you installed do not count.',
+  },
+  base_fails: {
+    scope: 'lane',
+    sentence:
+      'The verification command fails on the base branch as well, before any of this work: not all that it reports is yours.',
+  },
   no_change: { scope: 'task', sentence: 'The last iteration changed no file content. Make one small, real step now.' },
   timeout: {
     scope: 'task',

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
 import type { Repository, TreeChange } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
+import { keepIgnored, layCleanClone } from './clean-clone.ts';
 import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
@@ -39,6 +40,8 @@ export function createRepository(options: RepositoryOptions): Repository {
   let withheld: WithheldPaths = new Map();
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
+  /** What git ignored before the agent worked. */
+  let ignored: readonly string[] = [];
 
   async function needOpened(): Promise<Opened> {
     const found = await opened();
@@ -158,6 +161,28 @@ export function createRepository(options: RepositoryOptions): Repository {
       await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, known, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await withoutNotes(quarantine, workspace, tree);
       return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
+    },
+
+    async putBack() {
+      if (quarantined === null || lastRead === null) return [];
+      const { workspace } = await needOpened();
+      const { quarantine } = quarantined;
+      const { tree } = await readWorkTree(quarantine, workspace);
+      const wanted = lastRead.content.tree;
+      const left = await changesBetween(quarantine.git, wanted, tree);
+      // From the index as it was just read: what changes meanwhile is left alone by git, and is the next snapshot's.
+      if (left.length > 0) await quarantine.git.answer(['read-tree', '-m', '-u', tree, wanted]);
+      return left.map(({ path }) => path);
+    },
+
+    async keepIgnored() {
+      const { workspace, repository } = await needOpened();
+      ignored = await keepIgnored({ ...options, workspace }, repository);
+    },
+
+    async cleanClone(commit) {
+      const { workspace } = await needOpened();
+      return layCleanClone({ ...options, workspace }, commit, ignored);
     },
 
     async hideCredentials() {

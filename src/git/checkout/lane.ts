@@ -72,6 +72,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
     fork,
     answer: {
       head: tip,
+      base,
       baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
       ahead: Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
     },

@@ -86,7 +86,11 @@ async function verify(
     now: given.now ?? (() => 0),
   });
   return {
-    verification: await verifier.verify(given.timeoutMs ?? 30_000, given.signal ?? new AbortController().signal),
+    verification: await verifier.verify({
+      folder: null,
+      timeoutMs: given.timeoutMs ?? 30_000,
+      signal: given.signal ?? new AbortController().signal,
+    }),
     log: log.lines,
     runTag,
   };

@@ -106,7 +106,7 @@ export function createCheckout(origin: Origin): Checkout {
         const lane = history(commits, head);
         const mergeBase =
           lane.find((commit) => ofBase.includes(commit)) ?? fail('The lane and its base have nothing in common.');
-        return { head, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
+        return { head, base, baseTree: evidenceOf(treeOf(mergeBase)), ahead: lane.indexOf(mergeBase) };
       }),
     snapshot: () =>
       guarded(faults, 'snapshot', () => {
@@ -138,6 +138,9 @@ export function createCheckout(origin: Origin): Checkout {
           published: { head, tree: after.tree },
         };
       }),
+    putBack: () => guarded(faults, 'putBack', () => []),
+    keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
+    cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>
       guarded(faults, 'hideCredentials', () => {
         credentials = 'hidden';

@@ -28,7 +28,7 @@ describe('a hint for the agent says', () => {
 
   test('something else with every code', () => {
     expect(new Set(hintCodes.map(hintSentence)).size).toBe(hintCodes.length);
-    expect(hintCodes).toHaveLength(19);
+    expect(hintCodes).toHaveLength(21);
   });
 });
 
@@ -41,6 +41,8 @@ describe('the next iteration gets', () => {
     expect(hintsFor(hintCodes, false)).toEqual([
       'veto_open_tasks',
       'discrepancy_removed',
+      'clean_check',
+      'base_fails',
       'compound',
       'no_block',
       'fenced_block',

@@ -1,0 +1,87 @@
+import type { Verification } from '../evidence.ts';
+import { progressOf } from '../tasks/queue.ts';
+import type { TaskId } from '../tasks/ids.ts';
+import { noSignals } from './signals.ts';
+import type { Check, LaneState } from './state.ts';
+import { withTransition } from './transitions.ts';
+
+/** What a check was about: a commit, and the hash of the verify commands. */
+export type CheckSubject = Pick<Check, 'commit' | 'commands'>;
+
+/** A verification in a clean clone, as the state keeps it; null: nothing came of it. */
+export function checkOf(subject: CheckSubject, verification: Verification): Check | null {
+  switch (verification.kind) {
+    case 'not-run':
+      return null;
+    case 'passed':
+      return { ...subject, kind: 'passed', command: null, exitCode: 0 };
+    case 'failed':
+      return { ...subject, kind: 'failed', command: verification.command.slice(0, 200), exitCode: verification.code };
+  }
+}
+
+/** Whether a check says what these commands make of this commit. */
+export function isCheckOf(check: Check | null, { commit, commands }: CheckSubject): boolean {
+  return check?.commit === commit && check.commands === commands;
+}
+
+/** The words of shells and package managers for a command that is not there. */
+const NOT_THERE: readonly RegExp[] = [
+  /missing script:/i,
+  /ERR_PNPM_NO_SCRIPT/,
+  /^error Command "[^"]*" not found\.?$/im,
+  /^error: Script not found/im,
+  /No rule to make target/,
+  /No module named ['"]?(pytest|unittest|tox|nox)/,
+  /^error: no such (sub)?command/im,
+  /could not find a Makefile|No targets specified and no makefile found/i,
+];
+
+/** Whether a failed verification says nothing of the code: its command cannot run at all (127 and 126 are a shell's own). */
+export function cannotRun(verification: Verification): boolean {
+  if (verification.kind !== 'failed') return false;
+  return (
+    verification.code === 127 ||
+    verification.code === 126 ||
+    NOT_THERE.some((pattern) => pattern.test(verification.tail))
+  );
+}
+
+/** Tasks that are done and were not `before`. */
+export function finishedSince(before: LaneState, state: LaneState): readonly TaskId[] {
+  return Object.keys(state.tasks).filter(
+    (id) => progressOf(state.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done',
+  );
+}
+
+/** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done. */
+export function recordHeadCheck(
+  state: LaneState,
+  { check, finished }: { readonly check: Check; readonly finished: readonly TaskId[] },
+  now: number,
+): LaneState {
+  const checked: LaneState = { ...state, headCheck: check };
+  if (check.kind === 'passed') return checked;
+  const reopened = finished.reduce<LaneState>((next, id) => {
+    const task = { ...progressOf(next.tasks, id), state: 'in-progress' as const, doneCommit: null };
+    return withTransition(
+      { ...next, tasks: { ...next.tasks, [id]: task } },
+      { at: now, subject: 'task', from: `${id} done`, to: 'in-progress', reason: 'clean_check_failed' },
+    );
+  }, checked);
+  const { lastIteration } = reopened;
+  return {
+    ...reopened,
+    signals: noSignals,
+    currentTask: finished.at(-1) ?? reopened.currentTask,
+    unmarked: reopened.unmarked.filter((id) => !finished.includes(id)),
+    lastIteration:
+      lastIteration === null
+        ? null
+        : {
+            ...lastIteration,
+            verification: 'failed',
+            hints: [...new Set([...lastIteration.hints, 'clean_check' as const])],
+          },
+  };
+}

@@ -1,0 +1,115 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { ObjectId } from '../../core/evidence.ts';
+import { UserError } from '../../errors.ts';
+import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { createGit, lastWords } from '../git.ts';
+import type { PrivateRepository } from './private-repository.ts';
+import { isLoopState } from './protected-paths.ts';
+import { quarantineFolder } from './quarantine.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Where clean clones are laid, and what they are made of. */
+export interface CleanCloneOptions {
+  readonly workspace: Workspace;
+  readonly workFolder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Packages of a large project are a few hundred megabytes in tens of thousands of files. */
+const COPY_MS = 5 * MINUTE_MS;
+/** The ref that a clone is made from. */
+const CLONED_REF = 'refs/heads/clone';
+
+/** Copies what git ignores in the work tree (installed packages, build output of the job's own steps), as it is now; throws UserError when it cannot. */
+export async function keepIgnored(
+  { workspace, workFolder, env }: CleanCloneOptions,
+  repository: PrivateRepository,
+): Promise<readonly string[]> {
+  await repository.seal();
+  const listed = await repository.git.records([
+    'ls-files',
+    '--others',
+    '--ignored',
+    '--exclude-standard',
+    '--directory',
+    '-z',
+  ]);
+  const paths = listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+  const folder = keptFolder(workFolder);
+  await rm(folder, { recursive: true, force: true });
+  await copyPaths(paths, { from: workspace.top, to: folder, env });
+  return paths;
+}
+
+/** Lays a clean clone of a commit of the quarantine, with the ignored files that were kept; returns its folder. The one before is removed. */
+export async function layCleanClone(
+  { workspace, workFolder, env }: CleanCloneOptions,
+  commit: ObjectId,
+  kept: readonly string[],
+): Promise<string> {
+  const source = quarantineFolder(workFolder);
+  const parent = join(workFolder, 'clean');
+  const folder = join(parent, basename(workspace.top));
+  await rm(parent, { recursive: true, force: true, maxRetries: 3 });
+  await mkdir(parent, { recursive: true });
+  await writeFile(join(source, CLONED_REF), `${commit}\n`);
+  const git = createGit({ folder: parent, env, variables: { GIT_ALLOW_PROTOCOL: 'file' } });
+  const cloned = await git.answer(
+    [
+      'clone',
+      '--quiet',
+      '--no-tags',
+      '--no-local',
+      '--single-branch',
+      '--branch',
+      'clone',
+      '--template=',
+      source,
+      folder,
+    ],
+    { timeoutMs: COPY_MS },
+  );
+  if (cloned.exitCode !== 0)
+    throw new UserError(
+      'infrastructure',
+      `The commit ${commit} cannot be cloned for its verification: ${lastWords(cloned.stderr)}.`,
+    );
+  await copyPaths(kept, { from: keptFolder(workFolder), to: folder, env });
+  return folder;
+}
+
+function keptFolder(workFolder: string): string {
+  return join(workFolder, 'ignored');
+}
+
+/** With `cp`, which takes a tenth of the time of a copy file by file. */
+async function copyPaths(
+  paths: readonly string[],
+  { from, to, env }: { readonly from: string; readonly to: string; readonly env: NodeJS.ProcessEnv },
+): Promise<void> {
+  await mkdir(to, { recursive: true });
+  const byFolder = Map.groupBy(paths, (path) => dirname(path));
+  for (const [folder, names] of byFolder) {
+    const target = join(to, folder);
+    await mkdir(target, { recursive: true });
+    const { end, stderr } = await collectOutput(
+      {
+        file: 'cp',
+        args: ['-a', ...names.map((name) => join(from, name)), target],
+        cwd: from,
+        environment: { PATH: env['PATH'] ?? '', LC_ALL: 'C' },
+        input: '',
+        timeoutMs: COPY_MS,
+        family: { kind: 'group', graceMs: 200, leftover: 'end' },
+      },
+      1024 * 1024,
+    );
+    if (end.kind !== 'exited' || end.code !== 0)
+      throw new UserError(
+        'infrastructure',
+        `Ignored files of the checkout cannot be copied for the verification: cp ${describeCollected(end)}: ${lastWords(stderr.toString())}.`,
+      );
+  }
+}

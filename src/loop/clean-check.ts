@@ -1,0 +1,95 @@
+import {
+  cannotRun,
+  checkOf,
+  finishedSince,
+  isCheckOf,
+  recordHeadCheck,
+  type CheckSubject,
+} from '../core/lane/check.ts';
+import type { Verification } from '../core/evidence.ts';
+import { serializeCheck } from '../core/journal/journal.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { oneLine } from '../core/text/one-line.ts';
+import type { Work } from '../handover/work.ts';
+import { textOf } from '../errors.ts';
+import type { LoopDeps } from './deps.ts';
+
+/** A first run of a large test suite is given at least so long, in ms, whatever is left of the run. */
+const MIN_CHECK_MS = 60_000;
+
+/** The work, and why the run ends here; null: it goes on. */
+interface BaseChecked {
+  readonly work: Work;
+  readonly end: Outcome | null;
+}
+
+/** Before the first call: what the verify commands say of the base commit, where that is not known. One that cannot run at all ends the run. */
+export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
+  if (!deps.config.policy.verifies) return { work, end: null };
+  // Whatever the agent does to them later: the clean clone gets them as they are now.
+  await deps.repository.keepIgnored();
+  const subject = subjectOf(deps, base);
+  if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
+  deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
+  const verification = await verifyClean(deps, work, base);
+  const baseCheck = checkOf(subject, verification);
+  const checked: Work = { ...work, state: { ...work.state, baseCheck } };
+  if (verification.kind !== 'failed' || !cannotRun(verification)) return { work: checked, end: null };
+  const words = oneLine(verification.tail, 300);
+  return {
+    work,
+    end: {
+      kind: 'failed',
+      reason: 'configuration',
+      message: `The verify command "${oneLine(verification.command, 200)}" cannot run on a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or have it install what it needs first, for example "npm ci && npm test".`,
+    },
+  };
+}
+
+/** What is checked, and whether it held. */
+type HeadChecked = { readonly kind: 'not-needed' } | { readonly kind: 'passed' | 'failed'; readonly work: Work };
+
+/** At the end of a run that finished tasks: what the verify commands say of the head in a clean clone, after the agent's processes are gone. */
+export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
+  if (!deps.config.policy.verifies || !work.hasNewCommits || outcome.kind === 'cancelled')
+    return { kind: 'not-needed' };
+  const subject = subjectOf(deps, work.head);
+  const finished = finishedSince(work.stateBefore, work.state);
+  const claims = finished.length > 0 || outcome.kind === 'complete';
+  if (!claims || isCheckOf(work.state.headCheck, subject)) return { kind: 'not-needed' };
+  await deps.agent.sweep();
+  deps.log.info(`verify runs on a clean clone of ${work.head.slice(0, 7)} …`);
+  const verification = await verifyClean(deps, work, work.head);
+  const check = checkOf(subject, verification);
+  if (check === null) return { kind: 'not-needed' };
+  const now = deps.clock.now();
+  deps.appendJournal(serializeCheck({ version: 1, lane: work.lane.id, checkedAt: now, check, finished }));
+  const checked: Work = {
+    ...work,
+    state: recordHeadCheck(work.state, { check, finished }, now),
+    headVerification: { after: work.journal.length, verification },
+  };
+  deps.record(checked);
+  if (check.kind === 'passed') return { kind: 'passed', work: checked };
+  deps.log.warning(
+    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, although it passed in the work tree: what this run finished is not done yet. Files that only the work tree has (ignored ones, or packages that were installed there) do not count. If verify needs an installation, make it a part of verify, for example "npm ci && npm test".`,
+  );
+  return { kind: 'failed', work: checked };
+}
+
+function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {
+  return { commit, commands: sha256(config.verify.join('\n')).slice(0, 32) };
+}
+
+async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<Verification> {
+  const { policy } = deps.config;
+  const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
+  const timeoutMs = Math.max(MIN_CHECK_MS, Math.min(policy.agentTimeoutMs, leftMs));
+  try {
+    const folder = await deps.repository.cleanClone(commit);
+    return await deps.verifier.verify({ folder, timeoutMs, signal: deps.signal });
+  } catch (error) {
+    deps.log.warning(`verify could not run in a clean clone: ${textOf(error)}`);
+    return { kind: 'not-run' };
+  }
+}

@@ -1,0 +1,146 @@
+import { access, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BRANCH, iterate, messageFor, openFresh, setScene, type Scene } from './git-fixture.ts';
+
+const push = (scene: Scene, commit: string) =>
+  scene.remote().push({ branch: BRANCH, commit, start: { kind: 'fresh' } });
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The agent's commit of a tree that git itself would not make. */
+async function commitEntry(scene: Scene, entry: string): Promise<void> {
+  const { spawnSync } = await import('node:child_process');
+  const made = spawnSync('git', ['mktree'], { cwd: scene.folder, input: entry });
+  const tree = made.stdout.toString().trim();
+  expect(tree).toMatch(/^[0-9a-f]{40}$/);
+  const commit = await scene.git('commit-tree', tree, '-p', 'HEAD', '-m', 'odd');
+  await scene.git('update-ref', 'HEAD', commit);
+}
+
+describe('what the agent committed comes in hashed and checked', () => {
+  test.each(['.GIT', '.git', '..', 'GIT~1', '.g\u200Cit'])('a tree with %j does not come in', async (name) => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const blob = await scene.git('rev-parse', 'HEAD:README.md');
+    const hooks = await scene.git('rev-parse', 'HEAD^{tree}');
+    const { committed } = await iterate(scene, () =>
+      commitEntry(scene, `100644 blob ${blob}\tREADME.md\n040000 tree ${hooks}\t${name}\n`),
+    );
+    if (committed.commit !== null) expect(await push(scene, committed.head)).toEqual({ kind: 'pushed' });
+    const everything = committed.commit === null ? '' : await scene.serverGit('ls-tree', '-r', '--name-only', BRANCH);
+    expect(everything).not.toContain(name);
+  });
+
+  test('an object whose content is not what its id says is not published, whatever it is when it is looked at', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('good.txt', 'good');
+      await scene.git('add', '.');
+      await scene.git('commit', '--quiet', '-m', 'good');
+      const id = await scene.git('rev-parse', 'HEAD:good.txt');
+      const path = join(scene.folder, '.git', 'objects', id.slice(0, 2), id.slice(2));
+      const { deflateSync } = await import('node:zlib');
+      await rm(path, { force: true });
+      await writeFile(path, deflateSync(Buffer.from('blob 4\0evil')));
+    });
+    expect(await push(scene, committed.head)).toEqual({ kind: 'pushed' });
+    expect(await scene.serverGit('show', `${BRANCH}:good.txt`)).toBe('good');
+  });
+
+  test('objects behind alternates are copied, and hashed on the way', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    let outside = join(scene.workFolder, '..', 'elsewhere-0');
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('a.txt', 'a');
+      await scene.git('add', '.');
+      await scene.git('commit', '--quiet', '-m', 'a');
+      // Six levels deep: git follows five.
+      for (let level = 1; level <= 6; level += 1) {
+        const next = join(scene.workFolder, '..', `elsewhere-${String(level)}`);
+        await mkdir(join(next, 'info'), { recursive: true });
+        await mkdir(join(outside, 'info'), { recursive: true });
+        await writeFile(join(outside, 'info', 'alternates'), `${next}\n`);
+        outside = next;
+      }
+      await writeFile(
+        join(scene.folder, '.git', 'objects', 'info', 'alternates'),
+        `${join(scene.workFolder, '..', 'elsewhere-0')}\n`,
+      );
+    });
+    expect(await push(scene, committed.head)).toEqual({ kind: 'pushed' });
+    expect(await isThere(join(scene.workFolder, 'quarantine', 'objects', 'info', 'alternates'))).toBe(false);
+    expect(await scene.serverGit('show', `${BRANCH}:a.txt`)).toBe('a');
+  });
+
+  test('a commit-graph that lies about the past changes nothing', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('a.txt', 'a');
+      await scene.git('add', '.');
+      await scene.git('commit', '--quiet', '-m', 'a');
+      await scene.git('commit-graph', 'write', '--reachable');
+      const path = join(scene.folder, '.git', 'objects', 'info', 'commit-graph');
+      const graph = await readFile(path);
+      await rm(path, { force: true });
+      await writeFile(path, graph.fill(0, graph.length - 60, graph.length - 20));
+    });
+    expect(await push(scene, committed.head)).toEqual({ kind: 'pushed' });
+    expect(await scene.serverGit('rev-list', '--count', `main..${BRANCH}`)).toBe('1');
+  });
+});
+
+describe('what is put back after a verification', () => {
+  test('changed, removed and new files, but nothing that git ignores', async () => {
+    await using scene = await setScene();
+    await openFresh(scene);
+    const before = await scene.repository.snapshot();
+    await scene.write('.gitignore', 'cache/\n');
+    await scene.write('work.txt', 'work');
+    const after = await scene.repository.snapshot();
+    await scene.repository.commit(messageFor(before, after));
+    await scene.write('coverage/report.txt', 'x');
+    await scene.write('cache/kept.txt', 'x');
+    await scene.write('work.txt', 'changed by a test');
+    await rm(join(scene.folder, 'README.md'));
+    expect(await scene.repository.putBack()).toEqual(['README.md', 'coverage/report.txt', 'work.txt']);
+    expect(await scene.read('work.txt')).toBe('work');
+    expect(await isThere(join(scene.folder, 'README.md'))).toBe(true);
+    expect(await isThere(join(scene.folder, 'coverage', 'report.txt'))).toBe(false);
+    expect(await isThere(join(scene.folder, 'cache', 'kept.txt'))).toBe(true);
+    expect((await scene.repository.snapshot()).tree).toBe(after.tree);
+    expect(await scene.repository.putBack()).toEqual([]);
+  });
+});
+
+describe('a clean clone', () => {
+  test('has the commit, and of ignored files those that were there before the agent worked', async () => {
+    await using scene = await setScene();
+    await scene.write('.git/info/exclude', 'node_modules/\n*.log\n');
+    await scene.write('node_modules/pkg/index.js', 'before');
+    await symlink('index.js', join(scene.folder, 'node_modules', 'pkg', 'link.js'));
+    const { base } = await openFresh(scene);
+    await scene.repository.keepIgnored();
+    const { committed } = await iterate(scene, async () => {
+      await scene.write('work.txt', 'work');
+      await scene.write('pass.log', 'x');
+      await scene.write('node_modules/pkg/index.js', 'changed by the agent');
+    });
+    await scene.write('uncommitted.txt', 'x');
+    const folder = await scene.repository.cleanClone(committed.head);
+    const read = (path: string): Promise<string> => readFile(join(folder, path), 'utf8').catch(() => 'absent');
+    expect(
+      await Promise.all(['work.txt', 'node_modules/pkg/link.js', 'pass.log', 'uncommitted.txt'].map(read)),
+    ).toEqual(['work', 'before', 'absent', 'absent']);
+    const again = await scene.repository.cleanClone(base);
+    expect(again).toBe(folder);
+    expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import type { Verification } from '../../src/core/evidence.ts';
+import type { VerifyCall } from '../../src/ports/agent.ts';
+import { finisher } from './stage/behaviours.ts';
+import { createProject, runOnce, savedState } from './stage/river.ts';
+
+const green: Verification = { kind: 'passed', durationMs: 1 };
+const red: Verification = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failed', durationMs: 1 };
+
+/** A project with `verify`, whose verifications in clean clones come out as given, one after another; in the work tree it always passes. */
+function checkedProject(...clean: readonly Verification[]) {
+  const project = createProject({ issues: [1], agent: [finisher], inputs: { verify: 'npm test' } });
+  const results = [...clean];
+  const places: string[] = [];
+  const main = project.origin.branches.get('main') ?? '';
+  project.verifier = {
+    verify: ({ folder }: VerifyCall) => {
+      places.push(folder === null ? 'work tree' : folder === main ? 'clean base' : 'clean head');
+      return Promise.resolve(folder === null ? green : (results.shift() ?? green));
+    },
+  };
+  return { project, places };
+}
+
+describe('before the first call the verify commands run on the base', () => {
+  test('once: what is known of a commit is not asked again', async () => {
+    const { project, places } = checkedProject();
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(places).toEqual(['clean base', 'work tree', 'clean head']);
+    expect(savedState(project)).toMatchObject({ baseCheck: { kind: 'passed' }, headCheck: { kind: 'passed' } });
+  });
+
+  test('a command that cannot run at all ends the run without a call, and no branch is left', async () => {
+    const { project } = checkedProject({ ...red, code: 127, tail: 'bash: line 1: vitest: command not found' });
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(run.outcome).toMatchObject({
+      message: expect.stringMatching(
+        /"npm test" cannot run on a clean clone.*command not found.*npm ci && npm test/,
+      ) as string,
+    });
+    expect([...project.origin.branches.keys()]).toEqual(['main']);
+    expect(savedState(project).baseCheck).toBeNull();
+  });
+
+  test('one that fails is remembered, and the agent gets to know', async () => {
+    const { project } = checkedProject(red);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(savedState(project).baseCheck).toMatchObject({ kind: 'failed', command: 'npm test', exitCode: 1 });
+    expect(project.script.calls[0]?.prompt).toContain('fails on the base branch as well');
+  });
+});
+
+describe('at the end of a run that finished tasks the published head is verified in a clean clone', () => {
+  test('where it fails the tasks are not done: the run goes on, and the prompt says why', async () => {
+    const { project, places } = checkedProject(green, red, green);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(places).toEqual(['clean base', 'work tree', 'clean head', 'work tree', 'clean head']);
+    expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
+    expect(project.script.calls[1]?.prompt).toContain('1 failed');
+    expect(savedState(project)).toMatchObject({
+      headCheck: { kind: 'passed' },
+      tasks: { 'issue-1': { state: 'done' } },
+    });
+  });
+
+  test('where nothing is left to go on with, the run does not end as complete', async () => {
+    const { project } = checkedProject(green, red);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(savedState(project)).toMatchObject({
+      headCheck: { kind: 'failed' },
+      tasks: { 'issue-1': { state: 'in-progress', doneCommit: null } },
+    });
+    expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
+    // The next run builds on it, and is told.
+    await runOnce(project);
+    expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
+  });
+});

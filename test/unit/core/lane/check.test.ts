@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { cannotRun, checkOf, finishedSince, isCheckOf, recordHeadCheck } from '../../../../src/core/lane/check.ts';
+import type { Verification } from '../../../../src/core/evidence.ts';
+import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
+
+const NOW = 1_795_000_000_000;
+const subject = { commit: 'c0ffee', commands: 'abc' };
+const failed = (code: number | null, tail: string): Verification => ({
+  kind: 'failed',
+  command: 'npm test',
+  code,
+  tail,
+  durationMs: 5,
+});
+
+describe('a verification in a clean clone, as the state keeps it', () => {
+  test.each<[Verification, object | null]>([
+    [{ kind: 'not-run' }, null],
+    [
+      { kind: 'passed', durationMs: 5 },
+      { ...subject, kind: 'passed', command: null, exitCode: 0 },
+    ],
+    [failed(1, ''), { ...subject, kind: 'failed', command: 'npm test', exitCode: 1 }],
+    [failed(null, '(took too long)'), { ...subject, kind: 'failed', command: 'npm test', exitCode: null }],
+  ])('%j', (verification, check) => {
+    expect(checkOf(subject, verification)).toEqual(check);
+  });
+
+  test.each([
+    [subject, true],
+    [{ ...subject, commit: 'other' }, false],
+    [{ ...subject, commands: 'other' }, false],
+  ])('is known for the same commit and the same commands: %j → %s', (asked, known) => {
+    expect(isCheckOf(checkOf(subject, { kind: 'passed', durationMs: 1 }), asked)).toBe(known);
+    expect(isCheckOf(null, asked)).toBe(false);
+  });
+});
+
+test.each<[Verification, boolean]>([
+  [failed(127, 'bash: line 1: vitest: command not found'), true],
+  [failed(126, 'bash: ./check: Permission denied'), true],
+  [failed(1, 'npm error Missing script: "test"'), true],
+  [failed(1, ' ERR_PNPM_NO_SCRIPT  Missing script: test'), true],
+  [failed(1, 'error Command "test" not found.'), true],
+  [failed(1, 'error: Script not found "test"'), true],
+  [failed(2, "make: *** No rule to make target 'check'.  Stop."), true],
+  [failed(1, '/usr/bin/python3: No module named pytest'), true],
+  [failed(101, 'error: no such command: `nextest`'), true],
+  [failed(1, 'AssertionError: expected 1 to be 2'), false],
+  [failed(1, "ModuleNotFoundError: No module named 'shop'"), false],
+  [failed(null, '(took too long)'), false],
+  [{ kind: 'passed', durationMs: 1 }, false],
+  [{ kind: 'not-run' }, false],
+])('a command that cannot run at all says nothing of the code: %j → %s', (verification, expected) => {
+  expect(cannotRun(verification)).toBe(expected);
+});
+
+describe('the check of the published head', () => {
+  const task = { attempts: 1, startedTree: 'a', doneCommit: 'b' };
+  const before: LaneState = {
+    ...initialState('queue', NOW),
+    tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'todo' } },
+  };
+  const state: LaneState = {
+    ...before,
+    signals: { ...before.signals, doneInARow: 2 },
+    tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'done' } },
+    unmarked: ['plan-1'],
+    lastIteration: { taskId: 'issue-2', progress: true, fileCount: 1, tree: 't', verification: 'passed', hints: [] },
+  };
+  const passed = checkOf(subject, { kind: 'passed', durationMs: 1 });
+  const red = checkOf(subject, failed(1, 'x'));
+  if (passed === null || red === null) throw new Error('no check');
+
+  test('is about the tasks that were finished since', () => {
+    expect(finishedSince(before, state)).toEqual(['issue-2']);
+    expect(finishedSince(state, state)).toEqual([]);
+  });
+
+  test('that passes changes nothing else', () => {
+    expect(recordHeadCheck(state, { check: passed, finished: ['issue-2'] }, NOW)).toEqual({
+      ...state,
+      headCheck: passed,
+    });
+  });
+
+  test('that fails opens them again, with a word for the next prompt', () => {
+    const after = recordHeadCheck(state, { check: red, finished: ['issue-2'] }, NOW);
+    expect(after).toMatchObject({
+      headCheck: red,
+      currentTask: 'issue-2',
+      signals: { doneInARow: 0 },
+      tasks: { 'issue-1': { state: 'done' }, 'issue-2': { state: 'in-progress', doneCommit: null, attempts: 1 } },
+      unmarked: ['plan-1'],
+      lastIteration: { verification: 'failed', hints: ['clean_check'] },
+    });
+    expect(after.transitions.at(-1)).toMatchObject({
+      from: 'issue-2 done',
+      to: 'in-progress',
+      reason: 'clean_check_failed',
+    });
+  });
+
+  test('that fails without a finished task only resets what the agent signalled', () => {
+    const after = recordHeadCheck({ ...state, lastIteration: null }, { check: red, finished: [] }, NOW);
+    expect(after).toMatchObject({
+      tasks: state.tasks,
+      currentTask: null,
+      signals: { doneInARow: 0 },
+      lastIteration: null,
+    });
+  });
+});
