@@ -39,6 +39,8 @@ export const verificationKinds = verificationSchema.options.map(({ shape }) => s
 const checklistSchema = z.object({
   /** What its file says of the iteration's task; `gone`: the item is not there any more; null: it was not there when the iteration began. */
   current: z.enum(['open', 'done', 'gone']).nullable(),
+  /** Whether its file marked the iteration's task as done before the iteration began. Journals of before this was asked have none. */
+  wasMarked: z.boolean().default(false),
   /** Ids of tasks of the lane that were not done so far and are, as the files say. */
   done: z.array(z.string()),
   /** Items that the iteration marked as done; its own task counts as well when an earlier one had marked it. */

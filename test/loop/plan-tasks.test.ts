@@ -144,7 +144,26 @@ describe('a plan', () => {
     expect(next.work?.tasks.map(({ title }) => title)).toEqual(['Add a cart', 'Add a till']);
   });
 
-  test('two boxes in one iteration are two tasks done', async () => {
+  test('a box that was ticked along with another, without a verify, is done once an iteration on it says so', async () => {
+    const both = boxes('[x] Add a cart', '[x] Add a till');
+    const project = projectWith(
+      { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
+      {
+        agent: [
+          leaves(both, { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 2 } }),
+          () => ({ output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } }),
+        ],
+      },
+    );
+    const run = await runOnce(project);
+    expect(run).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(journalOf(run).map(({ verdict }) => [verdict.taskDone, verdict.alsoDone, verdict.discrepancies])).toEqual([
+      [true, [], []],
+      [true, [], []],
+    ]);
+  });
+
+  test('two boxes in one iteration are two tasks done, if a verify passes', async () => {
     const project = projectWith(
       { [PLAN_PATH]: boxes('[ ] Add a cart', '[ ] Add a till') },
       {
@@ -153,6 +172,7 @@ describe('a plan', () => {
             signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 2 },
           }),
         ],
+        inputs: { verify: 'npm test' },
       },
     );
     const run = await runOnce(project);

@@ -65,10 +65,14 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
   const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || passed);
-  const taskDone = accepts && claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed));
-  const alsoDone = accepts && (changed || passed) ? alsoMarked(state, facts) : [];
+  // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
+  const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
+  const taskDone =
+    accepts && claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed);
+  const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
-  const progress = changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0));
+  const progress =
+    changed || (passed && ((taskDone && isMarked(facts)) || alsoDone.length > 0)) || (taskDone && confirmed);
   const denials = judgeDenials(facts.denials, progress, policy);
   const vetoes = claimsEverything(analysis)
     ? vetoesOf(state, facts, { done: [...(taskDone ? [facts.task.id] : []), ...alsoDone], verification })
@@ -134,6 +138,10 @@ function isMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>)
   return checklist?.current === 'done';
 }
 
+function wasMarked({ evidence: { checklist } }: Pick<IterationFacts, 'evidence'>): boolean {
+  return checklist?.current === 'done' && checklist.wasMarked;
+}
+
 /** Other tasks of the lane that their files say are done. */
 function alsoMarked(state: LaneState, { task, tasks, evidence: { checklist } }: IterationFacts): readonly TaskId[] {
   const marked = new Set(checklist?.done ?? []);
@@ -183,6 +191,7 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     tasksCompleted !== null &&
     tasksCompleted > 0 &&
     !changedSinceStart(state, facts) &&
+    !wasMarked(facts) &&
     !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')
   ) {
     found.push({

@@ -30,6 +30,7 @@ export function compareChecklists({ before, after, taskId, tasks, progress }: Ch
     .map(({ id }) => id);
   return {
     current,
+    wasMarked: before.some(({ task, state }) => task.id === taskId && state === 'done'),
     done,
     finished: new Set([...ticked, ...(current === 'done' ? [taskId] : [])]).size,
     removed: open.filter((id) => stateOf(id) === 'gone').length,

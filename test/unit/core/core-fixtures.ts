@@ -152,7 +152,7 @@ export function evidence(from: string, play: Play): Evidence {
     checklist:
       play.checklist === undefined
         ? null
-        : { current: null, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
+        : { current: null, wasMarked: false, done: [], finished: 0, removed: 0, added: 0, ...play.checklist },
     verification:
       play.verification === undefined
         ? { kind: 'not-run' }

@@ -44,7 +44,7 @@ const iteration: JournalEntry & { readonly kind: 'iteration' } = {
     verification: failed,
     evidence: {
       withheld: ['.env'],
-      checklist: { current: 'open', done: ['plan-b'], finished: 1, removed: 2, added: 3 },
+      checklist: { current: 'open', wasMarked: true, done: ['plan-b'], finished: 1, removed: 2, added: 3 },
     },
     verdict: { discrepancies: ['It reported 2.'], vetoes: ['open tasks'], advice: ['one command per call'] },
   }),

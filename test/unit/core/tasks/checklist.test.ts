@@ -48,7 +48,7 @@ describe('the files of tasks before and after an iteration on a', () => {
       'its box was ticked before',
       ['[x] a', '[ ] b'],
       ['[x] a', '[ ] b'],
-      { current: 'done', done: ['plan-a'], finished: 1 },
+      { current: 'done', wasMarked: true, done: ['plan-a'], finished: 1 },
     ],
     [
       'another one is ticked, too',
@@ -92,7 +92,9 @@ describe('the files of tasks before and after an iteration on a', () => {
     ['its file does not list it', ['[ ] b'], ['[ ] b', '[x] a'], { current: null, added: 1 }],
   ])('%s', (_, before, after, expected) => {
     expect(compareChecklists(facts(before, after))).toEqual(
-      expected === null ? null : { current: null, done: [], finished: 0, removed: 0, added: 0, ...expected },
+      expected === null
+        ? null
+        : { current: null, wasMarked: false, done: [], finished: 0, removed: 0, added: 0, ...expected },
     );
   });
 
@@ -281,16 +283,22 @@ describe('tasks that an iteration finished along with its own', () => {
 
   test.each<[string, Play, typeof policy, readonly string[]]>([
     [
-      'both marked, content changed',
-      progress({ checklist: both, output: { signal: { tasksCompleted: 2 } } }),
-      policy,
+      'both marked, content changed, verify passes',
+      progress({ checklist: both, output: { signal: { tasksCompleted: 2 } }, verification: 'passed' }),
+      verifies,
       ['plan-b'],
     ],
     [
-      'its own is still open',
-      progress({ checklist: { current: 'open', done: ['plan-b'], finished: 1 } }),
-      policy,
+      'its own is still open, verify passes',
+      progress({ checklist: { current: 'open', done: ['plan-b'], finished: 1 }, verification: 'passed' }),
+      verifies,
       ['plan-b'],
+    ],
+    [
+      'both marked, content changed, nothing verifies',
+      progress({ checklist: both, output: { signal: { tasksCompleted: 2 } } }),
+      policy,
+      [],
     ],
     ['nothing changed', { checklist: both }, policy, []],
     ['nothing changed, verify passes', { checklist: both, verification: 'passed' }, verifies, ['plan-b']],
@@ -309,13 +317,38 @@ describe('tasks that an iteration finished along with its own', () => {
   });
 
   test('complete the plan without a call of their own', () => {
-    expect(describeStep(play([progress({ checklist: both })], { tasks: lane }).step)).toBe('complete (plan_complete)');
+    const bounds = { tasks: lane, policy: verifies };
+    expect(describeStep(play([progress({ checklist: both, verification: 'passed' })], bounds).step)).toBe(
+      'complete (plan_complete)',
+    );
+  });
+
+  const ticked: Play['checklist'] = { current: 'done', wasMarked: true, done: ['plan-b'], finished: 1 };
+
+  test.each<[string, Play, typeof policy, boolean]>([
+    ['that says so', { checklist: ticked, output: claims }, policy, true],
+    ['that says nothing', { checklist: ticked }, policy, false],
+    ['that says so, verify fails', { checklist: ticked, output: claims, verification: 'failed' }, verifies, false],
+    [
+      'that ticks it itself and changes nothing',
+      { checklist: { ...ticked, wasMarked: false }, output: claims },
+      policy,
+      false,
+    ],
+  ])('without verify stay open until an iteration on them %s', (_, iteration, bounds, expected) => {
+    const first = play([progress({ checklist: both })], { tasks: lane, policy: bounds });
+    const { state, verdicts } = play([iteration], { ...first, tasks: lane.slice(1), policy: bounds });
+    expect(state.tasks['plan-b']?.state === 'done').toBe(expected);
+    expect(verdicts[0]?.progress).toBe(expected);
   });
 
   test('a box of the plan that an iteration on an issue ticked counts as well', () => {
-    const { verdicts, state } = play([progress({ checklist: { done: ['plan-b'], finished: 1 }, output: claims })], {
-      tasks: [task(1, { priority: 1 }), ...lane],
+    const iteration = progress({
+      checklist: { done: ['plan-b'], finished: 1 },
+      output: claims,
+      verification: 'passed',
     });
+    const { verdicts, state } = play([iteration], { tasks: [task(1, { priority: 1 }), ...lane], policy: verifies });
     expect(verdicts[0]).toMatchObject({ taskDone: true, alsoDone: ['plan-b'], discrepancies: [] });
     expect(Object.keys(state.tasks).sort()).toEqual(['issue-1', 'plan-b']);
   });
