@@ -12,6 +12,7 @@ import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
 import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
+import { measureSeal } from './seal.ts';
 import { measureTranscript } from './transcript.ts';
 
 const USAGE = `npm run bench -- [--check]
@@ -50,6 +51,7 @@ async function measureAll(): Promise<readonly Row[]> {
   await add('transcript', measureTranscript);
   await add('decisions', measureDecisions);
   await add('state', () => measureRefState(join(folder, 'state')));
+  await add('encryption', measureSeal);
   await add('evidence', () => measureEvidence(join(folder, 'evidence')));
   return rows;
 }

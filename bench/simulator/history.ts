@@ -131,9 +131,8 @@ function intakeOf(
     kind: 'work',
     lane: { id: 'queue', branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' }, pullRequest: null },
     opened: { head: snapshotOf(world).head, base: 'base', baseTree: snapshotOf(of.world).tree, ahead: state.sequence },
-    sessionFolder: 'transcripts',
     tasks: world.tasks,
-    state,
+    state: { ...state, transcript: { sha256: '0'.repeat(64), bytes: 1 } },
     notes: { restored: 'simulated', warnings: [], notices: [], claimedBy: null },
   };
 }

@@ -37,7 +37,11 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     context: { runId: '1' },
     promptTemplate: 'Work.',
     readLearnings: () => Promise.resolve(''),
-    store: { orders: () => Promise.resolve({ kind: 'unsupported' }) },
+    store: {
+      orders: () => Promise.resolve({ kind: 'unsupported' }),
+      transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),
+    },
+    seal: { open: (content) => Promise.resolve({ kind: 'opened', content }) },
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: String,
     sha256: String,

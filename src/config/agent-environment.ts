@@ -90,6 +90,11 @@ export function hasProviderKey(environment: Environment, { keys, switches }: Pro
   );
 }
 
+/** The credential with which the agent logs in; null: it is not one of the provider's own variables. */
+export function providerKey(environment: Environment, { keys }: Provider): string | null {
+  return keys.map((name) => (environment[name] ?? '').trim()).find((value) => value !== '') ?? null;
+}
+
 /** Values that must never be shown or published: tokens, keys, and what `agent-env` names if it looks like a credential. */
 export function secretValues(
   environment: Environment,

@@ -15,7 +15,6 @@ export type Intake =
       readonly kind: 'work';
       readonly lane: Lane;
       readonly opened: OpenedLane;
-      readonly sessionFolder: string | null;
       readonly tasks: readonly Task[];
       readonly state: LaneState;
       readonly policy: Policy;

@@ -3,7 +3,7 @@ import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
-import type { StateStore } from '../ports/state.ts';
+import type { Seal, StateStore } from '../ports/state.ts';
 import type { Work } from '../handover/work.ts';
 
 /** What the loop needs of the world. */
@@ -20,7 +20,8 @@ export interface LoopDeps {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;
-  readonly store: Pick<StateStore, 'orders'>;
+  readonly store: Pick<StateStore, 'orders' | 'transcript'>;
+  readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
   /** The user's prompt, or the built-in one; read before the agent could change it. */

@@ -76,17 +76,29 @@ function decide(
 }
 
 /** A session without its transcript is useless on this machine: it is dropped before a call is spent on finding out. */
-async function restoreSession(
-  { agent, clock, log }: LoopDeps,
-  { state, sessionFolder }: WorkIntake,
-): Promise<LaneState> {
+async function restoreSession(deps: LoopDeps, { state }: WorkIntake): Promise<LaneState> {
   if (state.session === null) return state;
-  if (sessionFolder !== null && (await agent.importSession(state.session.id, sessionFolder))) {
-    log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
+  const obstacle = await bringTranscript(deps, state, state.session.id);
+  if (obstacle === null) {
+    deps.log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
     return state;
   }
-  log.info('session: its transcript is not here, so a new one begins');
-  return resetSession(state, 'unknown_session', clock.now());
+  deps.log.info(`session: ${obstacle}, so a new one begins`);
+  return resetSession(state, 'unknown_session', deps.clock.now());
+}
+
+/** Why the agent cannot go on with the session, as words; null: its transcript is where the agent finds it. */
+async function bringTranscript(
+  { agent, seal, store }: LoopDeps,
+  { lane, transcript: named }: LaneState,
+  sessionId: string,
+): Promise<string | null> {
+  const found = named === null ? ({ kind: 'absent' } as const) : await store.transcript(lane, named);
+  if (found.kind === 'unavailable') return `its transcript cannot be read (${found.why})`;
+  if (found.kind === 'absent') return 'its transcript is not here';
+  const opened = await seal.open(found.transcript.content, { lane, sessionId });
+  const isHere = opened.kind === 'opened' && (await agent.importSession(sessionId, opened.content));
+  return isHere ? null : "its transcript does not open with this run's key";
 }
 
 function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {

@@ -38,10 +38,10 @@ export interface Agent {
   readonly kindOfDenial: KindOfDenial;
   /** Name and address by which commits name it: `Name <address>`. */
   readonly coAuthor: string;
-  /** Copies the session's transcript into `folder`; false when there is none. */
-  exportSession(sessionId: string, folder: string): Promise<boolean>;
-  /** Puts a transcript from `folder` where the CLI finds it; false when there is none. */
-  importSession(sessionId: string, folder: string): Promise<boolean>;
+  /** The session's transcript, without secrets; null when there is none that can be kept. */
+  exportSession(sessionId: string): Promise<Uint8Array | null>;
+  /** Puts a transcript where the CLI finds it; false when it cannot be one. */
+  importSession(sessionId: string, transcript: Uint8Array): Promise<boolean>;
   /** Ends every process that any call started and left behind. */
   sweep(): Promise<void>;
 }

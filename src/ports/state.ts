@@ -11,6 +11,8 @@ export interface StateStore {
   claim(lane: LaneId): Promise<Claimed>;
   /** Keeps a new copy, reads it back, and gives the claim back. */
   save(copy: StateCopy): Promise<SavedState>;
+  /** The transcript that the lane's state names; what has another hash is not it. */
+  transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
   /** Gives the claim back without a new copy. */
   release(lane: LaneId): Promise<Released>;
   /** Leaves an order for the lane's next run, whoever works on the lane now. */
@@ -23,8 +25,38 @@ export interface StateCopy {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly document: string;
-  /** A folder to keep beside the document, or null. */
-  readonly sessionFolder: string | null;
+  /** Kept beside the document, which names it. */
+  readonly transcript: Transcript | null;
+}
+
+/** A transcript as it is stored: encrypted. `sha256` of `content`, in hex digits. */
+export interface Transcript {
+  readonly sha256: string;
+  readonly content: Uint8Array;
+}
+
+type NamedTranscript = NonNullable<LaneState['transcript']>;
+
+export type FoundTranscript =
+  { readonly kind: 'found'; readonly transcript: Transcript } | { readonly kind: 'absent' } | Unavailable;
+
+/** Keeps what is stored from everybody who has not the agent's key: transcripts encrypted, copies signed. Never throws. */
+export interface Seal {
+  /** null: there is no key. */
+  close(content: Uint8Array, of: Sealed): Promise<Transcript | null>;
+  /** `refused`: it was closed with another key or for another conversation, or changed since. */
+  open(
+    content: Uint8Array,
+    of: Sealed,
+  ): Promise<{ readonly kind: 'opened'; readonly content: Uint8Array } | { readonly kind: 'refused' }>;
+  /** What only who has the key can say of a text; null: there is no key. */
+  sign(text: string): string | null;
+}
+
+/** What a transcript is of: it opens for nothing else. */
+export interface Sealed {
+  readonly lane: LaneId;
+  readonly sessionId: string;
 }
 
 /** Nobody answered, or not in time: nothing is known. `why` is a sentence part for a person. */
@@ -41,12 +73,7 @@ export interface NotKept {
 
 /** What a store that answered knows of a lane. `origin`: where the copy came from, for a person. */
 export type RestoredState =
-  | (Beside & {
-      readonly kind: 'found';
-      readonly state: LaneState;
-      readonly sessionFolder: string | null;
-      readonly origin: string;
-    })
+  | (Beside & { readonly kind: 'found'; readonly state: LaneState; readonly origin: string })
   /** There are copies, and none of them can be read. */
   | (Beside & { readonly kind: 'unreadable'; readonly why: string; readonly origin: string })
   | (Beside & { readonly kind: 'absent' })
@@ -97,21 +124,28 @@ export type OrdersNow =
   | { readonly kind: 'unsupported' }
   | Unavailable;
 
-/** Copies of lanes' states with their session folders, without any order between two writers: the Actions cache. Time-bounded; never throws. */
+/** Copies of lanes' states, without any order between two writers: the Actions cache. Time-bounded; never throws. */
 export interface CopyStore {
   restore(lane: LaneId): Promise<RestoredCopy>;
-  save(copy: StateCopy): Promise<SavedCopy>;
+  save(copy: PartialCopy): Promise<SavedCopy>;
 }
 
+/** `document`: null where another place keeps it. */
+export type PartialCopy = Omit<StateCopy, 'document'> & { readonly document: string | null };
+
 export type RestoredCopy =
-  | {
-      readonly kind: 'found';
-      readonly sequence: number;
-      readonly document: string;
-      readonly sessionFolder: string | null;
-    }
-  | { readonly kind: 'absent' }
-  | Unavailable;
+  /** `signed`: by who has the agent's key. Anybody else who may write the cache can have written the others. */
+  (FoundCopy & { readonly kind: 'found' }) | { readonly kind: 'absent' } | Unavailable;
+
+export type FoundCopy = Omit<PartialCopy, 'lane'> & { readonly signed: boolean };
+
+/** One blob under each name, without a history: the newest takes the place of the one before. Time-bounded; never throws. */
+export interface BlobStore {
+  read(
+    name: CellName,
+  ): Promise<{ readonly kind: 'found'; readonly content: Uint8Array } | { readonly kind: 'absent' } | Unavailable>;
+  write(name: CellName, content: Uint8Array): Promise<{ readonly kind: 'written' } | NotKept>;
+}
 
 /** Named texts that several machines may change: only who has read the newest may replace it. Time-bounded; never throws. */
 export interface CellStore {

@@ -2,7 +2,7 @@ import type { Config, RunContext } from '../config/config.ts';
 import type { Forge } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote } from '../ports/repository.ts';
-import type { BudgetStore, StateStore } from '../ports/state.ts';
+import type { BudgetStore, Sealed, StateStore, Transcript } from '../ports/state.ts';
 
 /** What the publisher needs of the world. No code of the repository runs here. */
 export interface PublishDeps {
@@ -18,8 +18,8 @@ export interface PublishDeps {
   readonly log: Log;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
-  /** Copies the session's transcript to a folder that is stored with the state; null when there is none. */
-  readonly exportSession: (sessionId: string) => Promise<string | null>;
+  /** A session's transcript as it is stored; null when there is none. */
+  readonly exportSession: (of: Sealed) => Promise<Transcript | null>;
   /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
   readonly stepWithinMs: number | null;
 }

@@ -8,7 +8,7 @@ import { serializeState, type LaneState } from '../core/lane/state.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
-import type { Released } from '../ports/state.ts';
+import type { Released, Transcript } from '../ports/state.ts';
 import { renderPullRequestBody, renderPullRequestTitle } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
@@ -203,14 +203,11 @@ async function saveState(
           pullRequest: pullRequest === null ? null : { number: pullRequest.number, url: pullRequest.url },
         })
       : ended;
+  const transcript = await exportSession(deps, state);
+  const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
   // Text by text: a secret that is also a word of the form must not destroy the whole.
-  const document = serializeState(mapTexts(state, deps.redact));
-  const saved = await deps.store.save({
-    lane: work.lane.id,
-    sequence,
-    document,
-    sessionFolder: await exportSession(deps, state),
-  });
+  const document = serializeState({ ...mapTexts(state, deps.redact), transcript: named });
+  const saved = await deps.store.save({ lane: work.lane.id, sequence, document, transcript });
   const { lane } = saved;
   if (saved.kind === 'saved') {
     deps.log.info(`state: ${work.notes.restored} … saved #${String(sequence)} (${saved.where})`);
@@ -223,9 +220,9 @@ async function saveState(
 }
 
 /** The session is worth less than the state, which does not wait for it. */
-async function exportSession(deps: PublishDeps, { session }: LaneState): Promise<string | null> {
+async function exportSession(deps: PublishDeps, { lane, session }: LaneState): Promise<Transcript | null> {
   if (session === null) return null;
-  return within(deps.stepWithinMs, deps.exportSession(session.id)).catch((error: unknown) => {
+  return within(deps.stepWithinMs, deps.exportSession({ lane, sessionId: session.id })).catch((error: unknown) => {
     deps.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
     return null;
   });

@@ -5,7 +5,7 @@ import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Forge, RequestsSent } from '../ports/forge.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
-import type { BudgetStore, StateStore } from '../ports/state.ts';
+import type { BudgetStore, Seal, StateStore } from '../ports/state.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** What main and post have in common. */
@@ -18,8 +18,6 @@ export interface RunDeps {
   readonly debug: (text: string) => void;
   /** Text → the same text without secrets. */
   readonly redact: (text: string) => string;
-  /** Folder for the session's transcript. */
-  readonly sessionFolder: string;
   readonly connect: Connections;
 }
 
@@ -33,6 +31,7 @@ export interface Connections {
   readonly store: () => Promise<StateStore>;
   /** null: nothing is counted for the whole repository. */
   readonly budget: () => Promise<BudgetStore | null>;
+  readonly seal: () => Promise<Seal>;
   readonly agent: () => Promise<Agent>;
   readonly verifier: () => Promise<Verifier>;
 }

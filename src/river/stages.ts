@@ -7,18 +7,25 @@ import type { RunDeps } from './deps.ts';
 
 /** What the stages have in common, and the publisher's part; `agent` (null: none at hand) knows where the session's transcript is. */
 export async function connectStages(
-  { config, context, runTag, clock, log, redact, sessionFolder, connect }: RunDeps,
+  { config, context, runTag, clock, log, redact, connect }: RunDeps,
   { agent, stepWithinMs }: Pick<PublishDeps, 'stepWithinMs'> & { readonly agent: Agent | null },
-): Promise<PublishDeps & Omit<GateDeps, 'repository' | 'claiming'> & Pick<LoopDeps, 'remote'>> {
-  const [forge, remote, store, budget] = await Promise.all([
+): Promise<PublishDeps & Pick<LoopDeps, 'remote' | 'seal'> & Omit<GateDeps, 'repository' | 'claiming'>> {
+  const [forge, remote, store, budget, seal] = await Promise.all([
     connect.forge(),
     connect.remote(),
     connect.store(),
     connect.budget(),
+    connect.seal(),
   ]);
-  const exportSession = async (id: string): Promise<string | null> =>
-    agent !== null && (await agent.exportSession(id, sessionFolder)) ? sessionFolder : null;
-  const ports = { forge, remote, store, budget, clock, log, redact, sha256 };
+  const exportSession: PublishDeps['exportSession'] = async (of) => {
+    const content = (await agent?.exportSession(of.sessionId)) ?? null;
+    if (content === null) return null;
+    const transcript = await seal.close(content, of);
+    if (transcript === null)
+      log.info('session: its transcript is not kept (there is no key of the agent to encrypt it with)');
+    return transcript;
+  };
+  const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
   return { config, context, runTag, ...ports, exportSession, stepWithinMs };
 }
 

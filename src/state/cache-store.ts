@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
-import type { CopyStore, RestoredCopy, SavedCopy, StateCopy } from '../ports/state.ts';
+import type { CopyStore, PartialCopy, RestoredCopy, SavedCopy, Seal } from '../ports/state.ts';
 import { type Environment, cacheObstacle, READ_ONLY_EVENT, workerEnvironment } from './cache-environment.ts';
 import { type WorkerEnd, callCacheWorker } from './cache-process.ts';
 import { type CacheRequest, STATE_FOLDER_NAME } from './cache-protocol.ts';
@@ -12,7 +12,7 @@ import { textOf } from '../errors.ts';
 export interface CacheStoreOptions {
   /** Program and arguments that start the cache worker. */
   readonly workerCommand: readonly [string, ...string[]];
-  /** A private folder on this machine, the same in main and post; restored session folders stay in it. */
+  /** A private folder on this machine, the same in main and post. */
   readonly stagingFolder: string;
   /** The run's environment; the worker gets only what the cache library needs of it. */
   readonly environment: Environment;
@@ -23,7 +23,8 @@ export interface CacheStoreOptions {
   /** Saving and reading back together. */
   readonly saveTimeoutMs: number;
   readonly now: () => number;
-  readonly log: { warning(text: string): void; debug(text: string): void };
+  readonly seal: Pick<Seal, 'sign'>;
+  readonly debug: (text: string) => void;
 }
 
 /** So that a hanging cache costs a run at most 20 s in all. */
@@ -44,25 +45,21 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const stray = (await readdir(workFolder)).find((name) => name !== STATE_FOLDER_NAME);
       if (stray !== undefined)
         return unavailable(`the cached state ${key} was refused: it holds files outside its folder`);
-      const read = await readStateFolder(join(workFolder, STATE_FOLDER_NAME));
+      const read = await readStateFolder(join(workFolder, STATE_FOLDER_NAME), options.seal.sign);
       if (read.kind === 'refused') return unavailable(`the cached state ${key} was refused: ${read.why}`);
-      if (read.copy.lane !== lane || !key.startsWith(sequenceKeyPrefix(lane, read.copy.sequence))) {
+      const { lane: owner, ...copy } = read.copy;
+      if (owner !== lane || !key.startsWith(sequenceKeyPrefix(lane, copy.sequence))) {
         return unavailable(
-          `the cached state ${key} was refused: it is lane ${JSON.stringify(read.copy.lane)}, number ${String(read.copy.sequence)}`,
+          `the cached state ${key} was refused: it is lane ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
         );
       }
-      return {
-        kind: 'found',
-        sequence: read.copy.sequence,
-        document: read.copy.document,
-        sessionFolder: read.copy.sessionFolder,
-      };
+      return { kind: 'found', ...copy };
     }).catch((error: unknown) => unavailable(textOf(error)));
   }
 
-  async function save(copy: StateCopy): Promise<SavedCopy> {
+  async function save(copy: PartialCopy): Promise<SavedCopy> {
     return within('save', async ({ workFolder, ask }): Promise<SavedCopy> => {
-      await writeCopy(join(workFolder, STATE_FOLDER_NAME), copy);
+      await writeStateFolder(join(workFolder, STATE_FOLDER_NAME), copy, options.seal.sign);
       const key = `${sequenceKeyPrefix(copy.lane, copy.sequence)}${options.runId}-${String(options.runAttempt)}-${String(options.now())}`;
       const end = await ask({ kind: 'save', key });
       if (end.kind !== 'answered') return notSaved(end.why);
@@ -87,14 +84,11 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
     const folder = await mkdtemp(join(await realpath(options.stagingFolder), `${kind}-`));
     const workFolder = join(folder, 'work');
     const tempFolder = join(folder, 'temp');
-    let keepWork = false;
     try {
       await Promise.all([mkdir(workFolder), mkdir(tempFolder)]);
-      const result = await body({ workFolder, ask: (request) => ask(request, { workFolder, tempFolder }) });
-      keepWork = result.kind === 'found';
-      return result;
+      return await body({ workFolder, ask: (request) => ask(request, { workFolder, tempFolder }) });
     } finally {
-      await rm(keepWork ? tempFolder : folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
     }
   }
 
@@ -108,9 +102,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       folder: folders.workFolder,
       environment: workerEnvironment(options.environment, folders),
       timeoutMs: request.kind === 'restore' ? options.restoreTimeoutMs : options.saveTimeoutMs,
-      debug: (line) => {
-        options.log.debug(line);
-      },
+      debug: options.debug,
     });
     if (end.kind === 'hung') await noteHang(request.kind, end.why);
     return end;
@@ -128,17 +120,6 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
 
   function hangFile(kind: CacheRequest['kind']): string {
     return join(options.stagingFolder, `hung-${kind}`);
-  }
-
-  /** The session is worth less than the document: when it cannot be kept, the document is kept without it. */
-  async function writeCopy(target: string, copy: StateCopy): Promise<void> {
-    try {
-      await writeStateFolder(target, copy);
-    } catch (error) {
-      if (copy.sessionFolder === null) throw error;
-      await writeStateFolder(target, { ...copy, sessionFolder: null });
-      options.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}.`);
-    }
   }
 }
 

@@ -8,9 +8,10 @@ import {
   serializeRecord,
   type LaneRecord,
 } from '../core/sharing/lane-record.ts';
-import type { Lease } from '../core/sharing/lease.ts';
+import { expiryOf, type Lease } from '../core/sharing/lease.ts';
 import type { OrderGiven } from '../core/sharing/orders.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import { formatInstant } from '../core/time.ts';
 import type {
   CellHead,
   CellStore,
@@ -218,5 +219,5 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
 function describeOutrun({ lease, sequence }: LaneRecord): string {
   return lease === null
     ? `another run saved #${sequence} meanwhile`
-    : `another run has the lane now (${lease.runUrl || lease.runId})`;
+    : `another run has the lane now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }

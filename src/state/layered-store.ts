@@ -1,12 +1,19 @@
-import { parseStateAt, type ParsedState } from '../core/lane/state.ts';
+import { createHash } from 'node:crypto';
+import { safeParts, signedParts, withSafeParts, type CachedState } from '../core/lane/cached-state.ts';
+import { parseStateAt, type LaneState, type ParsedState } from '../core/lane/state.ts';
+import { namesOf } from '../core/text/lists.ts';
 import type {
+  BlobStore,
   Claimed,
   CopyStore,
+  FoundCopy,
+  FoundTranscript,
   Ordered,
   OrdersNow,
   Released,
   RestoredCopy,
   RestoredState,
+  SavedCopy,
   SavedState,
   StateCopy,
   StateStore,
@@ -14,106 +21,143 @@ import type {
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
 
-/** A guarded store that decides, and copies that also carry session folders. Each may be absent, but not both. */
+/** A guarded store that decides, and copies beside it. Each may be absent, but not both. */
 export interface LayeredStoreOptions {
   readonly guarded: GuardedStore | null;
   readonly copies: { readonly place: string; readonly store: CopyStore } | null;
+  /** For transcripts that the copies do not keep; null: they are not kept then. */
+  readonly blobs: BlobStore | null;
   readonly now: () => number;
 }
 
-/** One place's copy of a lane. */
-interface Candidate {
-  readonly place: string;
-  readonly sequence: number;
-  readonly sessionFolder: string | null;
-  readonly parsed: ParsedState;
-}
+type KeptRecord = Extract<RestoredRecord, { kind: 'record' }>;
+type Beside = Pick<Extract<RestoredState, { kind: 'absent' }>, 'orders' | 'lease' | 'warnings'>;
+type ReadableCopy = FoundCopy & { readonly parsed: Extract<ParsedState, { kind: 'state' }> };
 
-type Readable = Candidate & { readonly parsed: Extract<ParsedState, { kind: 'state' }> };
-
-/** The state store of a run: the newest readable copy wins, whatever place it comes from. */
-export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions): StateStore {
+/** The state store of a run. Where there is a guarded store it decides, and a copy counts only while it takes no writes; where there is none the copy is the state. */
+export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStoreOptions): StateStore {
   const guardedPlace = guarded?.place ?? '';
   const copiesPlace = copies?.place ?? 'store';
-  return { restore, claim, save, release, order, orders };
+  /** The copies that this process has restored. */
+  const seen = new Map<LaneId, FoundCopy>();
+  /** The sequences of the documents that the guarded store holds. */
+  const decided = new Map<LaneId, number>();
+  /** Lanes of which the guarded store takes no writes of this run. */
+  const refused = new Set<LaneId>();
+  return { restore, claim, save, release, order, orders, transcript };
 
   async function restore(lane: LaneId): Promise<RestoredState> {
     const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
-    // Leases, orders and often the newest copy are there alone: without it a copy is no basis to work on.
-    if (record?.kind === 'unavailable') return record;
-    if (record?.kind === 'newer') return { kind: 'newer', version: record.version, origin: guardedPlace };
-    const found = candidates(lane, record, copy);
-    const newer = found.find(({ parsed }) => parsed.kind === 'newer');
-    if (newer?.parsed.kind === 'newer') return { kind: 'newer', version: newer.parsed.version, origin: newer.place };
+    if (copy?.kind === 'found') seen.set(lane, copy);
+    else seen.delete(lane);
+    if (record === null) return fromCopy(lane, copy ?? { kind: 'absent' });
+    // Leases and orders are there alone: without them a copy is no basis to work on.
+    if (record.kind === 'unavailable') return record;
+    if (record.kind === 'newer') return { kind: 'newer', version: record.version, origin: guardedPlace };
+    decided.set(lane, record.record.sequence);
+    return fromRecord(lane, record, copy);
+  }
 
+  function fromRecord(lane: LaneId, { record, problem }: KeptRecord, copy: RestoredCopy | null): RestoredState {
+    const { document, sequence, orders, lease } = record;
     const warnings = [
-      ...problemsOf(record, copy),
-      ...found.flatMap(({ place, sequence, parsed }) =>
-        parsed.kind === 'unreadable' ? [`The state #${sequence} in the ${place} cannot be read: ${parsed.why}.`] : [],
-      ),
+      ...(problem === null ? [] : [`The state's ${guardedPlace} cannot be read: ${problem}. It is written anew.`]),
+      ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${copy.why}.`] : []),
     ];
-    const lease = record?.kind === 'record' ? record.record.lease : null;
-    const orders = record?.kind === 'record' ? record.record.orders : [];
-    const readable = found.filter(isReadable).sort((a, b) => b.sequence - a.sequence);
-    const [newest] = readable;
-    if (newest === undefined) {
-      const isUnreadable = record?.kind === 'record' && record.problem !== null;
-      const lost =
-        found[0] ??
-        (isUnreadable ? candidate(lane, guardedPlace, { sequence: 0, document: '', sessionFolder: null }) : undefined);
-      if (lost?.parsed.kind === 'unreadable')
-        return { kind: 'unreadable', why: lost.parsed.why, origin: lost.place, orders, lease, warnings };
-      // Nothing is kept where it decides: what the cache does not know does not matter then.
-      const isAbsent = record !== null || copy?.kind === 'absent';
-      return isAbsent ? { kind: 'absent', orders, lease, warnings } : { kind: 'unavailable', why: warnings.join(' ') };
+    const beside = (more: readonly string[]): Beside => ({ orders, lease, warnings: [...warnings, ...more] });
+    const parsed = document === null ? null : parseStateAt(document, lane, now());
+    if (parsed?.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: guardedPlace };
+    const since = refused.has(lane) ? readableCopy(lane, copy) : null;
+    if (parsed?.kind === 'state') {
+      const isBehind = since !== null && since.signed && since.sequence > sequence;
+      return {
+        kind: 'found',
+        state: isBehind ? withSafeParts(parsed.state, safeParts(since.parsed.state, true).state) : parsed.state,
+        origin: isBehind ? `${guardedPlace}, and ${copiesPlace} for what came since` : guardedPlace,
+        ...beside([...(isBehind ? [] : ahead(copy, sequence)), ...parsed.problems]),
+      };
     }
-    const others = readable.slice(1);
-    const rollbacks = others.flatMap(({ place, sequence }) =>
-      place === guarded?.place && sequence < newest.sequence
-        ? [
-            `The ${place} is ${newest.sequence - sequence} behind the ${newest.place}: it was set back, or the last run could not write it.`,
-          ]
-        : [],
-    );
+    if (since !== null) {
+      const cached = safeParts(since.parsed.state, since.signed);
+      return {
+        kind: 'found',
+        state: cached.state,
+        origin: copiesPlace,
+        ...beside([...notTaken(cached, since.sequence), ...since.parsed.problems]),
+      };
+    }
+    if (parsed?.kind === 'unreadable')
+      return {
+        kind: 'unreadable',
+        why: parsed.why,
+        origin: guardedPlace,
+        ...beside([`The state #${sequence} in the ${guardedPlace} cannot be read: ${parsed.why}.`]),
+      };
+    if (problem !== null) return { kind: 'unreadable', why: problem, origin: guardedPlace, ...beside([]) };
+    return { kind: 'absent', ...beside(ahead(copy, 0)) };
+  }
+
+  /** A copy that is further than the place that decides, as a sentence. */
+  function ahead(copy: RestoredCopy | null, sequence: number): readonly string[] {
+    if (copy?.kind !== 'found' || copy.sequence <= sequence) return [];
+    const name = `The ${copiesPlace} holds #${copy.sequence} of this state and the ${guardedPlace}`;
+    const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
+    return [
+      copy.signed
+        ? `${what}: it was set back, or the last run could not write it. The ${guardedPlace} decides.`
+        : `${what}, which decides; what is in the ${copiesPlace} is not signed with this run's key and is ignored.`,
+    ];
+  }
+
+  function fromCopy(lane: LaneId, copy: RestoredCopy): RestoredState {
+    if (copy.kind === 'unavailable')
+      return { kind: 'unavailable', why: `The state's ${copiesPlace} cannot be read: ${copy.why}.` };
+    const beside: Beside = { orders: [], lease: null, warnings: [] };
+    if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
+    const parsed = parseStateAt(copy.document, lane, now());
+    if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: copiesPlace };
+    if (parsed.kind === 'unreadable')
+      return {
+        kind: 'unreadable',
+        why: parsed.why,
+        origin: copiesPlace,
+        ...beside,
+        warnings: [`The state #${copy.sequence} in the ${copiesPlace} cannot be read: ${parsed.why}.`],
+      };
+    const { state, dropped } = signedParts(parsed.state, copy.signed);
     return {
       kind: 'found',
-      state: newest.parsed.state,
-      sessionFolder: sessionFor(newest, readable),
-      origin: describeOrigin(newest, others),
-      orders,
-      lease,
-      warnings: [...warnings, ...rollbacks, ...newest.parsed.problems],
+      state,
+      origin: dropped.includes('approvals') ? `${copiesPlace}; who approved what is asked again` : copiesPlace,
+      ...beside,
+      warnings: [
+        ...notTaken({ state, dropped: dropped.filter((part) => part !== 'approvals') }, copy.sequence),
+        ...parsed.problems,
+      ],
     };
   }
 
-  function candidates(lane: LaneId, record: RestoredRecord | null, copy: RestoredCopy | null): readonly Candidate[] {
-    const { sequence, document } = record?.kind === 'record' ? record.record : { sequence: 0, document: null };
-    return [
-      ...(document === null ? [] : [candidate(lane, guardedPlace, { sequence, document, sessionFolder: null })]),
-      ...(copy?.kind === 'found' ? [candidate(lane, copiesPlace, copy)] : []),
-    ];
+  function notTaken({ dropped }: CachedState, sequence: number): readonly string[] {
+    if (dropped.length === 0) return [];
+    const why = guarded === null ? "it is not signed with this run's key" : `the ${guardedPlace} takes no writes`;
+    return [`Of the state #${sequence} in the ${copiesPlace}, ${namesOf(dropped)} are not taken: ${why}.`];
   }
 
-  function candidate(
-    lane: LaneId,
-    place: string,
-    { sequence, document, sessionFolder }: Omit<StateCopy, 'lane'>,
-  ): Candidate {
-    return { place, sequence, sessionFolder, parsed: parseStateAt(document, lane, now()) };
-  }
-
-  function problemsOf(record: RestoredRecord | null, copy: RestoredCopy | null): readonly string[] {
-    return [
-      ...(record?.kind === 'record' && record.problem !== null
-        ? [`The state's ${guardedPlace} cannot be read: ${record.problem}. It is written anew.`]
-        : []),
-      ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${copy.why}.`] : []),
-    ];
+  function readableCopy(lane: LaneId, copy: RestoredCopy | null): ReadableCopy | null {
+    if (copy?.kind !== 'found' || copy.document === null) return null;
+    const parsed = parseStateAt(copy.document, lane, now());
+    return parsed.kind === 'state' ? { ...copy, parsed } : null;
   }
 
   async function claim(lane: LaneId): Promise<Claimed> {
     if (guarded === null) return { kind: 'unguarded', why: `the ${copiesPlace} alone cannot keep two runs apart` };
-    return guarded.claim(lane);
+    const claimed = await guarded.claim(lane);
+    if (claimed.kind !== 'unguarded' || refused.has(lane)) return claimed;
+    refused.add(lane);
+    const copy = seen.get(lane);
+    // Only now it is known that the copy is where this lane's runs save.
+    const counts = copy !== undefined && copy.document !== null && copy.sequence > (decided.get(lane) ?? 0);
+    return counts ? { kind: 'changed' } : claimed;
   }
 
   async function save(copy: StateCopy): Promise<SavedState> {
@@ -122,19 +166,47 @@ export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions
     if (record?.kind === 'outrun') return { kind: 'not-kept', why: record.why, lane: free };
     // Others may have built on it since: copied now, an old number would be the newest entry.
     if (record?.kind === 'already') return { kind: 'saved', where: `${guardedPlace} ✓`, lane: free };
-    const kept = copies === null ? null : await copies.store.save(copy);
-    const results = [
+    const isDecided = record?.kind === 'saved';
+    const kept =
+      copies === null ? null : await copies.store.save({ ...copy, document: isDecided ? null : copy.document });
+    const lost = isDecided && kept?.kind !== 'saved' ? await keepTranscript(copy) : null;
+    const results: readonly {
+      readonly place: string;
+      readonly result: { readonly kind: string; readonly why?: string };
+    }[] = [
       ...(kept === null ? [] : [{ place: copiesPlace, result: kept }]),
       ...(record === null ? [] : [{ place: guardedPlace, result: record }]),
+      ...(lost === null ? [] : [{ place: 'transcript', result: lost }]),
     ];
     const isWhole = results.every(({ result }) => result.kind === 'saved');
     const where = results
-      .map(({ place, result }) => (result.kind === 'saved' ? `${place} ✓` : `${place} ✗: ${result.why}`))
+      .map(({ place, result }) => (result.kind === 'saved' ? `${place} ✓` : `${place} ✗: ${result.why ?? ''}`))
       .join(isWhole ? ' ' : ', ');
     const laneNow = record?.kind === 'not-kept' ? record.lane : free;
-    return results.some(({ result }) => result.kind === 'saved')
+    return isDecided || kept?.kind === 'saved'
       ? { kind: 'saved', where, lane: laneNow }
       : { kind: 'not-kept', why: where, lane: laneNow };
+  }
+
+  /** Beside the document, where the copies do not take the transcript; null: it is kept, or there is none. */
+  async function keepTranscript({
+    lane,
+    transcript,
+  }: StateCopy): Promise<Extract<SavedCopy, { kind: 'not-kept' }> | null> {
+    if (transcript === null || blobs === null) return null;
+    const written = await blobs.write(lane, transcript.content);
+    return written.kind === 'written' ? null : written;
+  }
+
+  async function transcript(lane: LaneId, { sha256 }: NonNullable<LaneState['transcript']>): Promise<FoundTranscript> {
+    const cached = seen.get(lane)?.transcript ?? null;
+    if (cached?.sha256 === sha256) return { kind: 'found', transcript: cached };
+    if (blobs === null) return { kind: 'absent' };
+    const read = await blobs.read(lane);
+    if (read.kind !== 'found') return read;
+    return createHash('sha256').update(read.content).digest('hex') === sha256
+      ? { kind: 'found', transcript: { sha256, content: read.content } }
+      : { kind: 'absent' };
   }
 
   async function release(lane: LaneId): Promise<Released> {
@@ -154,24 +226,3 @@ export function createLayeredStore({ guarded, copies, now }: LayeredStoreOptions
 
 /** Also of a lane that nothing can claim. */
 const free: Released = { kind: 'free' };
-
-function isReadable(candidate: Candidate): candidate is Readable {
-  return candidate.parsed.kind === 'state';
-}
-
-/** `ref, cache was 3 behind`; `cache and ref` when they agree. */
-function describeOrigin(newest: Candidate, others: readonly Candidate[]): string {
-  const equal = others.filter(({ sequence }) => sequence === newest.sequence).map(({ place }) => place);
-  const behind = others
-    .filter(({ sequence }) => sequence < newest.sequence)
-    .map(({ place, sequence }) => `${place} was ${newest.sequence - sequence} behind`);
-  return [[newest.place, ...equal].sort().join(' and '), ...behind].join(', ');
-}
-
-/** A transcript belongs to the state that was saved with it: with any other, the agent would go on from an older conversation. */
-function sessionFor(newest: Readable, readable: readonly Readable[]): string | null {
-  const { session } = newest.parsed.state;
-  if (session === null) return null;
-  const isSame = ({ parsed }: Readable): boolean => JSON.stringify(parsed.state.session) === JSON.stringify(session);
-  return readable.find((candidate) => candidate.sessionFolder !== null && isSame(candidate))?.sessionFolder ?? null;
-}

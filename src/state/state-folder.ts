@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { MAX_SESSION_BYTES, MAX_STATE_BYTES } from '../core/lane/state.ts';
 import { tryJson } from '../core/text/try-json.ts';
-import type { StateCopy } from '../ports/state.ts';
+import type { FoundCopy, PartialCopy, Seal } from '../ports/state.ts';
 import { textOf } from '../errors.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import { MAX_CLOSED_BYTES } from './seal.ts';
 
 /** How a stored copy describes itself: sha256 (hex) of each file by its path, and whose state it is. */
 interface Manifest {
@@ -13,54 +14,59 @@ interface Manifest {
   readonly lane: LaneId;
   readonly sequence: number;
   readonly files: Readonly<Record<string, string>>;
+  /** Of all that stands before it; null, or absent in what earlier versions wrote: it is not signed. */
+  readonly signature?: string | null;
 }
 
+type Sign = Seal['sign'];
+
 export type ReadCopy =
-  { readonly kind: 'intact'; readonly copy: StateCopy } | { readonly kind: 'refused'; readonly why: string };
+  | { readonly kind: 'intact'; readonly copy: FoundCopy & { readonly lane: LaneId } }
+  | { readonly kind: 'refused'; readonly why: string };
 
 /** Writes `copy` into the new folder `target`; throws Error with a reason for a person when it cannot be kept. */
-export async function writeStateFolder(target: string, copy: StateCopy): Promise<void> {
-  if (Buffer.byteLength(copy.document) > MAX_STATE_BYTES)
+export async function writeStateFolder(target: string, copy: PartialCopy, sign: Sign): Promise<void> {
+  const { lane, sequence, document, transcript } = copy;
+  if (document !== null && Buffer.byteLength(document) > MAX_STATE_BYTES)
     throw new Error(`the state document is larger than ${String(MAX_STATE_BYTES / 1024)} KiB`);
-  const contents = new Map<string, Buffer>([[DOCUMENT_NAME, Buffer.from(copy.document)]]);
-  if (copy.sessionFolder !== null) {
-    for (const [path, content] of await readFiles(copy.sessionFolder, MAX_SESSION_BYTES))
-      contents.set(`${SESSION_NAME}/${path}`, content);
-  }
+  const contents = new Map<string, Uint8Array>([
+    ...(document === null ? [] : [[DOCUMENT_NAME, Buffer.from(document)] as const]),
+    ...(transcript === null ? [] : [[TRANSCRIPT_NAME, transcript.content] as const]),
+  ]);
   const files = Object.fromEntries([...contents].map(([path, content]) => [path, sha256(content)]));
-  const manifest: Manifest = { version: 1, lane: copy.lane, sequence: copy.sequence, files };
-  contents.set(MANIFEST_NAME, Buffer.from(JSON.stringify(manifest)));
-  for (const [path, content] of contents) {
-    await mkdir(dirname(join(target, path)), { recursive: true });
-    await writeFile(join(target, path), content);
-  }
+  const manifest: Manifest = { version: 1, lane, sequence, files };
+  const signature = sign(signedText(manifest));
+  contents.set(MANIFEST_NAME, Buffer.from(JSON.stringify({ ...manifest, signature } satisfies Manifest)));
+  await mkdir(target, { recursive: true });
+  for (const [path, content] of contents) await writeFile(join(target, path), content);
 }
 
 /** Reads back what `writeStateFolder` wrote; anything missing, added, changed, linked or oversize refuses the whole. */
-export async function readStateFolder(source: string): Promise<ReadCopy> {
+export async function readStateFolder(source: string, sign: Sign): Promise<ReadCopy> {
   try {
-    const contents = await readFiles(source, MAX_STATE_BYTES + MAX_MANIFEST_BYTES + MAX_SESSION_BYTES);
+    const contents = await readFiles(source, MAX_FOLDER_BYTES);
     const manifest = parseManifest(contents.get(MANIFEST_NAME));
     contents.delete(MANIFEST_NAME);
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
-    const document = contents.get(DOCUMENT_NAME);
-    if (document === undefined || document.length > MAX_STATE_BYTES)
-      return { kind: 'refused', why: 'its state document is missing or oversize' };
+    const document = contents.get(DOCUMENT_NAME) ?? null;
+    if (document !== null && document.length > MAX_STATE_BYTES)
+      return { kind: 'refused', why: 'its state document is oversize' };
     for (const [path, content] of contents) {
       if (manifest.files[path] !== sha256(content))
         return { kind: 'refused', why: `its file ${path} differs from the manifest` };
     }
     const missing = Object.keys(manifest.files).find((path) => !contents.has(path));
     if (missing !== undefined) return { kind: 'refused', why: 'a file of its manifest is missing' };
-    const hasSession = contents.size > 1;
-    const { lane, sequence } = manifest;
+    const transcript = contents.get(TRANSCRIPT_NAME) ?? null;
+    const { lane, sequence, signature = null } = manifest;
     return {
       kind: 'intact',
       copy: {
         lane,
         sequence,
-        document: document.toString('utf8'),
-        sessionFolder: hasSession ? join(source, SESSION_NAME) : null,
+        document: document?.toString('utf8') ?? null,
+        transcript: transcript === null ? null : { sha256: sha256(transcript), content: transcript },
+        signed: signature !== null && signature === sign(signedText(manifest)),
       },
     };
   } catch (error) {
@@ -69,9 +75,11 @@ export async function readStateFolder(source: string): Promise<ReadCopy> {
 }
 
 const DOCUMENT_NAME = 'state.json';
-const SESSION_NAME = 'session';
+const TRANSCRIPT_NAME = 'transcript';
 const MANIFEST_NAME = 'manifest.json';
 const MAX_MANIFEST_BYTES = 64 * 1024;
+/** Earlier versions kept transcripts as they are, in up to 200 files. */
+const MAX_FOLDER_BYTES = MAX_STATE_BYTES + MAX_MANIFEST_BYTES + Math.max(MAX_CLOSED_BYTES, MAX_SESSION_BYTES);
 const MAX_FILES = 200;
 
 /** All files below `root` by their `/` path; throws when there is anything but plain files with plain names, or too much. */
@@ -101,7 +109,12 @@ async function readFiles(root: string, maxBytes: number): Promise<Map<string, Bu
 
 const PLAIN_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,200}$/;
 
-function sha256(content: Buffer): string {
+function signedText({ version, lane, sequence, files }: Manifest): string {
+  const entries = Object.entries(files).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([version, lane, sequence, entries]);
+}
+
+function sha256(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
@@ -114,6 +127,7 @@ function parseManifest(content: Buffer | undefined): Manifest | null {
     typeof value.lane === 'string' &&
     Number.isSafeInteger(value.sequence) &&
     typeof value.files === 'object' &&
-    value.files !== null;
+    value.files !== null &&
+    (value.signature === undefined || value.signature === null || typeof value.signature === 'string');
   return isManifest ? (value as Manifest) : null;
 }

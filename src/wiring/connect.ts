@@ -1,24 +1,26 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Connections } from '../river/deps.ts';
-import { batchReads } from '../state/batched-cells.ts';
 import { createAgent, createCommands } from './agent.ts';
 import { connectRemote, openRepository } from './git.ts';
 import { connectForge } from './github.ts';
-import { openBudget, openCells, openStore } from './state.ts';
+import { openBudget, openRefs, openSeal, openStore } from './state.ts';
 import type { Patience, World } from './world.ts';
 
 /** The world's ports, each made at its first use and once. `patience`: null leaves it to each adapter. */
 export function connect(world: World, patience: Patience | null): Connections {
   const { stateStore } = world.config;
-  const cells = once(async () => batchReads(await openCells(world, patience)));
+  const refs = once(() => openRefs(world, patience));
   let forge: Forge | null = null;
   return {
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
     remote: once(() => connectRemote(world, patience)),
     repository: once(() => openRepository(world)),
-    store: once(async () => openStore(world, stateStore === 'cache' ? null : await cells())),
-    budget: once(async () => (stateStore === 'cache' || stateStore === 'none' ? null : openBudget(await cells()))),
+    store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),
+    budget: once(async () =>
+      stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),
+    ),
+    seal: once(() => Promise.resolve(openSeal(world))),
     agent: once(() => createAgent(world)),
     verifier: once(() => createCommands(world)),
   };

@@ -71,6 +71,7 @@ function placeOf(cells: CellStore): StatePlace {
   const store = createLayeredStore({
     guarded: createGuardedStore({ cells, lease: nobodysLease, now }),
     copies: null,
+    blobs: null,
     now,
   });
   return { name: cells.place, store, budget: createBudgetStore(cells, now) };

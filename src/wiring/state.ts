@@ -1,32 +1,55 @@
 import { join } from 'node:path';
+import { claudeProvider } from '../agents/claude/provider.ts';
+import { providerKey } from '../config/agent-environment.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
-import type { BudgetStore, CellStore, CopyStore, StateStore } from '../ports/state.ts';
+import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
+import { createSeal, MAX_CLOSED_BYTES } from '../state/seal.ts';
 import { remoteUrl, systemClock, type Patience, type World } from './world.ts';
 
-/** The lanes' cells on a git ref. */
-export async function openCells(world: World, patience: Patience | null): Promise<CellStore> {
-  const { createRefCells } = await import('../git/refs/ref-cells.ts');
+/** Git refs: the lanes' cells, and their transcripts. */
+export interface Refs {
+  readonly cells: CellStore;
+  readonly blobs: BlobStore;
+}
+
+export async function openRefs(world: World, patience: Patience | null): Promise<Refs> {
+  const [{ createRefCells }, { createRefBlobs }, { batchReads }] = await Promise.all([
+    import('../git/refs/ref-cells.ts'),
+    import('../git/refs/ref-blobs.ts'),
+    import('../state/batched-cells.ts'),
+  ]);
   const { config, context, environment, runFolder } = world;
-  return createRefCells({
+  const network = {
     url: remoteUrl(context),
     access: { kind: 'token', token: config.githubToken },
-    workFolder: join(runFolder, 'cells'),
     env: environment,
     now: systemClock.now,
     ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
+  } as const;
+  return {
+    cells: batchReads(createRefCells({ ...network, workFolder: join(runFolder, 'cells') })),
+    blobs: createRefBlobs({ ...network, workFolder: join(runFolder, 'blobs'), maxBytes: MAX_CLOSED_BYTES }),
+  };
+}
+
+/** The agent's key as what keeps stored things from others. */
+export function openSeal({ environment, context: { repository } }: World): Seal {
+  return createSeal({
+    credential: providerKey(environment, claudeProvider),
+    repository: `${repository.owner}/${repository.repo}`.toLowerCase(),
   });
 }
 
-/** The state store that the input asks for; `cells` is null where the cache alone keeps it. */
-export async function openStore(world: World, cells: CellStore | null): Promise<StateStore> {
+/** The state store that the input asks for; `refs` is null where the cache alone keeps it. */
+export async function openStore(world: World, refs: Refs | null): Promise<StateStore> {
   const [{ createLayeredStore }, { createGuardedStore }] = await Promise.all([
     import('../state/layered-store.ts'),
     import('../state/guarded-store.ts'),
   ]);
   const guarded =
-    cells === null ? null : createGuardedStore({ cells, lease: () => leaseOf(world), now: systemClock.now });
+    refs === null ? null : createGuardedStore({ cells: refs.cells, lease: () => leaseOf(world), now: systemClock.now });
   const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
-  return createLayeredStore({ guarded, copies, now: systemClock.now });
+  return createLayeredStore({ guarded, copies, blobs: refs?.blobs ?? null, now: systemClock.now });
 }
 
 export async function openBudget(cells: CellStore): Promise<BudgetStore> {
@@ -56,6 +79,7 @@ async function openCache(world: World): Promise<CopyStore> {
     runId: world.context.runId,
     runAttempt: world.context.runAttempt,
     now: systemClock.now,
-    log: { warning: world.log.warning, debug: world.debug },
+    seal: openSeal(world),
+    debug: world.debug,
   });
 }

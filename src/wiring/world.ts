@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { secretValues } from '../config/agent-environment.ts';
 import type { RunContext } from '../config/config.ts';
@@ -40,7 +40,6 @@ export function createWorld({
       debug(redact(text));
     },
     runFolder,
-    sessionFolder: join(runFolder, 'session'),
     runTag,
   };
 }

@@ -223,7 +223,7 @@ describe('sessions', () => {
   test('without their transcript are dropped before a call is spent', async () => {
     const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project);
-    project.script.exported.clear();
+    project.kept.cache.saved.clear();
     await runOnce(project);
     expect(project.script.calls.map(({ resume }) => resume)).toEqual([null, null]);
     expect(savedState(project).session?.id).toBe('session-2');

@@ -50,8 +50,8 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
     call: async (call) => callClaude(await ready(), options, call),
     kindOfDenial,
     coAuthor: CO_AUTHOR,
-    exportSession: (id, folder) => keepSession(options, id, folder),
-    importSession: (id, folder) => importSession({ configFolder, workFolder }, { id, folder }),
+    exportSession: (id) => keepSession(options, id),
+    importSession: (id, content) => importSession({ configFolder, workFolder }, { id, content }),
     sweep: () => endTagged(runTag),
   };
 }
@@ -60,13 +60,12 @@ export function createClaudeAgent(options: ClaudeOptions): Agent {
 async function keepSession(
   { configFolder, workFolder, redact, log }: ClaudeOptions,
   id: string,
-  folder: string,
-): Promise<boolean> {
-  const exported = await exportSession({ configFolder, workFolder }, { id, folder, redact });
+): Promise<Uint8Array | null> {
+  const exported = await exportSession({ configFolder, workFolder }, { id, redact });
   if (exported.kind === 'left-behind')
     log.info(`session: its transcript is not kept (${exported.why}), so the next run begins a new one`);
   else if (exported.isCut) log.info('session: its transcript is long, so its oldest prompts are not kept');
-  return exported.kind === 'exported';
+  return exported.kind === 'exported' ? exported.content : null;
 }
 
 async function programOf({ command, configFolder, environment, runTag }: ClaudeOptions): Promise<Program> {

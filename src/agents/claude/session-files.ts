@@ -14,16 +14,17 @@ interface SessionFolders {
 
 /** `isCut`: the oldest prompts and what came of them were left out. `why` completes "The transcript is not kept: …". */
 type ExportedSession =
-  { readonly kind: 'exported'; readonly isCut: boolean } | { readonly kind: 'left-behind'; readonly why: string };
+  | { readonly kind: 'exported'; readonly isCut: boolean; readonly content: Uint8Array }
+  | { readonly kind: 'left-behind'; readonly why: string };
 
 /**
- * Copies a transcript into `folder`, its texts changed by `redact`, at most `maxSessionBytes` of it: a longer one begins
+ * Reads a transcript, its texts changed by `redact`, at most `maxSessionBytes` of it: a longer one begins
  * at the first prompt that fits, which `--resume` takes for the beginning (2.1.197 and 2.1.330). Files of subagents and
  * of long tool results are left behind: the conversation is whole without them, and names them by paths of this run only.
  */
 export async function exportSession(
   folders: SessionFolders,
-  session: { readonly id: string; readonly folder: string; readonly redact: (text: string) => string },
+  session: { readonly id: string; readonly redact: (text: string) => string },
 ): Promise<ExportedSession> {
   if (!isSessionId(session.id)) return leftBehind('its id is no UUID');
   const tail = await readPlainFile(await transcriptPath(folders, session.id), readTail);
@@ -35,21 +36,18 @@ export async function exportSession(
     );
   // Bytes that are no UTF-8 have grown when they were read.
   if (content.length > MAX_SESSION_BYTES) return leftBehind(`it is larger than ${MAX_MEBIBYTES} MiB`);
-  await write(join(session.folder, `${session.id}.jsonl`), content);
-  return { kind: 'exported', isCut: tail.isCut };
+  return { kind: 'exported', isCut: tail.isCut, content };
 }
 
-/** Puts a transcript from `folder` where `--resume <id>` finds it; false when there is none, or it is no plain file of at most `maxSessionBytes`. */
+/** Puts a transcript where `--resume <id>` finds it; false when it is empty or larger than `maxSessionBytes`, or the id is none. */
 export async function importSession(
   folders: SessionFolders,
-  session: { readonly id: string; readonly folder: string },
+  { id, content }: { readonly id: string; readonly content: Uint8Array },
 ): Promise<boolean> {
-  if (!isSessionId(session.id)) return false;
-  const content = await readPlainFile(join(session.folder, `${session.id}.jsonl`), (file, size) =>
-    size <= MAX_SESSION_BYTES ? file.readFile() : null,
-  );
-  if (content === null) return false;
-  await write(await transcriptPath(folders, session.id), content);
+  if (!isSessionId(id) || content.length === 0 || content.length > MAX_SESSION_BYTES) return false;
+  const path = await transcriptPath(folders, id);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content, { mode: 0o600 });
   return true;
 }
 
@@ -163,11 +161,6 @@ function redactLine(line: string, entry: Entry, redact: (text: string) => string
     if (error instanceof RangeError) return null;
     throw error;
   }
-}
-
-async function write(path: string, content: string | Buffer): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content, { mode: 0o600 });
 }
 
 /** What `read` makes of the file; null when it is absent, empty or no plain file. */

@@ -28,6 +28,9 @@ const reservationSchema = z
     mark: z.string().max(100),
     lane: z.string().max(120),
     runUrl: z.string().max(500),
+    /** GitHub's id of the run, and its attempt; earlier versions wrote neither. */
+    runId: z.string().max(40).default(''),
+    runAttempt: count.default(1),
     expiresAt: instant,
     /** What it may work on: no two runs work on one task, whatever lane they are of. */
     tasks: z.array(z.string().max(120)).max(MAX_TASKS),
@@ -133,6 +136,24 @@ export function seededWith(budget: Budget, windows: Windows): Budget {
   return isNew ? { ...budget, windows } : budget;
 }
 
+/**
+ * The budget for an attempt of a run: what an earlier attempt of it holds is held no longer, since GitHub starts an attempt
+ * only when the one before has ended. What that one reserved counts as used still: nobody knows better.
+ */
+export function takeOver(
+  budget: Budget,
+  { runId, runAttempt }: Pick<Reservation, 'runId' | 'runAttempt'>,
+  now: number,
+): Budget {
+  const isDead = (reservation: Reservation): boolean =>
+    reservation.runId === runId && reservation.runAttempt < runAttempt && now < reservation.expiresAt;
+  if (runId === '' || !budget.reservations.some(isDead)) return budget;
+  const reservations = budget.reservations.map((reservation) =>
+    isDead(reservation) ? { ...reservation, expiresAt: now } : reservation,
+  );
+  return { ...budget, reservations };
+}
+
 /** The runs other than the one with this tag that still hold what they reserved. */
 export function reservedByOthers({ reservations }: Budget, runTag: string, now: number): readonly Reservation[] {
   return reservations.filter((reservation) => reservation.runTag !== runTag && now < reservation.expiresAt);
@@ -150,13 +171,13 @@ export function reservationFor(run: Omit<Reservation, keyof Spent>, windows: Win
   };
 }
 
-/** Tasks that a run of another lane may be working on. Of this lane there is but one run at a time, which its lease sees to. */
-export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlySet<TaskId> {
-  return new Set(
-    reservations.flatMap((reservation) =>
-      reservation.lane === lane || now >= reservation.expiresAt ? [] : reservation.tasks,
-    ),
-  );
+/** Tasks that a run of another lane may be working on, each with the instant until which at the longest. Of this lane there is but one run at a time, which its lease sees to. */
+export function tasksElsewhere({ reservations }: Budget, lane: LaneId, now: number): ReadonlyMap<TaskId, number> {
+  const until = new Map<TaskId, number>();
+  for (const { lane: of, tasks, expiresAt } of reservations)
+    if (of !== lane && now < expiresAt)
+      for (const task of tasks) until.set(task, Math.max(expiresAt, until.get(task) ?? 0));
+  return until;
 }
 
 /** The policy of a run that may use no more than it reserved, whatever windows end while it works. */

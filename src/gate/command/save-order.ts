@@ -30,7 +30,10 @@ export async function saveOrder(
   }
   const ordered = await store.order(lane, given);
   if (ordered.kind === 'not-kept') throw notKept(given, ordered.why, 'infrastructure');
-  if (ordered.kind === 'unsupported') await saveObeyed(deps, restored.state, given);
+  if (ordered.kind === 'unsupported') {
+    await saveObeyed(deps, restored.state, given);
+    if (given.kind === 'pause' || given.kind === 'stop') await confirmPause(deps, lane, given);
+  }
   log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
   // A cache ends no run, since a run does not read it again.
   const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
@@ -47,14 +50,24 @@ function wasGiven({ config, context }: GateDeps, { restored }: KeptLane): boolea
 /** The cache alone keeps no orders: the state is saved as if the next run had obeyed. */
 async function saveObeyed({ store, clock }: GateDeps, state: LaneState, given: OrderGiven): Promise<void> {
   const sequence = state.sequence + 1;
-  const obeyed = applyOrders({ ...state, sequence, savedAt: clock.now() }, [
+  const obeyed = applyOrders({ ...state, transcript: null, sequence, savedAt: clock.now() }, [
     { ...given, number: Math.max(given.at, state.ordersApplied + 1) },
   ]);
-  const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), sessionFolder: null });
+  const saved = await store.save({ lane: state.lane, sequence, document: serializeState(obeyed), transcript: null });
   if (saved.kind === 'not-kept')
     throw notKept(
       given,
       `with \`state-store: cache\` an order must be saved in the cache, and that failed (${saved.why}). Where the event's cache is read-only, give the order by hand (Actions → the workflow → Run workflow), or set \`state-store: auto\``,
+    );
+}
+
+/** A pause in a cache counts only when it is signed with the agent's key, which this job may not have. */
+async function confirmPause({ store }: GateDeps, lane: LaneId, given: OrderGiven): Promise<void> {
+  const back = await store.restore(lane);
+  if (back.kind === 'found' && back.state.pause === null)
+    throw notKept(
+      given,
+      "with `state-store: cache` it counts only when it is signed with the agent's key, which this job does not have. Pass the key to this job as well, or set `state-store: auto`",
     );
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { reservedByOthers, type Reservation } from '../../core/sharing/budget.ts';
+import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
@@ -25,7 +26,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
     const decided = await decide(deps, request);
     if (decided.kind === 'end') return decided.intake;
     deps.claiming(request.id);
-    const reach = (elsewhere: ReadonlySet<TaskId>) =>
+    const reach = (elsewhere: ReadonlyMap<TaskId, number>) =>
       withinReach(
         decided.tasks.filter(({ id }) => !elsewhere.has(id)),
         decided.state.tasks,
@@ -45,7 +46,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `Lane ${request.id} changed ${String(MAX_TRIES)} times while this run tried to claim it.`,
+    message: `Lane ${request.id} changed ${String(MAX_TRIES)} times while this run tried to claim it. Whoever has it now has it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs))} at the latest.`,
   });
 }
 
@@ -55,7 +56,6 @@ interface Admissible {
   readonly lane: Lane;
   readonly tasks: readonly Task[];
   readonly state: LaneState;
-  readonly sessionFolder: string | null;
   readonly ownWindows: Windows;
   readonly notes: Notes;
   readonly end: (outcome: Outcome) => Extract<Intake, { kind: 'end' }>;
@@ -155,14 +155,7 @@ async function decide(
     state: prepared.state,
     notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
   };
-  return {
-    kind: 'admissible',
-    lane,
-    ...eligible,
-    sessionFolder: restored.sessionFolder,
-    ownWindows: restored.ownWindows,
-    end: endWith(eligible),
-  };
+  return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
 }
 
 /** Every issue of the queue has its own lane. */
@@ -192,7 +185,7 @@ async function open(
   decided: Admissible,
   claim: Extract<LaneClaim, { kind: 'claimed' }>,
 ): Promise<Intake> {
-  const { lane, sessionFolder } = decided;
+  const { lane } = decided;
   // A person and the schedule may ask for the same issue at the same moment: it is worked once.
   const tasks = decided.tasks.filter(({ id }) => !claim.elsewhere.has(id));
   const state: LaneState = {
@@ -204,7 +197,7 @@ async function open(
   };
   const notes: Notes = { ...decided.notes, warnings: [...decided.notes.warnings, ...claim.warnings] };
   // Other lanes may have reserved the rest of the hour since.
-  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks) : stopNow(deps, { state, tasks });
+  const stopped = tasks.length === 0 ? onAnotherLane(decided.tasks, claim.elsewhere) : stopNow(deps, { state, tasks });
   if (stopped !== null) {
     await releaseLane(deps, lane.id);
     return { ...decided.end(stopped), state, notes };
@@ -212,7 +205,7 @@ async function open(
   const opened = await deps.repository.openLane(lane);
   if (lane.pullRequest === null) await deps.forge.checkMayOpenPullRequests(lane.baseBranch);
   else await deps.forge.checkMayUpdatePullRequest(lane.pullRequest.number);
-  return { kind: 'work', lane, opened, sessionFolder, tasks, state, policy: claim.policy, claimedAt: claim.at, notes };
+  return { kind: 'work', lane, opened, tasks, state, policy: claim.policy, claimedAt: claim.at, notes };
 }
 
 /** A run that is parked while others hold what they reserved waits for them, not for the end of the hour or day. */
@@ -243,11 +236,12 @@ function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { ki
   };
 }
 
-function onAnotherLane(tasks: readonly Task[]): Outcome {
+function onAnotherLane(tasks: readonly Task[], until: ReadonlyMap<TaskId, number>): Outcome {
+  const last = Math.max(...tasks.map(({ id }) => until.get(id) ?? 0));
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another lane right now.`,
+    message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another lane right now. If it was killed and cannot say so, its claim ends at ${formatInstant(last)} at the latest.`,
   };
 }
 

@@ -26,8 +26,8 @@ export type LaneClaim =
 
 /** What a run may use: the repository's windows as it must see them, null: unknown; and its policy, which what it reserved bounds. */
 interface Granted {
-  /** Tasks that another run may be working on now. */
-  readonly elsewhere: ReadonlySet<TaskId>;
+  /** Tasks that another run may be working on now, and until when at the longest. */
+  readonly elsewhere: ReadonlyMap<TaskId, number>;
   readonly windows: Windows | null;
   readonly policy: Policy;
   readonly warnings: readonly string[];
@@ -37,12 +37,12 @@ interface Granted {
 interface Wanted {
   readonly lane: LaneId;
   readonly windows: Windows;
-  readonly tasks: (elsewhere: ReadonlySet<TaskId>) => readonly TaskId[];
+  readonly tasks: (elsewhere: ReadonlyMap<TaskId, number>) => readonly TaskId[];
 }
 
 type ClaimDeps = Pick<GateDeps, 'config' | 'context' | 'store' | 'budget' | 'clock' | 'runTag'>;
 
-const nowhere: ReadonlySet<TaskId> = new Set();
+const nowhere: ReadonlyMap<TaskId, number> = new Map();
 
 /** Makes this run the only one that works on the lane, and reserves what it may use. Throws a UserError when a store does not answer: then nobody knows who else works, or what is left. */
 export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneClaim> {
@@ -100,7 +100,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
 }
 
 async function reserveFor(
-  { config: { policy }, context: { runUrl }, budget, clock, runTag }: ClaimDeps,
+  { config: { policy }, context: { runUrl, runId, runAttempt }, budget, clock, runTag }: ClaimDeps,
   { lane, windows, tasks }: Wanted,
 ): Promise<Granted> {
   if (budget === null) return { windows: null, policy, elsewhere: nowhere, warnings: [] };
@@ -108,7 +108,8 @@ async function reserveFor(
   const reserved = await budget.update((stored) => {
     const newest = seededWith(stored, windows);
     const elsewhere = tasksElsewhere(newest, lane, now);
-    const run = { runTag, lane, runUrl, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
+    const holder = { runTag, lane, runUrl, runId, runAttempt };
+    const run = { ...holder, expiresAt: now + leaseMs(policy.maxRunMs), tasks: tasks(elsewhere) };
     return reserve(newest, reservationFor(run, windowsFor(newest, runTag, now), policy), now);
   });
   if (reserved.kind === 'unavailable')

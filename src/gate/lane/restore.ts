@@ -1,4 +1,4 @@
-import { seededWith, windowsFor } from '../../core/sharing/budget.ts';
+import { seededWith, takeOver, windowsFor, type Budget } from '../../core/sharing/budget.ts';
 import { keepsOut, type Lease } from '../../core/sharing/lease.ts';
 import { applyOrders, subjectOf, type Order } from '../../core/sharing/orders.ts';
 import { initialState, probeState, type LaneState } from '../../core/lane/state.ts';
@@ -12,7 +12,6 @@ import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
 /** A lane's state as this run finds it, people's orders obeyed. */
 export interface RestoredLane {
   readonly state: LaneState;
-  readonly sessionFolder: string | null;
   /** One line for people: where the state came from. */
   readonly note: string;
   readonly warnings: readonly string[];
@@ -43,10 +42,21 @@ export async function restoreLane(request: RestoreRequest): Promise<RestoredLane
 /** Asks the stores. Throws a UserError when the one that decides does not answer: then nothing else needs to be asked. */
 export async function loadLane({ lane, deps }: Pick<RestoreRequest, 'lane' | 'deps'>): Promise<KeptLane> {
   if (deps.config.stateStore === 'none') return { restored: null, budget: null };
-  const [restored, budget] = await Promise.all([deps.store.restore(lane), deps.budget?.read() ?? null]);
+  const [restored, counted] = await Promise.all([deps.store.restore(lane), deps.budget?.read() ?? null]);
+  const budget = counted?.kind === 'budget' ? await takeOverEarlier(deps, counted) : counted;
   if (restored.kind === 'unavailable' && deps.config.stateStore !== 'cache') throw unreachable(lane, restored.why);
   if (budget?.kind === 'unavailable') throw unreachable(lane, budget.why);
   return { restored, budget };
+}
+
+/** Written at once: other runs must not wait for an attempt of this one that is gone, whether or not this one works. */
+async function takeOverEarlier(
+  { budget, context, clock }: RestoreRequest['deps'],
+  counted: Extract<ReadBudget, { kind: 'budget' }>,
+): Promise<ReadBudget> {
+  const change = (newest: Budget): Budget => takeOver(newest, context, clock.now());
+  if (budget === null || change(counted.budget) === counted.budget) return counted;
+  return budget.update(change);
 }
 
 /** What the stores' answer means for this run. Throws a UserError when a newer version wrote it. */
@@ -82,7 +92,7 @@ function obeyAfterLoss(state: LaneState, orders: readonly Order[]): LaneState {
 }
 
 /** `isLost`: the state was there and is no more. */
-type FoundState = Pick<RestoredLane, 'state' | 'sessionFolder' | 'note' | 'warnings'> & { readonly isLost: boolean };
+type FoundState = Pick<RestoredLane, 'state' | 'note' | 'warnings'> & { readonly isLost: boolean };
 
 function judgeState(
   restored: RestoredState,
@@ -92,9 +102,9 @@ function judgeState(
     case 'newer':
       throw newer(lane, restored.version, restored.origin);
     case 'found': {
-      const { state, sessionFolder, origin, warnings } = restored;
+      const { state, origin, warnings } = restored;
       const note = `restored #${String(state.sequence)} (${origin})`;
-      return { state, sessionFolder, note, warnings, isLost: false };
+      return { state, note, warnings, isLost: false };
     }
     case 'unreadable':
       return lost(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
@@ -112,12 +122,12 @@ function judgeState(
 }
 
 function begun(state: LaneState, note: string, warnings: readonly string[]): FoundState {
-  return { state, sessionFolder: null, note, warnings, isLost: false };
+  return { state, note, warnings, isLost: false };
 }
 
 function lost(state: LaneState, note: string, warnings: readonly string[]): FoundState {
   const warning = `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
-  return { state, sessionFolder: null, note, warnings: [...warnings, warning], isLost: true };
+  return { state, note, warnings: [...warnings, warning], isLost: true };
 }
 
 /** Leases, orders and counters are there: a run that works without them may be the second one, or one that a person paused. */

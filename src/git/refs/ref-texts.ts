@@ -15,29 +15,38 @@ const FILE_NAME = 'state.json';
 /** What a ref without a readable text answers with, so that its head is known and it can be replaced. */
 const NO_TEXT = '{}';
 
-/** A commit to make; `depth` is the number of commits that its history will have, itself included. */
-export interface TextCommit {
+/** A commit to make of one file; `depth` is the number of commits that its history will have, itself included. */
+export interface FileCommit {
   readonly name: string;
-  readonly text: string;
+  readonly fileName: string;
+  readonly content: Uint8Array;
   readonly parent: ObjectId | null;
   readonly depth: number;
   /** Instant in ms. */
   readonly now: number;
 }
 
-/**
- * Makes a commit that holds the text and nothing else; never the same one twice.
- * Its three objects are written here: a git command for each save would cost more than all of this does.
- */
+/** Makes a commit that holds the text. */
 export async function commitText(
   objectsFolder: string,
-  { name, text, parent, depth, now }: TextCommit,
+  { text, ...commit }: Omit<FileCommit, 'fileName' | 'content'> & { readonly text: string },
 ): Promise<ObjectId> {
-  const blob = await writeObject(objectsFolder, 'blob', Buffer.from(text));
+  return commitFile(objectsFolder, { ...commit, fileName: FILE_NAME, content: Buffer.from(text) });
+}
+
+/**
+ * Makes a commit that holds the file and nothing else; never the same one twice.
+ * Its three objects are written here: a git command for each save would cost more than all of this does.
+ */
+export async function commitFile(
+  objectsFolder: string,
+  { name, fileName, content, parent, depth, now }: FileCommit,
+): Promise<ObjectId> {
+  const blob = await writeObject(objectsFolder, 'blob', content);
   const tree = await writeObject(
     objectsFolder,
     'tree',
-    Buffer.concat([Buffer.from(`100644 ${FILE_NAME}\0`), Buffer.from(blob, 'hex')]),
+    Buffer.concat([Buffer.from(`100644 ${fileName}\0`), Buffer.from(blob, 'hex')]),
   );
   const who = `ralph <ralph@localhost> ${String(Math.max(0, Math.floor(now / 1000)))} +0000`;
   // Without a word of chance two machines could make the same commit at once, and both would think that theirs was taken.
@@ -65,7 +74,7 @@ export async function hasObject(objectsFolder: string, id: ObjectId): Promise<bo
 async function writeObject(
   objectsFolder: string,
   type: 'blob' | 'tree' | 'commit',
-  content: Buffer,
+  content: Uint8Array,
 ): Promise<ObjectId> {
   const bytes = Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
   const id = createHash('sha1').update(bytes).digest('hex');

@@ -9,6 +9,7 @@ import { projectSlug } from '../../../src/agents/claude/project-slug.ts';
 import { exportSession, importSession } from '../../../src/agents/claude/session-files.ts';
 import { createRedactor } from '../../../src/core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../../src/core/lane/state.ts';
+import { createSeal } from '../../../src/state/seal.ts';
 import { readStateFolder, writeStateFolder } from '../../../src/state/state-folder.ts';
 import { callOf, createAgentOn, createMachine } from './agent-fixture.ts';
 import { claude, createWorld, installOnce } from './claude-fixture.ts';
@@ -21,11 +22,11 @@ test('a transcript is exported line for line, and imported as it was exported', 
   await using place = await createPlace();
   const text = lines(prompt('one'), answer('two'), result('three'));
   await writeFile(place.transcript, text);
-  expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
-  expect(await readFile(place.exported, 'utf8')).toBe(text);
+  expect(await place.export()).toMatchObject({ kind: 'exported', isCut: false });
+  expect(place.exported()).toBe(text);
 
-  const fresh = { ...place, configFolder: join(place.store, 'fresh') };
-  expect(await importSession(fresh, { id: ID, folder: place.store })).toBe(true);
+  const fresh = { ...place, configFolder: join(place.home, 'fresh') };
+  expect(await importSession(fresh, { id: ID, content: Buffer.from(text) })).toBe(true);
   const imported = join(fresh.configFolder, 'projects', projectSlug(place.workFolder), `${ID}.jsonl`);
   expect(await readFile(imported, 'utf8')).toBe(text);
   expect((await stat(imported)).mode & 0o777).toBe(0o600);
@@ -83,17 +84,16 @@ describe('what is not exported', () => {
     await using place = await createPlace();
     await make(place.transcript);
     expect(await place.export()).toEqual({ kind: 'left-behind', why });
-    await expect(stat(place.exported)).rejects.toThrow('ENOENT');
   });
 
   test('an id that is no UUID: it never becomes a path', async () => {
     await using place = await createPlace();
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
-    expect(await exportSession(place, { id: 'other', folder: place.store, redact })).toEqual({
+    expect(await exportSession(place, { id: 'other', redact })).toEqual({
       kind: 'left-behind',
       why: 'its id is no UUID',
     });
-    expect(await importSession(place, { id: '../other', folder: place.store })).toBe(false);
+    expect(await importSession(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
   });
 
   test('lines that are no JSON object, that the CLI was killed while it wrote, or that are nested beyond reason', async () => {
@@ -103,7 +103,7 @@ describe('what is not exported', () => {
       `${lines(prompt('one'))}broken\n[1]\n"text"\n{"type":"user","text":"\\n","deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}\n${lines(answer('two'))}{"type":"user","mess`,
     );
     await place.export();
-    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), answer('two')));
+    expect(place.exported()).toBe(lines(prompt('one'), answer('two')));
   });
 });
 
@@ -115,8 +115,8 @@ describe('beyond 10 MiB', () => {
       lines(prompt('one'), padding(MAX_SESSION_BYTES - lines(prompt('one'), padding(0)).length)),
     );
     expect((await stat(place.transcript)).size).toBe(MAX_SESSION_BYTES);
-    expect(await place.export()).toEqual({ kind: 'exported', isCut: false });
-    expect((await stat(place.exported)).size).toBe(MAX_SESSION_BYTES);
+    expect(await place.export()).toMatchObject({ kind: 'exported', isCut: false });
+    expect(place.exported().length).toBe(MAX_SESSION_BYTES);
   });
 
   test('the oldest go: what is left begins with the first prompt that fits, and fits itself', async () => {
@@ -131,8 +131,8 @@ describe('beyond 10 MiB', () => {
         ]),
       ),
     );
-    expect(await place.export()).toEqual({ kind: 'exported', isCut: true });
-    const kept = await readFile(place.exported, 'utf8');
+    expect(await place.export()).toMatchObject({ kind: 'exported', isCut: true });
+    const kept = place.exported();
     expect(kept.split('\n')[0]).toBe(JSON.stringify(prompt('prompt 2')));
     expect(kept.match(/prompt \d/g)).toEqual(['prompt 2', 'prompt 3', 'prompt 4']);
     expect(kept.length).toBeLessThan(MAX_SESSION_BYTES);
@@ -150,7 +150,7 @@ describe('beyond 10 MiB', () => {
       lines(prompt('old'), padding(MAX_SESSION_BYTES), turn, prompt('new'), answer('end')),
     );
     await place.export();
-    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('new'), answer('end')));
+    expect(place.exported()).toBe(lines(prompt('new'), answer('end')));
   });
 
   test.each([0, 1])('a prompt that fits with %i byte to spare is kept', async (spare) => {
@@ -158,7 +158,7 @@ describe('beyond 10 MiB', () => {
     const kept = lines(prompt('new'), padding(MAX_SESSION_BYTES - spare - lines(prompt('new'), padding(0)).length));
     await writeFile(place.transcript, lines(prompt('old')) + kept);
     await place.export();
-    expect(await readFile(place.exported, 'utf8')).toBe(kept);
+    expect(place.exported()).toBe(kept);
   });
 
   test('a transcript of 100 MiB takes less than 200 MB of memory', async () => {
@@ -170,12 +170,12 @@ describe('beyond 10 MiB', () => {
     const program = `
       import { exportSession } from ${JSON.stringify(new URL('../../../src/agents/claude/session-files.ts', import.meta.url).href)};
       import { createRedactor } from ${JSON.stringify(new URL('../../../src/core/text/redact.ts', import.meta.url).href)};
-      const [configFolder, workFolder, folder, secret] = process.argv.slice(1);
-      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, folder, redact: createRedactor([secret]) });
+      const [configFolder, workFolder, secret] = process.argv.slice(1);
+      const { kind } = await exportSession({ configFolder, workFolder }, { id: ${JSON.stringify(ID)}, redact: createRedactor([secret]) });
       console.log(JSON.stringify({ kind, megabytes: process.resourceUsage().maxRSS * 1024 / 1e6 }));`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, place.store, SECRET],
+      ['--input-type=module', '--eval', program, place.configFolder, place.workFolder, SECRET],
       { cwd: fileURLToPath(new URL('../../..', import.meta.url)) },
     );
     const { kind, megabytes } = JSON.parse(stdout) as { kind: string; megabytes: number };
@@ -189,24 +189,21 @@ describe('beyond 10 MiB', () => {
       place.transcript,
       lines(prompt('one'), padding(MAX_SESSION_BYTES - lines(prompt('one'), padding(0)).length)),
     );
-    await place.export();
-    const [folder, copy] = [
-      join(place.home, 'copy'),
-      { lane: 'queue', sequence: 1, document: '{}', sessionFolder: place.store },
-    ];
-    await writeStateFolder(folder, copy);
-    expect(await readStateFolder(folder)).toMatchObject({
-      kind: 'intact',
-      copy: { sessionFolder: join(folder, 'session') },
-    });
-    expect(await importSession(place, { id: ID, folder: join(folder, 'session') })).toBe(true);
+    const exported = await place.export();
+    const seal = createSeal({ credential: 'sk-ant-of-the-test', repository: 'octo/app' });
+    const of = { lane: 'queue', sessionId: ID };
+    const transcript = await seal.close(exported.kind === 'exported' ? exported.content : Buffer.alloc(0), of);
+    const folder = join(place.home, 'copy');
+    await writeStateFolder(folder, { lane: 'queue', sequence: 1, document: null, transcript }, seal.sign);
+    const read = await readStateFolder(folder, seal.sign);
+    const stored = read.kind === 'intact' ? read.copy.transcript?.content : undefined;
+    const opened = await seal.open(stored ?? Buffer.alloc(0), of);
+    expect(opened).toEqual({ kind: 'opened', content: Buffer.from(place.exported()) });
   });
 
-  test('a longer one is not imported', async () => {
+  test.each([0, MAX_SESSION_BYTES + 1])('one of %i bytes is not imported', async (bytes) => {
     await using place = await createPlace();
-    await mkdir(place.store);
-    await writeFile(place.exported, lines(prompt('x'.repeat(MAX_SESSION_BYTES))));
-    expect(await importSession(place, { id: ID, folder: place.store })).toBe(false);
+    expect(await importSession(place, { id: ID, content: Buffer.alloc(bytes, 'x') })).toBe(false);
   });
 });
 
@@ -229,7 +226,7 @@ describe('known secrets', () => {
     await using place = await createPlace();
     await writeFile(place.transcript, lines(entry));
     expect(await place.export()).toMatchObject({ kind: 'exported' });
-    const kept = await readFile(place.exported, 'utf8');
+    const kept = place.exported();
     expect(JSON.parse(kept)).toMatchObject({ type: expect.stringMatching(/^(user|assistant)$/) });
     expect(kept).toContain('***');
     for (const form of [
@@ -254,7 +251,7 @@ describe('known secrets', () => {
       lines(prompt('one'), entry('before -----BEGIN RSA PRIVATE KEY-----\nMIIE'), answer('two')),
     );
     await place.export();
-    expect(await readFile(place.exported, 'utf8')).toBe(lines(prompt('one'), entry('before ***'), answer('two')));
+    expect(place.exported()).toBe(lines(prompt('one'), entry('before ***'), answer('two')));
   });
 
   test('lines without one stay as the CLI wrote them, numbers and spaces included', async () => {
@@ -262,7 +259,7 @@ describe('known secrets', () => {
     const line = '{"type": "user", "message":{"content":"\\u0041"}, "n":12345678901234567890, "e":1.50}\n';
     await writeFile(place.transcript, line);
     await place.export();
-    expect(await readFile(place.exported, 'utf8')).toBe(line);
+    expect(place.exported()).toBe(line);
   });
 });
 
@@ -286,11 +283,10 @@ describe('the real CLI', () => {
     await appendFile(transcript, lines({ type: 'mode', mode: 'x'.repeat(MAX_SESSION_BYTES) }));
     await world.agent.call(callOf({ prompt: 'SECOND PROMPT', resume: sessionId }));
 
-    const store = join(world.machine.home, 'store');
-    expect(await world.agent.exportSession(sessionId, store)).toBe(true);
+    const exported = await world.agent.exportSession(sessionId);
     expect(world.log.lines).toContain('session: its transcript is long, so its oldest prompts are not kept');
     const fresh = createAgentOn(world.machine, { command: claude, environment: world.environment });
-    expect(await fresh.agent.importSession(sessionId, store)).toBe(true);
+    expect(await fresh.agent.importSession(sessionId, exported ?? Buffer.alloc(0))).toBe(true);
     const { analysis } = await fresh.agent.call(callOf({ prompt: 'THIRD PROMPT', resume: sessionId }));
     expect(analysis).toMatchObject({ sessionId, agentError: null });
     const prompts = world.model.requests.at(-1)?.conversation?.prompts ?? [];
@@ -302,7 +298,7 @@ describe('the real CLI', () => {
 
   test('what cannot be kept is reported, and is no error', async () => {
     await using world = await createWorld({ script: [{ kind: 'reply', text: 'never asked' }] });
-    expect(await world.agent.exportSession(randomUUID(), join(world.machine.home, 'store'))).toBe(false);
+    expect(await world.agent.exportSession(randomUUID())).toBeNull();
     expect(world.log.lines).toEqual([
       'session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one',
     ]);
@@ -344,10 +340,16 @@ async function createPlace() {
   const configFolder = join(machine.home, 'config');
   const transcript = join(configFolder, 'projects', projectSlug(machine.workFolder), `${ID}.jsonl`);
   await mkdir(dirname(transcript), { recursive: true });
-  const place = { ...machine, configFolder, transcript, store: join(machine.home, 'store') };
+  const place = { ...machine, configFolder, transcript };
+  let text = '';
   return {
     ...place,
-    exported: join(place.store, `${ID}.jsonl`),
-    export: () => exportSession(place, { id: ID, folder: place.store, redact }),
+    /** What the last export gave. */
+    exported: () => text,
+    export: async () => {
+      const exported = await exportSession(place, { id: ID, redact });
+      text = exported.kind === 'exported' ? Buffer.from(exported.content).toString() : '';
+      return exported;
+    },
   };
 }

@@ -42,14 +42,13 @@ test.each([
 test('a session travels by export and import, and is unknown without', async () => {
   await using scene = await createScene([]);
   const id = (await scene.agent.call(callOf({ prompt: PROMPT }))).analysis.sessionId ?? '';
-  const store = join(scene.machine.home, 'store');
-  expect(await scene.agent.exportSession(id, store)).toBe(true);
+  const exported = await scene.agent.exportSession(id);
 
   const fresh = createAgentOn(scene.machine, { command });
   expect((await fresh.agent.call(callOf({ prompt: PROMPT, resume: id }))).analysis.agentError?.kind).toBe(
     'unknown-session',
   );
-  expect(await fresh.agent.importSession(id, store)).toBe(true);
+  expect(await fresh.agent.importSession(id, exported ?? Buffer.alloc(0))).toBe(true);
   expect((await fresh.agent.call(callOf({ prompt: PROMPT, resume: id }))).analysis).toMatchObject({
     agentError: null,
     sessionId: id,

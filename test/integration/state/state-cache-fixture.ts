@@ -2,12 +2,16 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { CopyStore, StateCopy } from '../../../src/ports/state.ts';
+import type { CopyStore, PartialCopy, Transcript } from '../../../src/ports/state.ts';
 import { type CacheService, startCacheService } from '../../../sandbox/cache-service.ts';
+import { createSeal } from '../../../src/state/seal.ts';
 import { type CacheStoreOptions, createCacheStore } from '../../../src/state/cache-store.ts';
 
 /** The unmodified cache library in its real child process. */
 export const workerCommand = [process.execPath, join(inject('programs'), 'cache-worker.mjs')] as const;
+
+/** The agent's key, which signs what is saved. */
+export const KEY = 'sk-ant-of-the-state-tests';
 
 /** Long enough for a start of the worker on a busy machine; what fails at once does not wait for it. */
 export const PATIENT_MS = 20_000;
@@ -20,20 +24,17 @@ export interface CacheFixture extends AsyncDisposable {
   readonly folder: string;
   /** A store on a new machine: its own staging folder and a later clock. */
   store(change?: Partial<CacheStoreOptions>): CopyStore;
-  readonly warnings: string[];
   readonly debugLines: string[];
 }
 
 export async function cacheFixture(options: Parameters<typeof startCacheService>[0] = {}): Promise<CacheFixture> {
   const service = await startCacheService(options);
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ralph-state-test-')));
-  const warnings: string[] = [];
   const debugLines: string[] = [];
   let machines = 0;
   return {
     service,
     folder,
-    warnings,
     debugLines,
     store(change = {}) {
       machines += 1;
@@ -47,7 +48,8 @@ export async function cacheFixture(options: Parameters<typeof startCacheService>
         restoreTimeoutMs: PATIENT_MS,
         saveTimeoutMs: PATIENT_MS,
         now: () => startedAt,
-        log: { warning: (text) => warnings.push(text), debug: (text) => debugLines.push(text) },
+        seal: createSeal({ credential: KEY, repository: 'octo/app' }),
+        debug: (text) => debugLines.push(text),
         ...change,
       });
     },
@@ -66,6 +68,11 @@ export function runEnvironment(
 }
 
 /** A copy to save. */
-export function copyOf(lane: string, sequence: number, document: string, sessionFolder: string | null): StateCopy {
-  return { lane, sequence, document, sessionFolder };
+export function copyOf(
+  lane: string,
+  sequence: number,
+  document: string | null,
+  transcript: Transcript | null = null,
+): PartialCopy {
+  return { lane, sequence, document, transcript };
 }

@@ -1,13 +1,23 @@
+import { createHash } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type CacheFault, type CacheStep, cacheToken } from '../../../sandbox/cache-service.ts';
-import type { CopyStore } from '../../../src/ports/state.ts';
-import { cacheFixture, copyOf, PATIENT_MS, runEnvironment, SHORT_MS, workerCommand } from './state-cache-fixture.ts';
+import type { CopyStore, Transcript } from '../../../src/ports/state.ts';
+import { createSeal } from '../../../src/state/seal.ts';
+import {
+  cacheFixture,
+  copyOf,
+  KEY,
+  PATIENT_MS,
+  runEnvironment,
+  SHORT_MS,
+  workerCommand,
+} from './state-cache-fixture.ts';
 
 interface FaultCase {
   readonly step: CacheStep;
@@ -17,23 +27,17 @@ interface FaultCase {
 }
 
 describe('what was saved is found again', () => {
-  test('a document and its session folder come back on another machine, in 4 + 2 requests', async () => {
+  test('a document and its transcript come back on another machine, in 4 + 2 requests', async () => {
     await using cache = await cacheFixture();
-    const session = join(cache.folder, 'session');
-    await mkdir(join(session, 'parts'), { recursive: true });
-    await writeFile(join(session, 'a1b2.jsonl'), '{"turn":1}\n');
-    await writeFile(join(session, 'parts', '1.txt'), 'äöü');
+    const transcript = transcriptOf('closed');
 
-    expect(await cache.store().save(copyOf('queue', 41, '{"sequence":41}', session))).toEqual({
+    expect(await cache.store().save(copyOf('queue', 41, '{"sequence":41}', transcript))).toEqual({
       kind: 'saved',
       where: 'cache',
     });
     const found = await cache.store().restore('queue');
 
-    expect(found).toMatchObject({ kind: 'found', sequence: 41, document: '{"sequence":41}' });
-    const restored = found.kind === 'found' ? found.sessionFolder : null;
-    expect(await readFile(join(restored ?? '', 'a1b2.jsonl'), 'utf8')).toBe('{"turn":1}\n');
-    expect(await readFile(join(restored ?? '', 'parts', '1.txt'), 'utf8')).toBe('äöü');
+    expect(found).toEqual({ kind: 'found', sequence: 41, document: '{"sequence":41}', transcript, signed: true });
     expect(cache.service.requests.map(({ step }) => step)).toEqual([
       'reserve',
       'upload',
@@ -44,24 +48,42 @@ describe('what was saved is found again', () => {
     ]);
   });
 
-  test('without a session there is none after restore', async () => {
+  test.each([null, '{}'])(
+    'without a transcript there is none after restore, and with %s as document that',
+    async (document) => {
+      await using cache = await cacheFixture();
+      await cache.store().save(copyOf('queue', 1, document));
+      expect(await cache.store().restore('queue')).toEqual({
+        kind: 'found',
+        sequence: 1,
+        document,
+        transcript: null,
+        signed: true,
+      });
+    },
+  );
+
+  test.each([
+    ['another key', 'sk-ant-another', KEY],
+    ['no key', KEY, null],
+    ['no key when it was saved', null, KEY],
+  ])('with %s it is not signed, which is told and no more', async (_, saved, restored) => {
     await using cache = await cacheFixture();
-    await cache.store().save(copyOf('queue', 1, '{}', null));
-    expect(await cache.store().restore('queue')).toEqual({
-      kind: 'found',
-      sequence: 1,
+    const sealOf = (credential: string | null) => createSeal({ credential, repository: 'octo/app' });
+    await cache.store({ seal: sealOf(saved) }).save(copyOf('queue', 1, '{}'));
+    expect(await cache.store({ seal: sealOf(restored) }).restore('queue')).toMatchObject({
       document: '{}',
-      sessionFolder: null,
+      signed: false,
     });
   });
 
   test('the newest entry of the lane wins, and other lanes stay apart even when one name begins with the other', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save(copyOf('queue', 1, 'queue old', null));
-    await cache.store().save(copyOf('queue', 2, 'queue new', null));
-    await cache.store().save(copyOf('queue-2', 9, 'another lane', null));
-    await cache.store().save(copyOf('issue-1', 3, 'one', null));
-    await cache.store().save(copyOf('issue-12', 4, 'twelve', null));
+    await cache.store().save(copyOf('queue', 1, 'queue old'));
+    await cache.store().save(copyOf('queue', 2, 'queue new'));
+    await cache.store().save(copyOf('queue-2', 9, 'another lane'));
+    await cache.store().save(copyOf('issue-1', 3, 'one'));
+    await cache.store().save(copyOf('issue-12', 4, 'twelve'));
 
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'queue new' });
     expect(await cache.store().restore('issue-1')).toMatchObject({ document: 'one' });
@@ -71,13 +93,13 @@ describe('what was saved is found again', () => {
   test('a save leaves nothing in the staging folder', async () => {
     await using cache = await cacheFixture();
     const stagingFolder = join(cache.folder, 'staging');
-    await cache.store({ stagingFolder }).save(copyOf('queue', 1, '{}', null));
+    await cache.store({ stagingFolder }).save(copyOf('queue', 1, '{}'));
     expect(await readdir(stagingFolder)).toEqual([]);
   });
 
   test('the log shows what the library says, but no command and no signed address', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save(copyOf('queue', 1, '{}', null));
+    await cache.store().save(copyOf('queue', 1, '{}'));
     await cache.store().restore('queue');
     expect(cache.debugLines).toContainEqual(expect.stringContaining('Cache hit for'));
     expect(cache.debugLines.join('\n')).not.toMatch(/::|sig=/);
@@ -94,33 +116,11 @@ describe('what cannot be kept is said', () => {
     expect(cache.service.requests).toEqual([]);
   });
 
-  test.each([
-    [
-      'a session over 10 MiB',
-      (folder: string) => writeFile(join(folder, 'big.jsonl'), Buffer.alloc(10 * 1024 * 1024 + 1)),
-      /larger than 10 MiB/,
-    ],
-    [
-      'a session with a link',
-      (folder: string) => symlink('/etc/hostname', join(folder, 'link')),
-      /link or a special file/,
-    ],
-    ['a session with an unsafe name', (folder: string) => writeFile(join(folder, '-a b\n'), ''), /unsafe name/],
-  ])('%s is left out with a warning, the document is saved', async (_title, fill, why) => {
-    await using cache = await cacheFixture();
-    const session = join(cache.folder, 'session');
-    await mkdir(session);
-    await fill(session);
-    expect(await cache.store().save(copyOf('queue', 1, '{}', session))).toMatchObject({ kind: 'saved' });
-    expect(cache.warnings).toEqual([expect.stringMatching(why)]);
-    expect(await cache.store().restore('queue')).toMatchObject({ kind: 'found', sessionFolder: null });
-  });
-
   test('a key that exists is never overwritten', async () => {
     await using cache = await cacheFixture();
     const now = (): number => 1_795_300_000_000;
-    await cache.store({ now }).save(copyOf('queue', 1, 'first', null));
-    expect(await cache.store({ now }).save(copyOf('queue', 1, 'second', null))).toEqual({
+    await cache.store({ now }).save(copyOf('queue', 1, 'first'));
+    expect(await cache.store({ now }).save(copyOf('queue', 1, 'second'))).toEqual({
       kind: 'not-kept',
       why: expect.stringMatching(/answered 409 to the reservation: .*same key/),
     });
@@ -133,10 +133,10 @@ describe('what the run is not allowed to do', () => {
 
   test('a label or comment event restores but does not save, and asks the service for nothing', async () => {
     await using cache = await cacheFixture();
-    await cache.store().save(copyOf('queue', 1, '{}', null));
+    await cache.store().save(copyOf('queue', 1, '{}'));
     cache.service.setMode('read');
     const before = cache.service.requests.length;
-    expect(await cache.store().save(copyOf('queue', 2, '{}', null))).toEqual({
+    expect(await cache.store().save(copyOf('queue', 2, '{}'))).toEqual({
       kind: 'not-kept',
       why: expect.stringMatching(denied),
     });
@@ -147,7 +147,7 @@ describe('what the run is not allowed to do', () => {
   test("a read-only token is the service's word, whatever the runner says of the mode", async () => {
     await using cache = await cacheFixture({ readOnly: true });
     const environment = runEnvironment(cache.service, { ACTIONS_CACHE_MODE: undefined });
-    expect(await cache.store({ environment }).save(copyOf('queue', 1, '{}', null))).toEqual({
+    expect(await cache.store({ environment }).save(copyOf('queue', 1, '{}'))).toEqual({
       kind: 'not-kept',
       why: expect.stringMatching(
         /`cache-mode: write` \(the service: cache write denied: token has no writable scopes\)/,
@@ -174,9 +174,9 @@ describe('what the run is not allowed to do', () => {
         { Scope: 'refs/heads/main', Permission: 1 },
       ]),
     });
-    await cache.store().save(copyOf('queue', 1, 'of main', null));
+    await cache.store().save(copyOf('queue', 1, 'of main'));
     expect(await cache.store({ environment: branch }).restore('queue')).toMatchObject({ document: 'of main' });
-    await cache.store({ environment: branch }).save(copyOf('queue', 2, 'of topic', null));
+    await cache.store({ environment: branch }).save(copyOf('queue', 2, 'of topic'));
     expect(await cache.store({ environment: branch }).restore('queue')).toMatchObject({ document: 'of topic' });
     expect(await cache.store().restore('queue')).toMatchObject({ document: 'of main' });
   });
@@ -198,10 +198,7 @@ describe('what the run is not allowed to do', () => {
     await using cache = await cacheFixture();
     const store = cache.store({ environment: runEnvironment(cache.service, change) });
     expect(await store.restore('queue')).toEqual({ kind: 'unavailable', why: expect.stringMatching(why) });
-    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-kept',
-      why: expect.stringMatching(why),
-    });
+    expect(await store.save(copyOf('queue', 1, '{}'))).toEqual({ kind: 'not-kept', why: expect.stringMatching(why) });
     expect(cache.service.requests).toEqual([]);
   });
 });
@@ -271,7 +268,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
       kind: 'unavailable',
       why: expect.stringMatching(/failed at the lookup \(ECONNREFUSED\)/),
     });
-    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
+    expect(await store.save(copyOf('queue', 1, '{}'))).toEqual({
       kind: 'not-kept',
       why: expect.stringMatching(/failed at the reservation \(ECONNREFUSED\)/),
     });
@@ -301,10 +298,7 @@ describe.concurrent('absent is only what the service calls absent', () => {
     await using cache = await cacheFixture();
     cache.service.faults[step] = fault;
     const store = cache.store({ saveTimeoutMs: limitMs ?? PATIENT_MS });
-    expect(await store.save(copyOf('queue', 1, '{}', null))).toEqual({
-      kind: 'not-kept',
-      why: expect.stringMatching(why),
-    });
+    expect(await store.save(copyOf('queue', 1, '{}'))).toEqual({ kind: 'not-kept', why: expect.stringMatching(why) });
   });
 });
 
@@ -342,7 +336,7 @@ describe('the worker never outlives its use', () => {
       why: expect.stringMatching(/no result within 3 s/) as string,
     });
     expect(cache.service.requests.length).toBe(1);
-    expect(await store.save(copyOf('queue', 1, '{}', null))).toMatchObject({ kind: 'saved' });
+    expect(await store.save(copyOf('queue', 1, '{}'))).toMatchObject({ kind: 'saved' });
   });
 
   test.each(['restore', 'save'] as const)(
@@ -352,7 +346,7 @@ describe('the worker never outlives its use', () => {
       const stagingFolder = join(cache.folder, 'staging');
       Object.assign(cache.service.faults, { lookup: 'hang', reserve: 'hang' });
       const ask = (store: CopyStore) =>
-        kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}', null));
+        kind === 'restore' ? store.restore('queue') : store.save(copyOf('queue', 1, '{}'));
       await ask(cache.store({ stagingFolder, restoreTimeoutMs: SHORT_MS, saveTimeoutMs: SHORT_MS }));
       const asked = cache.service.requests.length;
       delete cache.service.faults.lookup;
@@ -430,3 +424,7 @@ describe('the worker never outlives its use', () => {
     ]);
   });
 });
+
+function transcriptOf(text: string): Transcript {
+  return { sha256: createHash('sha256').update(text).digest('hex'), content: Buffer.from(text) };
+}

@@ -116,7 +116,12 @@ describe('the question who stops a run', () => {
     inputs: Readonly<Record<string, string>> = {},
   ) => {
     const log = createLog();
-    const ask = createStopPoll({ config: configOf(inputs), store: { orders: answer }, log, signal });
+    const ask = createStopPoll({
+      config: configOf(inputs),
+      store: { orders: answer, transcript: () => Promise.resolve({ kind: 'absent' }) },
+      log,
+      signal,
+    });
     return { log, ask: () => ask(initialState('queue', noon)) };
   };
 

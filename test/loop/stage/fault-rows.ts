@@ -9,6 +9,8 @@ import type { Project } from './project.ts';
 import { killAt } from './tap.ts';
 
 const complete = { thisRun: 'complete (plan_complete), 1 call', nextRun: 'idle (all_done), 0 calls' } as const;
+/** What was done is lost, and the branch stays: one probe, then the rest. */
+const probed = { thisRun: 'complete (plan_complete), 2 calls', nextRun: 'idle (all_done), 0 calls' } as const;
 /** The next run does what this one did not. */
 const stopped = (thisRun: string) => ({ thisRun, nextRun: 'complete (plan_complete), 1 call' }) as const;
 
@@ -44,7 +46,7 @@ const cacheRows: readonly FaultRow[] = [
     title: 'cache',
     happened: 'holds an older copy than the ref',
     ...complete,
-    reported: /restored #4 \(ref, cache was 3 behind\)/,
+    reported: /restored #4 \(ref\)/,
     inject: (project) => {
       const [old, state] = [project.kept.cache.saved.get('queue'), savedState(project)];
       putDocument(project, { sequence: 4, document: JSON.stringify({ ...state, sequence: 4 }) });
@@ -55,13 +57,13 @@ const cacheRows: readonly FaultRow[] = [
     title: 'cache',
     happened: "holds another lane's state",
     ...complete,
-    reported: /in the cache cannot be read: it belongs to another lane/,
+    reported: /The cache holds #9 of this state and the ref #1: it was set back/,
     inject: ({ kept }) => {
       kept.cache.saved.set('queue', {
         lane: 'queue',
         sequence: 9,
         document: JSON.stringify({ version: STATE_VERSION, lane: 'issue-9' }),
-        sessionFolder: null,
+        transcript: null,
       });
     },
   },
@@ -83,8 +85,9 @@ const refRows: readonly FaultRow[] = [
     inject: ({ kept }) => {
       kept.refs.cells.delete('queue');
     },
-    ...complete,
-    reported: /restored #1 \(cache\)/,
+    ...probed,
+    reported:
+      /The cache holds #1 of this state and the ref none: it was set back[^]*lost: nothing is kept of it any more/,
   },
   {
     title: 'ref',
@@ -121,7 +124,9 @@ const refRows: readonly FaultRow[] = [
     inject: ({ kept }) => {
       kept.refs.refusal = 'a ruleset forbids it';
     },
-    ...complete,
+    thisRun: 'complete (plan_complete), 1 call',
+    // It may be written again, and decides, with what it has.
+    nextRun: 'complete (plan_complete), 1 call',
     reported: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/,
   },
   {
@@ -152,14 +157,14 @@ const refRows: readonly FaultRow[] = [
     inject: (project) => {
       project.kept.refs.put('queue', change(recordText(project)));
     },
-    ...complete,
+    ...probed,
     reported,
   })),
   {
     title: 'ref',
     happened: 'is set back by a person',
     ...complete,
-    reported: /The ref is 1 behind the cache: it was set back/,
+    reported: /The cache holds #2 of this state and the ref #1: it was set back/,
     inject: (project) => {
       const before = recordText(project);
       putDocument(project, { sequence: 2, document: JSON.stringify({ ...savedState(project), sequence: 2 }) });

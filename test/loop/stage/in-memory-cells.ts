@@ -46,6 +46,8 @@ export interface FaultyCells extends CellStore {
   readonly asked: string[];
   /** Why nothing at all is answered; null: all is well. */
   outage: string | null;
+  /** What every write is told, now and later; null: it is taken. */
+  refusal: string | null;
   /** What goes wrong with the method's next call. */
   fail(method: CellMethod, fault: CellFault): void;
   /** What happens elsewhere just before the method's next call. */
@@ -60,6 +62,7 @@ export function withFaults(cells: CellStore): FaultyCells {
     place: cells.place,
     asked: [],
     outage: null,
+    refusal: null,
     fail: (method, fault) => {
       faults.set(method, fault);
     },
@@ -73,7 +76,10 @@ export function withFaults(cells: CellStore): FaultyCells {
       }),
     write: (name, expected, text) =>
       ask<CellWritten>('write', name, {
-        call: () => cells.write(name, expected, text),
+        call: () =>
+          faulty.refusal === null
+            ? cells.write(name, expected, text)
+            : Promise.resolve({ kind: 'refused', why: faulty.refusal }),
         unavailable,
         conflict: { kind: 'conflict' },
       }),

@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto';
 import type {
+  BlobStore,
   CellName,
   CellRead,
   CellStore,
   CellWritten,
   CopyStore,
+  PartialCopy,
   RestoredCopy,
   SavedCopy,
-  StateCopy,
+  Seal,
+  Sealed,
 } from '../../../src/ports/state.ts';
 import { createCellPlace, createCells } from './in-memory-cells.ts';
 
@@ -14,6 +18,11 @@ import { createCellPlace, createCells } from './in-memory-cells.ts';
 export interface Kept {
   readonly refs: FakeRefs;
   readonly cache: FakeCache;
+  readonly blobs: FakeBlobs;
+}
+
+interface FakeBlobs extends BlobStore {
+  readonly contents: Map<string, Uint8Array>;
 }
 
 interface FakeRefs extends CellStore {
@@ -27,12 +36,14 @@ interface FakeRefs extends CellStore {
 }
 
 interface FakeCache extends CopyStore {
-  readonly saved: Map<string, StateCopy>;
+  readonly saved: Map<string, PartialCopy>;
+  /** Whether what it gives is signed with this run's key. */
+  signed: boolean;
   readonly outages: Map<'restore' | 'save', string>;
 }
 
 export function createKept(): Kept {
-  return { refs: createRefs(), cache: createCache() };
+  return { refs: createRefs(), cache: createCache(), blobs: createBlobs() };
 }
 
 function createRefs(): FakeRefs {
@@ -81,19 +92,54 @@ function createRefs(): FakeRefs {
   return refs;
 }
 
+/** Closes by saying with which key and for what: the real one needs time that the stage does not give. */
+export function sealWith(key: string | null): Seal {
+  const head = ({ lane, sessionId }: Sealed): string => `${key ?? ''} ${lane} ${sessionId}\n`;
+  return {
+    close: (content, of) => {
+      const closed = Buffer.concat([Buffer.from(head(of)), content]);
+      const sha256 = createHash('sha256').update(closed).digest('hex');
+      return Promise.resolve(key === null ? null : { sha256, content: closed });
+    },
+    open: (content, of) => {
+      const text = Buffer.from(content).toString();
+      return Promise.resolve(
+        key !== null && text.startsWith(head(of))
+          ? { kind: 'opened', content: Buffer.from(text.slice(head(of).length)) }
+          : { kind: 'refused' },
+      );
+    },
+    sign: (text) => key && `${key} ${text}`,
+  };
+}
+
+function createBlobs(): FakeBlobs {
+  const contents: FakeBlobs['contents'] = new Map();
+  return {
+    contents,
+    read: (name) => {
+      const content = contents.get(name);
+      return Promise.resolve(content === undefined ? { kind: 'absent' } : { kind: 'found', content });
+    },
+    write: (name, content) => {
+      contents.set(name, content);
+      return Promise.resolve({ kind: 'written' });
+    },
+  };
+}
+
 function createCache(): FakeCache {
   const saved: FakeCache['saved'] = new Map();
   const outages: FakeCache['outages'] = new Map();
-  return {
+  const cache: FakeCache = {
     saved,
+    signed: true,
     outages,
     restore: async (lane): Promise<RestoredCopy> => {
       const why = outages.get('restore');
       const copy = saved.get(lane);
       if (why !== undefined) return Promise.resolve({ kind: 'unavailable', why });
-      return copy === undefined
-        ? { kind: 'absent' }
-        : { kind: 'found', sequence: copy.sequence, document: copy.document, sessionFolder: copy.sessionFolder };
+      return copy === undefined ? { kind: 'absent' } : { ...copy, kind: 'found', signed: cache.signed };
     },
     save: async (copy): Promise<SavedCopy> => {
       const why = outages.get('save');
@@ -103,4 +149,5 @@ function createCache(): FakeCache {
       return { kind: 'saved', where: 'cache' };
     },
   };
+  return cache;
 }

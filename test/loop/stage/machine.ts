@@ -8,6 +8,7 @@ import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { createAgent } from './behaviours.ts';
+import { sealWith } from './in-memory-state.ts';
 import { createCheckout, type Checkout } from './in-memory.ts';
 import type { Project } from './project.ts';
 import { tapped, type Tap } from './tap.ts';
@@ -26,8 +27,6 @@ export interface Machine {
   diskProblem: Error | null;
   /** The run's record as on disk. */
   record: string;
-  /** For the session's transcript; the name of no other machine's. */
-  readonly sessionFolder: string;
 }
 
 /** A new machine, as main finds it right after it began. */
@@ -62,7 +61,6 @@ export function createMachine(
     calls: () => calls,
     diskProblem: null,
     record: JSON.stringify(record),
-    sessionFolder: `session of ${runTag}`,
   };
 }
 
@@ -83,6 +81,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
   const store = createLayeredStore({
     guarded,
     copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },
+    blobs: stateStore === 'cache' ? null : tapped('blobs', project.kept.blobs, tap),
     now: clock.now,
   });
   const budget = stateStore === 'cache' || stateStore === 'none' ? null : createBudgetStore(refs, clock.now);
@@ -93,6 +92,7 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     repository: () => Promise.resolve(tapped('repository', machine.checkout, tap)),
     store: () => Promise.resolve(store),
     budget: () => Promise.resolve(budget),
+    seal: () => Promise.resolve(sealWith(project.script.key)),
     agent: () => Promise.resolve(tapped('agent', machine.agent, tap)),
     verifier: () => Promise.resolve(tapped('verifier', project.verifier, tap)),
   };

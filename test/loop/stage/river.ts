@@ -273,7 +273,7 @@ function depsOf(
   machine: Machine,
   { tap, log, redact }: { readonly tap: Tap; readonly log: Log; readonly redact: RunSetting['redact'] },
 ): RunDeps {
-  const { config, context, runTag, clock, sessionFolder } = machine;
+  const { config, context, runTag, clock } = machine;
   return {
     config,
     context,
@@ -282,7 +282,6 @@ function depsOf(
     log,
     debug: () => undefined,
     redact: redact ?? String,
-    sessionFolder,
     connect: connectionsOf(project, machine, tap),
   };
 }
@@ -350,12 +349,7 @@ export function putDocument(
     lane,
     serializeRecord({ ...(parsed.kind === 'record' ? parsed.record : emptyRecord(lane)), document, sequence }),
   );
-  kept.cache.saved.set(lane, {
-    lane,
-    sequence,
-    document,
-    sessionFolder: kept.cache.saved.get(lane)?.sessionFolder ?? null,
-  });
+  kept.cache.saved.set(lane, { lane, sequence, document, transcript: kept.cache.saved.get(lane)?.transcript ?? null });
 }
 
 /** Puts a changed state into the store, as a run before this one might have left it. */

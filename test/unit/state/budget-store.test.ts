@@ -21,6 +21,8 @@ const reservation = (runTag: string, calls: number): Reservation => ({
   runTag,
   lane: 'queue',
   runUrl: '',
+  runId: '',
+  runAttempt: 1,
   expiresAt: noon + HOUR,
   tasks: [],
   calls,
@@ -34,7 +36,7 @@ const begin =
     reserve(
       budget,
       reservationFor(
-        { runTag, lane: 'queue', runUrl: '', expiresAt: noon + HOUR, tasks: [] },
+        { runTag, lane: 'queue', runUrl: '', runId: '', runAttempt: 1, expiresAt: noon + HOUR, tasks: [] },
         windowsFor(budget, runTag, noon),
         policy,
       ),

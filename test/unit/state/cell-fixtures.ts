@@ -56,6 +56,6 @@ export function stateOf(sequence: number, change: Partial<LaneState> = {}): Lane
 export function copyOf(
   sequence: number,
   change: Partial<LaneState> = {},
-): { readonly lane: string; readonly sequence: number; readonly document: string; readonly sessionFolder: null } {
-  return { lane: 'queue', sequence, document: serializeState(stateOf(sequence, change)), sessionFolder: null };
+): { readonly lane: string; readonly sequence: number; readonly document: string; readonly transcript: null } {
+  return { lane: 'queue', sequence, document: serializeState(stateOf(sequence, change)), transcript: null };
 }

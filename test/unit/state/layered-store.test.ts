@@ -1,8 +1,16 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Session } from '../../../src/core/lane/session.ts';
 import { serializeState } from '../../../src/core/lane/state.ts';
-import type { CopyStore, RestoredCopy, StateCopy } from '../../../src/ports/state.ts';
+import type {
+  BlobStore,
+  CopyStore,
+  FoundCopy,
+  PartialCopy,
+  RestoredCopy,
+  Transcript,
+} from '../../../src/ports/state.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
 import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { withFaults } from '../../loop/stage/in-memory-cells.ts';
@@ -26,13 +34,25 @@ const record = (sequence: number, change: Partial<LaneRecord> = {}): LaneRecord 
 const copy = (
   sequence: number,
   change: Parameters<typeof stateOf>[1] = {},
-  sessionFolder: string | null = null,
-): RestoredCopy => ({ kind: 'found', sequence, document: serializeState(stateOf(sequence, change)), sessionFolder });
+  rest: Partial<FoundCopy> = {},
+): FoundCopy & { readonly kind: 'found' } => ({
+  kind: 'found',
+  sequence,
+  document: serializeState(stateOf(sequence, change)),
+  transcript: null,
+  signed: true,
+  ...rest,
+});
+const transcriptOf = (text: string): Transcript => ({
+  sha256: createHash('sha256').update(text).digest('hex'),
+  content: Buffer.from(text),
+});
+const named = (text: string) => ({ sha256: transcriptOf(text).sha256, bytes: text.length });
 const NEWER = '{"version":99,"lane":"queue"}';
 
 /** A cache that holds one copy, and keeps what is saved unless it has a reason not to. */
 function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
-  const kept: StateCopy[] = [];
+  const kept: PartialCopy[] = [];
   const store: CopyStore = {
     restore: () => Promise.resolve(cached),
     save: (saved) => {
@@ -44,14 +64,32 @@ function cacheOf(cached: RestoredCopy, obstacle: string | null = null) {
   return { kept, store };
 }
 
+/** Blobs that take what they are given unless they have a reason not to. */
+function blobsOf(obstacle: string | null = null): BlobStore & { readonly contents: Map<string, Uint8Array> } {
+  const contents = new Map<string, Uint8Array>();
+  return {
+    contents,
+    read: (name) => {
+      const content = contents.get(name);
+      return Promise.resolve(content === undefined ? { kind: 'absent' } : { kind: 'found', content });
+    },
+    write: (name, content) => {
+      if (obstacle !== null) return Promise.resolve({ kind: 'not-kept', why: obstacle });
+      contents.set(name, content);
+      return Promise.resolve({ kind: 'written' });
+    },
+  };
+}
+
 /** A run on a machine of its own, with a cache of its own. */
-function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, runTag = 'a') {
+function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, runTag = 'a', blobs = blobsOf()) {
   const cells = withFaults(shared.machine());
   const guarded = createGuardedStore({ cells, lease: () => leaseOf(runTag), now: () => noon });
   return {
     cells,
     cache,
-    store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store }, now: () => noon }),
+    blobs,
+    store: createLayeredStore({ guarded, copies: { place: 'cache', store: cache.store }, blobs, now: () => noon }),
   };
 }
 
@@ -70,99 +108,95 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     return await store.restore('queue');
   }
 
-  describe('which copy is restored', () => {
-    test.each<[string, string | null, RestoredCopy, number, string, readonly string[]]>([
-      ['both have the same', serializeRecord(record(40)), copy(40), 40, [place, 'cache'].sort().join(' and '), []],
+  describe('the document there is restored, whatever the cache has', () => {
+    const ahead = [`The cache holds #900 of this state and the ${place} #40: it was set back`];
+    test.each<[string, RestoredCopy, readonly string[]]>([
+      ['the same', copy(40), []],
+      ['an older one: events that may not write it, or evicted', copy(37), []],
+      ['one that is further, which is reported', copy(900), ahead],
+      ['one that is further without a document', copy(900, {}, { document: null }), ahead],
       [
-        'the cache is behind: events that may not write it, or evicted',
-        serializeRecord(record(40)),
-        copy(37),
-        40,
-        `${place}, cache was 3 behind`,
-        [],
+        'one that is further and of somebody without the key',
+        copy(900, {}, { signed: false }),
+        [`The cache holds #900 of this state and the ${place} #40, which decides; what is in the cache is not signed`],
       ],
-      [
-        'the cache is ahead, which is reported',
-        serializeRecord(record(38)),
-        copy(40),
-        40,
-        `cache, ${place} was 2 behind`,
-        [`The ${place} is 2 behind the cache`],
-      ],
-      ['the cache has none', serializeRecord(record(40)), absent, 40, place, []],
-      ['the cache cannot be read', serializeRecord(record(40)), down, 40, place, ['the service hangs']],
-      [
-        'the copy in the cache is garbage',
-        serializeRecord(record(40)),
-        { ...copy(41), document: 'garbage' } as RestoredCopy,
-        40,
-        place,
-        ['The state #41 in the cache cannot be read'],
-      ],
-      ['only the cache has one', null, copy(40), 40, 'cache', []],
-      [
-        'the lane was only ordered or claimed there',
-        serializeRecord(record(0, { document: null })),
-        copy(40),
-        40,
-        'cache',
-        [],
-      ],
-      ['the record is garbage', 'garbage', copy(40), 40, 'cache', [`The state's ${place} cannot be read`]],
-      [
-        'the document in the record is garbage',
-        serializeRecord(record(41, { document: 'garbage' })),
-        copy(40),
-        40,
-        'cache',
-        [`The state #41 in the ${place} cannot be read`],
-      ],
-    ])('%s', async (_, text, cached, sequence, origin, warnings) => {
-      const restored = await restore(text, cached);
-      if (restored.kind !== 'found') throw new Error(JSON.stringify(restored));
-      expect(restored).toMatchObject({
-        state: { sequence },
-        origin,
+      ['none', absent, []],
+      ['no answer', down, ['the service hangs']],
+      ['garbage', copy(40, {}, { document: 'garbage' }), []],
+      ['one of a newer version', copy(40, {}, { document: NEWER }), []],
+    ])('%s', async (_, cached, warnings) => {
+      expect(await restore(serializeRecord(record(40)), cached)).toMatchObject({
+        kind: 'found',
+        state: stateOf(40),
+        origin: place,
         warnings: warnings.map((text) => expect.stringContaining(text)),
       });
     });
 
-    test('nobody answers there: no copy is a basis to work on, whatever the cache has', async () => {
+    test('nobody answers there: no copy is a basis to work on', async () => {
       expect(await restore(serializeRecord(record(40)), copy(39), 'the server is on fire')).toEqual({
         kind: 'unavailable',
         why: 'the server is on fire',
       });
     });
-
-    test('a cache that was written by a run that lost the lane is not preferred to an equal record', async () => {
-      const ours = { savedAt: noon + MINUTE };
-      const text = serializeRecord(record(41, { document: copyOf(41, ours).document }));
-      expect(await restore(text, copy(41))).toMatchObject({ state: stateOf(41, ours) });
-    });
   });
 
-  describe('when no copy can be read', () => {
-    test.each<[string, string | null, RestoredCopy]>([
-      ['nothing anywhere', null, absent],
-      ['nothing there, and the cache cannot tell', null, down],
-      ['only an order there', serializeRecord(record(0, { document: null })), absent],
-    ])('%s: absent', async (_, text, cached) => {
-      expect(await restore(text, cached)).toMatchObject({ kind: 'absent', orders: text === null ? [] : [order] });
+  test('an entry that somebody planted, with a consent, a pause, a conversation: nothing of it is used, one sentence says so', async () => {
+    const forged = copy(
+      900,
+      {
+        approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } },
+        pause: { by: 'ada', at: noon },
+        session: { ...session, id: 'foreign' },
+        transcript: named('foreign'),
+        circuit: { kind: 'open', openedAt: noon, reason: 'no_progress', totalOpens: 9 } as never,
+      },
+      { transcript: transcriptOf('foreign'), signed: false },
+    );
+    await using shared = await open();
+    const own = { session, transcript: named('own') };
+    await put(shared.machine(), 'queue', serializeRecord(record(3, { document: copyOf(3, own).document })));
+    const { store } = startRun(shared, cacheOf(forged));
+    const restored = await store.restore('queue');
+    expect(restored).toMatchObject({ kind: 'found', state: stateOf(3, own) });
+    expect('warnings' in restored && restored.warnings).toHaveLength(1);
+    expect(await store.transcript('queue', named('own'))).toEqual({ kind: 'absent' });
+  });
+
+  describe('when no document there can be read', () => {
+    test.each<[string, string | null, RestoredCopy, readonly string[]]>([
+      ['nothing anywhere', null, absent, []],
+      ['nothing there, and the cache cannot tell', null, down, ['the service hangs']],
+      ['only an order there', serializeRecord(record(0, { document: null })), absent, []],
+      ['nothing there, whatever the cache has', null, copy(40), ['The cache holds #40 of this state and the']],
+      [
+        'only an order there, whatever the cache has',
+        serializeRecord(record(0, { document: null })),
+        copy(40, {}, { signed: false }),
+        ['not signed'],
+      ],
+    ])('%s: absent', async (_, text, cached, warnings) => {
+      expect(await restore(text, cached)).toMatchObject({
+        kind: 'absent',
+        orders: text === null ? [] : [order],
+        warnings: warnings.map((part) => expect.stringContaining(part)),
+      });
     });
 
-    test.each<[string, string | null, RestoredCopy, readonly string[]]>([
+    test.each<[string, string, RestoredCopy]>([
+      ['its document is garbage', serializeRecord(record(41, { document: 'garbage' })), absent],
       [
-        'both documents are garbage',
+        'its document is garbage, whatever the cache has',
         serializeRecord(record(41, { document: 'garbage' })),
-        { ...copy(40), document: 'rubbish' } as RestoredCopy,
-        ['#41', '#40'],
+        copy(40),
       ],
-      ['the only document is garbage', serializeRecord(record(41, { document: 'garbage' })), absent, ['#41']],
-    ])('%s: unreadable, for one probe to decide, and each is reported', async (_, text, cached, numbers) => {
+      ['the record is garbage', 'garbage', absent],
+      ['the record is garbage, whatever the cache has', 'garbage', copy(40)],
+    ])('%s: unreadable, for one probe to decide', async (_, text, cached) => {
       expect(await restore(text, cached)).toMatchObject({
         kind: 'unreadable',
-        why: 'it is not a JSON object with a version and a lane',
-        warnings: numbers.map((number) => expect.stringContaining(number)),
+        why: expect.stringContaining('it is not a JSON object with a version'),
+        warnings: [expect.stringContaining('cannot be read')],
       });
     });
 
@@ -172,28 +206,73 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
         why: expect.stringContaining('the server is on fire'),
       });
     });
-
-    test('the record is garbage, and the cache has none: a state was there, so this is no first run', async () => {
-      expect((await restore('garbage', absent)).kind).toBe('unreadable');
-    });
   });
 
-  test.each<[string, string | null, RestoredCopy, object]>([
-    ['the record', '{"version":3}', copy(40), { version: 3, origin: place }],
-    [
-      'the document in the record',
-      serializeRecord(record(41, { document: NEWER })),
-      copy(40),
-      { version: 99, origin: place },
-    ],
-    [
-      'the copy in the cache',
-      serializeRecord(record(40)),
-      { ...copy(41), document: NEWER } as RestoredCopy,
-      { version: 99, origin: 'cache' },
-    ],
-  ])('%s is of a newer version: refused as a whole', async (_, text, cached, expected) => {
-    expect(await restore(text, cached)).toEqual({ kind: 'newer', ...expected });
+  test.each<[string, string, object]>([
+    ['the record', '{"version":3}', { version: 3, origin: place }],
+    ['the document in it', serializeRecord(record(41, { document: NEWER })), { version: 99, origin: place }],
+  ])('%s is of a newer version: refused as a whole', async (_, text, expected) => {
+    expect(await restore(text, copy(40))).toEqual({ kind: 'newer', ...expected });
+  });
+
+  describe('where the place takes no writes of this run', () => {
+    const progress = {
+      tasks: { 'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null } },
+    } as const;
+    const words = {
+      approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } },
+      pause: { by: 'ada', at: noon },
+      session,
+    };
+    async function restoreRefused(text: string | null, cached: RestoredCopy) {
+      await using shared = await open();
+      if (text !== null) await put(shared.machine(), 'queue', text);
+      const { store, cells } = startRun(shared, cacheOf(cached));
+      await store.restore('queue');
+      cells.refusal = 'a ruleset forbids it';
+      const claims = [await store.claim('queue')];
+      const restored = await store.restore('queue');
+      claims.push(await store.claim('queue'));
+      return { claims: claims.map(({ kind }) => kind), restored };
+    }
+
+    test('and never did, a copy counts for what is safe, and the rest of it is named', async () => {
+      const cached = copy(40, { ...progress, ...words, ordersApplied: 7 }, { signed: false });
+      expect(await restoreRefused(null, cached)).toEqual({
+        claims: ['changed', 'unguarded'],
+        restored: {
+          kind: 'found',
+          state: stateOf(40, progress),
+          origin: 'cache',
+          orders: [],
+          lease: null,
+          warnings: [
+            `Of the state #40 in the cache, approvals, a pause, a conversation are not taken: the ${place} takes no writes.`,
+          ],
+        },
+      });
+    });
+
+    test('any more, what a run with the key saved since counts for what is safe', async () => {
+      const { claims, restored } = await restoreRefused(
+        serializeRecord(record(38, { document: copyOf(38, { session: later }).document })),
+        copy(40, { ...progress, ...words }),
+      );
+      expect(claims).toEqual(['changed', 'unguarded']);
+      expect(restored).toMatchObject({ state: stateOf(40, { ...progress, session: later }), warnings: [] });
+    });
+
+    test.each<[string, RestoredCopy]>([
+      ['a copy of somebody without the key', copy(40, progress, { signed: false })],
+      ['an older copy', copy(37, progress)],
+      ['a copy without a document', copy(40, progress, { document: null })],
+      ['no copy', absent],
+    ])('any more, %s changes nothing', async (_, cached) => {
+      expect((await restoreRefused(serializeRecord(record(38)), cached)).restored).toMatchObject({
+        state: stateOf(38),
+        origin: place,
+      });
+    });
   });
 
   test('who has the lane and what was ordered come with any copy', async () => {
@@ -206,77 +285,74 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       });
   });
 
-  describe('the session folder of the cache is restored', () => {
-    const withSession = (sequence: number, of: Session | null): string =>
-      serializeRecord(record(sequence, { document: copyOf(sequence, { session: of }).document }));
-    test.each<[string, string, RestoredCopy, string | null]>([
-      ['with the state that it was saved with', withSession(40, session), copy(40, { session }, 'folder'), 'folder'],
-      [
-        'with a newer state of the same session at the same point',
-        withSession(41, session),
-        copy(40, { session }, 'folder'),
-        'folder',
-      ],
-      ['not with a newer state whose session went on', withSession(41, later), copy(40, { session }, 'folder'), null],
-      [
-        'not with another session',
-        withSession(41, { ...session, id: 'session-2' }),
-        copy(40, { session }, 'folder'),
-        null,
-      ],
-      ['not with a state whose session was reset', withSession(41, null), copy(40, { session }, 'folder'), null],
-      [
-        'not with a state that has no session, whatever lies in the cache',
-        withSession(40, null),
-        copy(40, { session: null }, 'folder'),
-        null,
-      ],
-      [
-        'with the newest state, when that is in the cache',
-        withSession(39, session),
-        copy(40, { session: later }, 'folder'),
-        'folder',
-      ],
-      [
-        'not when its state cannot be read',
-        withSession(40, session),
-        { ...copy(40, { session }, 'folder'), document: 'garbage' } as RestoredCopy,
-        null,
-      ],
-    ])('%s', async (_, text, cached, sessionFolder) => {
-      expect(await restore(text, cached)).toMatchObject({ kind: 'found', sessionFolder });
+  describe('the transcript that the document names', () => {
+    test.each<[string, string | null, string | null, string | null]>([
+      ['is the one in the cache', 'own', null, 'own'],
+      ['is the one on the ref where the cache has none', null, 'own', 'own'],
+      ['is the one on the ref where the cache has another', 'foreign', 'own', 'own'],
+      ['is not another, wherever it is', 'foreign', 'foreign too', null],
+      ['may be nowhere', null, null, null],
+    ])('%s', async (_, cached, stored, expected) => {
+      await using shared = await open();
+      const transcript = cached === null ? null : transcriptOf(cached);
+      const { store, blobs } = startRun(shared, cacheOf(copy(40, {}, { document: null, transcript })));
+      if (stored !== null) blobs.contents.set('queue', Buffer.from(stored));
+      await store.restore('queue');
+      expect(await store.transcript('queue', named('own'))).toEqual(
+        expected === null ? { kind: 'absent' } : { kind: 'found', transcript: transcriptOf(expected) },
+      );
     });
   });
 
   describe('where a copy is saved', () => {
-    test.each<[string, string | null, string | null, object]>([
-      ['both', null, null, { kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free }],
+    const whole = { ...copyOf(41), transcript: transcriptOf('own') };
+    test.each<[string, string | null, string | null, object, readonly (string | null)[], boolean]>([
+      ['both', null, null, { kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free }, [null], false],
       [
-        'the cache does not take it',
+        'the cache does not take it: the transcript is kept beside the document',
         'this event may not',
         null,
         { kind: 'saved', where: `cache ✗: this event may not, ${place} ✓`, lane: free },
+        [],
+        true,
       ],
       [
-        'only the cache takes it',
+        'only the cache takes it, and the document then',
         null,
         'the server is on fire',
         { kind: 'saved', where: `cache ✓, ${place} ✗: the server is on fire`, lane: stillClaimed },
+        [whole.document],
+        false,
       ],
       [
         'none',
         'this event may not',
         'the server is on fire',
         { kind: 'not-kept', why: `cache ✗: this event may not, ${place} ✗: the server is on fire`, lane: stillClaimed },
+        [],
+        false,
       ],
-    ])('%s', async (_, obstacle, outage, expected) => {
+    ])('%s', async (_, obstacle, outage, expected, documents, isOnRef) => {
       await using shared = await open();
-      const { store, cells, cache } = startRun(shared, cacheOf(absent, obstacle));
+      const { store, cells, cache, blobs } = startRun(shared, cacheOf(absent, obstacle));
       await store.restore('queue');
       await store.claim('queue');
       cells.outage = outage;
-      expect(await store.save(copyOf(41))).toEqual(expected);
-      expect(cache.kept).toEqual(obstacle === null ? [copyOf(41)] : []);
+      expect(await store.save(whole)).toEqual(expected);
+      expect(cache.kept).toEqual(documents.map((document) => ({ ...whole, document })));
+      expect([...blobs.contents.values()]).toEqual(isOnRef ? [whole.transcript.content] : []);
+    });
+
+    test('a transcript that is kept nowhere is reported, and nothing else is lost', async () => {
+      await using shared = await open();
+      const { store } = startRun(shared, cacheOf(absent, 'this event may not'), 'a', blobsOf('it is too large'));
+      await store.restore('queue');
+      await store.claim('queue');
+      expect(await store.save(whole)).toEqual({
+        kind: 'saved',
+        where: `cache ✗: this event may not, ${place} ✓, transcript ✗: it is too large`,
+        lane: free,
+      });
     });
 
     test('nowhere, the cache included, when another run has the lane', async () => {
@@ -319,7 +395,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       await store.claim('queue');
       cells.fail('write', 'taken-for-conflict');
       expect(await store.save(copyOf(41))).toEqual({ kind: 'saved', where: `cache ✓ ${place} ✓`, lane: free });
-      expect(cache.kept).toEqual([copyOf(41)]);
+      expect(cache.kept).toEqual([{ ...copyOf(41), document: null }]);
     });
   });
 
@@ -336,32 +412,34 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     expect(await second.restore('queue')).toMatchObject({ kind: 'absent', lease: null, orders: [{ kind: 'pause' }] });
   });
 
-  test('without a cache the cells keep everything but the session', async () => {
+  test('without a cache the transcript is kept beside the document', async () => {
     await using shared = await open();
+    const blobs = blobsOf();
     const store = createLayeredStore({
       guarded: createGuardedStore({ cells: shared.machine(), lease: () => leaseOf('a'), now: () => noon }),
       copies: null,
+      blobs,
       now: () => noon,
     });
     expect(await store.restore('queue')).toMatchObject({ kind: 'absent' });
     await store.claim('queue');
-    expect(await store.save({ ...copyOf(1), sessionFolder: 'folder' })).toEqual({
-      kind: 'saved',
-      where: `${place} ✓`,
-      lane: free,
-    });
-    expect(await store.restore('queue')).toMatchObject({
-      kind: 'found',
-      state: stateOf(1),
-      sessionFolder: null,
-      origin: place,
-    });
+    const transcript = transcriptOf('own');
+    expect(await store.save({ ...copyOf(1), transcript })).toEqual({ kind: 'saved', where: `${place} ✓`, lane: free });
+    expect(await store.restore('queue')).toMatchObject({ kind: 'found', state: stateOf(1), origin: place });
+    expect(await store.transcript('queue', named('own'))).toEqual({ kind: 'found', transcript });
   });
 });
 
 describe('the cache alone', () => {
+  const approvals = { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } };
+  const pause = { by: 'ada', at: noon };
   const storeOver = (cached: RestoredCopy) =>
-    createLayeredStore({ guarded: null, copies: { place: 'cache', store: cacheOf(cached).store }, now: () => noon });
+    createLayeredStore({
+      guarded: null,
+      copies: { place: 'cache', store: cacheOf(cached).store },
+      blobs: null,
+      now: () => noon,
+    });
 
   test.each<[string, RestoredCopy, object]>([
     [
@@ -370,11 +448,33 @@ describe('the cache alone', () => {
       { kind: 'found', state: stateOf(40), origin: 'cache', orders: [], lease: null, warnings: [] },
     ],
     ['has none', absent, { kind: 'absent', orders: [], lease: null }],
+    ['has one without a document', copy(40, {}, { document: null }), { kind: 'absent', orders: [], lease: null }],
+    [
+      'has one with approvals: they are asked again',
+      copy(40, { approvals, pause, session }),
+      {
+        kind: 'found',
+        state: stateOf(40, { pause, session }),
+        origin: 'cache; who approved what is asked again',
+        warnings: [],
+      },
+    ],
+    [
+      'has one of somebody without the key: nothing that a person said, no conversation',
+      copy(40, { approvals, pause, session }, { signed: false }),
+      {
+        kind: 'found',
+        state: stateOf(40),
+        warnings: [
+          "Of the state #40 in the cache, a pause, a conversation are not taken: it is not signed with this run's key.",
+        ],
+      },
+    ],
     ['cannot tell', down, { kind: 'unavailable', why: expect.stringContaining('the service hangs') }],
-    ['has one of a newer version', { ...copy(40), document: NEWER } as RestoredCopy, { kind: 'newer', version: 99 }],
+    ['has one of a newer version', copy(40, {}, { document: NEWER }), { kind: 'newer', version: 99 }],
     [
       'has garbage',
-      { ...copy(40), document: 'garbage' } as RestoredCopy,
+      copy(40, {}, { document: 'garbage' }),
       { kind: 'unreadable', warnings: [expect.stringContaining('#40')] },
     ],
   ])('%s', async (_, cached, expected) => {

@@ -93,7 +93,7 @@ function playRuns(steps: readonly Step[], check: (played: Played) => void): read
     const runTag = `run-${runs.length}`;
     const windows = windowsFor(budget, runTag, now);
     const reservation = reservationFor(
-      { runTag, lane: `issue-${machine}`, runUrl: '', expiresAt: now + LEASE_MS, tasks: [] },
+      { runTag, lane: `issue-${machine}`, runUrl: '', runId: '', runAttempt: 1, expiresAt: now + LEASE_MS, tasks: [] },
       windows,
       policy,
     );
@@ -211,7 +211,18 @@ test('no text makes parseBudget throw', () => {
   const text = serializeBudget(
     reserve(
       emptyBudget,
-      { runTag: 'a', lane: 'queue', runUrl: '', expiresAt: noon, tasks: [], calls: 1, tokens: 2, costUsd: 3 },
+      {
+        runTag: 'a',
+        lane: 'queue',
+        runUrl: '',
+        runId: '',
+        runAttempt: 1,
+        expiresAt: noon,
+        tasks: [],
+        calls: 1,
+        tokens: 2,
+        costUsd: 3,
+      },
       noon,
     ),
   );

@@ -9,6 +9,8 @@ import {
   settleBudget,
   settleRun,
   spentBetween,
+  reservedByOthers,
+  takeOver,
   tasksElsewhere,
   windowsFor,
   type Budget,
@@ -28,6 +30,8 @@ const reserved = (runTag: string, change: Partial<Reservation> = {}): Reservatio
   runTag,
   lane: 'queue',
   runUrl: 'https://github.test/run',
+  runId: '42',
+  runAttempt: 1,
   expiresAt: noon + HOUR,
   tasks: [],
   ...unused,
@@ -108,10 +112,9 @@ describe('what a run reserves', () => {
       { calls: 10, tokens: 0, costUsd: 0 },
     ],
   ])('%s', (_, windows, change, expected) => {
-    const { runTag, lane, runUrl, expiresAt, tasks } = reserved('a');
-    expect(reservationFor({ runTag, lane, runUrl, expiresAt, tasks }, windows, { ...policy, ...change })).toEqual(
-      reserved('a', expected),
-    );
+    const { runTag, lane, runUrl, runId, runAttempt, expiresAt, tasks } = reserved('a');
+    const run = { runTag, lane, runUrl, runId, runAttempt, expiresAt, tasks };
+    expect(reservationFor(run, windows, { ...policy, ...change })).toEqual(reserved('a', expected));
   });
 
   test('is in place of what it reserved before', () => {
@@ -326,6 +329,7 @@ describe('a stored budget', () => {
       reserved(`${index}-${'m'.repeat(36)}`, {
         lane: `issue-${index}`,
         runUrl: `https://github.com/${'o'.repeat(39)}/${'r'.repeat(100)}/actions/runs/12345678901`,
+        runId: '12345678901',
       }),
     );
     const budget = many.reduce((next, reservation) => reserve(next, reservation, noon), emptyBudget);
@@ -377,8 +381,40 @@ describe('what a lane used between two of its states', () => {
   });
 });
 
+describe('a later attempt of a run', () => {
+  const dead = reserved('a', { calls: 3, tasks: ['issue-1'] });
+  const attempt = { runId: '42', runAttempt: 2 };
+
+  test('holds nobody off by what the vanished one had, and what that reserved counts as used', () => {
+    const budget = takeOver(budgetOf(dead), attempt, noon);
+    expect([...tasksElsewhere(budget, 'issue-9', noon)]).toEqual([]);
+    expect(reservedByOthers(budget, 'b', noon)).toEqual([]);
+    expect(windowsFor(budget, 'b', noon).hour).toMatchObject({ calls: 3 });
+    expect(windowsFor(budget, 'b', noon + HOUR).hour).toBeNull();
+  });
+
+  test.each<[string, Reservation, Parameters<typeof takeOver>[1]]>([
+    ['of another run', { ...dead, runId: '43' }, attempt],
+    ['of the same attempt: another job of it', { ...dead, runAttempt: 2 }, attempt],
+    ['of a later attempt', { ...dead, runAttempt: 3 }, attempt],
+    ['of an earlier version, which did not say of which run', { ...dead, runId: '' }, { runId: '', runAttempt: 2 }],
+    ['that is over anyhow', { ...dead, expiresAt: noon }, attempt],
+  ])('leaves a reservation %s', (_, reservation, holder) => {
+    const budget = budgetOf(reservation);
+    expect(takeOver(budget, holder, noon)).toBe(budget);
+  });
+});
+
+test('a reservation of an earlier version, which does not say of which run, is read', () => {
+  const text = serializeBudget(budgetOf(reserved('a'))).replace(/ *"run(Id|Attempt)": .*\n/g, '');
+  expect(text).not.toMatch(/runId|runAttempt/);
+  expect(parseBudget(text, noon)).toMatchObject({ budget: { reservations: [{ runId: '', runAttempt: 1 }] } });
+});
+
 describe('no two runs work on one task', () => {
-  const elsewhere = (budget: Budget, now = noon): readonly string[] => [...tasksElsewhere(budget, 'issue-9', now)];
+  const elsewhere = (budget: Budget, now = noon): readonly string[] => [
+    ...tasksElsewhere(budget, 'issue-9', now).keys(),
+  ];
 
   test.each<[string, Budget, number, readonly string[]]>([
     [

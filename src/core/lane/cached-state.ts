@@ -1,0 +1,46 @@
+import type { LaneState } from './state.ts';
+
+/** What of a document counts that stood in a cache, where everybody may write who runs a workflow on the default branch. */
+export interface CachedState {
+  readonly state: LaneState;
+  /** What it held and is not taken, as words for people: `approvals`, `a pause`. */
+  readonly dropped: readonly string[];
+}
+
+/** The parts of a state that can only cost a run, never let one do more: circuit, usage, sequence, task progress. No consent, nothing that a person said, no conversation, no check. */
+export function safeParts(state: LaneState, signed: boolean): CachedState {
+  const { state: kept, dropped } = signedParts(state, false);
+  return {
+    dropped,
+    state: {
+      ...kept,
+      // Of orders that were never obeyed, none may be skipped.
+      ordersApplied: signed ? kept.ordersApplied : 0,
+      journalHash: null,
+      baseCheck: null,
+      headCheck: null,
+      refusedPush: null,
+    },
+  };
+}
+
+/** The state of a lane of which only a cache keeps one. Approvals are asked again; a pause and a conversation count if who has the agent's key wrote them. */
+export function signedParts(state: LaneState, signed: boolean): CachedState {
+  const asked: LaneState = { ...state, approvals: {} };
+  return {
+    state: signed ? asked : { ...asked, pause: null, session: null, transcript: null },
+    dropped: [
+      ...(Object.keys(state.approvals).length > 0 ? ['approvals'] : []),
+      ...(!signed && state.pause !== null ? ['a pause'] : []),
+      ...(!signed && state.session !== null ? ['a conversation'] : []),
+    ],
+  };
+}
+
+/** The state of the place that decides but takes no writes any more, with the safe parts of what a run saved elsewhere since. */
+export function withSafeParts(state: LaneState, since: LaneState): LaneState {
+  const { circuit, windows, signals, tasks, ledger, sequence, savedAt, park, currentTask, lastRun, lastIteration } =
+    since;
+  const parts = { circuit, windows, signals, tasks, ledger, sequence, savedAt };
+  return { ...state, ...parts, park, currentTask, lastRun, lastIteration, unmarked: since.unmarked };
+}

@@ -1,0 +1,94 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { constants, deflate, inflate } from 'node:zlib';
+import { MAX_SESSION_BYTES } from '../core/lane/state.ts';
+import type { Seal, Sealed } from '../ports/state.ts';
+
+export interface SealOptions {
+  /** The agent's credential; null: there is none. */
+  readonly credential: string | null;
+  /** `owner/name`: what is closed in one repository opens in no other. */
+  readonly repository: string;
+}
+
+/** Of what is closed, at most: what cannot be compressed grows by the frame and a few bytes for each block of the compression. */
+export const MAX_CLOSED_BYTES = MAX_SESSION_BYTES + 64 * 1024;
+
+/** The agent's credential as the key: AES-256-GCM for transcripts, HMAC-SHA256 for what is signed. */
+export function createSeal({ credential, repository }: SealOptions): Seal {
+  return {
+    close: async (content, of) => {
+      if (credential === null) return null;
+      const frame = { salt: randomBytes(SALT_BYTES), nonce: randomBytes(NONCE_BYTES) };
+      const packed = await promisify(deflate)(content, { level: constants.Z_BEST_SPEED });
+      const closed = encrypt(packed, { key: keyOf(credential, of, frame.salt), context: contextOf(of), ...frame });
+      return { sha256: createHash('sha256').update(closed).digest('hex'), content: closed };
+    },
+    open: async (content, of) => {
+      if (credential === null || content.length > MAX_CLOSED_BYTES) return { kind: 'refused' };
+      try {
+        const salt = content.subarray(MAGIC.length, MAGIC.length + SALT_BYTES);
+        const packed = decrypt(content, { key: keyOf(credential, of, salt), context: contextOf(of) });
+        // Bounded: a few bytes may unfold to gigabytes.
+        return { kind: 'opened', content: await promisify(inflate)(packed, { maxOutputLength: MAX_SESSION_BYTES }) };
+      } catch {
+        return { kind: 'refused' };
+      }
+    },
+    sign: (text) =>
+      credential === null
+        ? null
+        : createHmac('sha256', derive(credential, Buffer.from(repository), 'ralph copy v1'))
+            .update(text)
+            .digest('hex'),
+  };
+
+  function keyOf(secret: string, of: Sealed, salt: Uint8Array): Buffer {
+    return derive(secret, Buffer.concat([salt, contextOf(of)]), 'ralph transcript v1');
+  }
+
+  function contextOf({ lane, sessionId }: Sealed): Buffer {
+    return Buffer.from(JSON.stringify([repository, lane, sessionId]));
+  }
+}
+
+/** What `encrypt` puts in front: format and version, salt, nonce; the tag comes last. */
+const MAGIC = Buffer.from('RALPHTR\u0001');
+const SALT_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = MAGIC.length + SALT_BYTES + NONCE_BYTES;
+
+interface Key {
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+  /** Bound to the content, not stored with it. */
+  readonly context: Uint8Array;
+}
+
+/** AES-256-GCM; the head is bound to the content like the context. */
+export function encrypt(
+  content: Uint8Array,
+  { key, context, salt, nonce }: Key & { readonly salt: Uint8Array; readonly nonce: Uint8Array },
+): Buffer {
+  const head = Buffer.concat([MAGIC, salt, nonce]);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.concat([head, context]));
+  return Buffer.concat([head, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** The way back; throws when key or context is another one, or a byte has changed. */
+function decrypt(closed: Uint8Array, { key, context }: Key): Buffer {
+  const head = closed.subarray(0, HEAD_BYTES);
+  if (closed.length < HEAD_BYTES + TAG_BYTES || MAGIC.compare(head, 0, MAGIC.length) !== 0)
+    throw new Error('it is not a closed transcript of this version');
+  const nonce = head.subarray(MAGIC.length + SALT_BYTES);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.concat([head, context]))
+    .setAuthTag(closed.subarray(-TAG_BYTES));
+  return Buffer.concat([decipher.update(closed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]);
+}
+
+/** The credential is long and random, so that one round is enough. */
+function derive(credential: string, salt: Uint8Array, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', credential, salt, purpose, 32));
+}
