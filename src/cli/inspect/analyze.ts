@@ -1,3 +1,4 @@
+import { printedAnalysis } from '../../core/analysis/analysis.ts';
 import { z } from 'zod';
 import { analyze } from '../../core/analysis/analyze.ts';
 import type { TranscriptReader } from '../../core/analysis/transcript.ts';
@@ -60,7 +61,9 @@ async function analyzeOutput(
   }
   const { analysis, endsInFencedBlock } = analyze(reader.end());
   terminal.out(
-    given.has('json') ? `${JSON.stringify(analysis, null, 2)}\n` : renderAnalysis(analysis, endsInFencedBlock),
+    given.has('json')
+      ? `${JSON.stringify(printedAnalysis(analysis), null, 2)}\n`
+      : renderAnalysis(analysis, endsInFencedBlock),
   );
   return 'done';
 }

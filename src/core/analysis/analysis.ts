@@ -8,7 +8,12 @@ export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
 export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 export const claimedWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 
-/** What `ralph analyze --json` prints and a journal holds. A change that breaks readers needs a new major version. */
+const limitSchema = z.object({
+  window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']),
+  resumeAt: z.iso.datetime().nullable(),
+});
+
+/** What a journal holds of an agent's output, and `ralph analyze --json` prints. A change that breaks readers needs a new major version. */
 export const analysisSchema = z.object({
   format: z
     .enum(['json', 'json-array', 'jsonl', 'text'])
@@ -55,10 +60,10 @@ export const analysisSchema = z.object({
   denials: z
     .array(z.object({ tool: z.string(), command: z.string().nullable() }))
     .describe('Tool calls that were refused, in order.'),
-  usageLimit: z
-    .object({ window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']), resumeAt: z.iso.datetime().nullable() })
-    .nullable()
-    .describe('The limit of the provider that ended the call.'),
+  usageLimit: limitSchema
+    // Only one of two signs says so: a structured event or field, and the text of the CLI's own error.
+    .extend({ unconfirmed: z.literal(true).exactOptional() })
+    .nullable(),
   sessionId: z.string().nullable(),
   turns: amount,
   tokens: amount.describe('Input, output and cache tokens added up.'),
@@ -78,7 +83,16 @@ export type Denial = Analysis['denials'][number];
 /** The provider's limit that ended a call; `resumeAt` is an ISO instant. */
 export type UsageLimit = NonNullable<Analysis['usageLimit']>;
 
+const printedSchema = analysisSchema.extend({
+  usageLimit: limitSchema.nullable().describe('The limit of the provider that ended the call.'),
+});
+
+/** The analysis as `ralph analyze --json` prints it. */
+export function printedAnalysis(analysis: Analysis): object {
+  return printedSchema.parse(analysis);
+}
+
 /** The published JSON Schema of `ralph analyze --json`. */
 export function analysisJsonSchema(): object {
-  return { title: 'ralph analyze --json', ...z.toJSONSchema(analysisSchema) };
+  return { title: 'ralph analyze --json', ...z.toJSONSchema(printedSchema) };
 }

@@ -311,12 +311,17 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
+/** A limit that only one sign speaks of is believed for so long, unless the run before was parked by one as well. */
+const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
+
 /** A limit that the provider reported parks the lane: at least a minute, so that nothing is called again at once. */
 function settlePark(state: LaneState, { analysis, evidence, task }: IterationFacts, now: number): LaneState {
   if (analysis.usageLimit === null) return state;
   const reported = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
   const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
-  const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + MAX_USAGE_WAIT_MS);
+  const isConfirmed = analysis.usageLimit.unconfirmed === undefined || state.lastRun?.reason === 'usage_limit';
+  const longest = isConfirmed ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
+  const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
 }
 

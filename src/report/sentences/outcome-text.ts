@@ -174,13 +174,22 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
     calls_per_hour: ` To go faster, raise \`${policyInputs.maxCallsPerHour.name}\`.`,
     tokens_per_hour: ` To go faster, raise \`${policyInputs.maxTokensPerHour.name}\`.`,
     cost_per_day: ` To go faster, raise \`${policyInputs.maxCostUsdPerDay.name}\`.`,
-    usage_limit: ' This is a limit of your plan or key with the provider, not of this action.',
+    usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
   return {
     title: 'Parked',
     what: `${usedUp(outcome.reason, report)} Work goes on from ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
+}
+
+/** Why the wait is shorter than the agent reported; empty when it is not. */
+function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, report: RunReport): string {
+  const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
+  const reported = Date.parse(limit?.resumeAt ?? '');
+  return limit?.unconfirmed === true && reported > resumeAt
+    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign says so: the wait is 6 hours, and longer if the next run hears the same.`
+    : '';
 }
 
 /** Who takes the work up again: the schedule works the queue, an issue's own lane waits for a person. */

@@ -218,6 +218,19 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'not of this action',
   ],
   [
+    'parked by one sign of a limit: why not longer',
+    { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(360) },
+    {
+      iterations: [
+        entry(1, {
+          analysis: { usageLimit: { window: 'weekly', resumeAt: '2026-11-25T00:00:00.000Z', unconfirmed: true } },
+        }),
+      ],
+    },
+    "The provider's usage limit is reached.",
+    'but only one sign says so: the wait is 6 hours',
+  ],
+  [
     'parked on an issue lane: no schedule takes it up',
     { kind: 'parked', reason: 'usage_limit', resumeAt: inMinutes(185) },
     onIssueLane,

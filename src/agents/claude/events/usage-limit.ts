@@ -5,8 +5,16 @@ import { nextReset } from '../../../core/analysis/reset-time.ts';
 
 type Window = UsageLimit['window'];
 
-/** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. */
+/** The provider's limit that ended a call: from the CLI's structured event first, then from the text and status of its own error. One of the two alone is unconfirmed. */
 export function usageLimitOf(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
+  const limit = reportedLimit(failure, rejected, now);
+  if (limit === null) return null;
+  const isConfirmed =
+    failure !== null && (rejected !== null || (hasLimitField(failure) && limitIn(failure.text) !== null));
+  return isConfirmed ? limit : { ...limit, unconfirmed: true };
+}
+
+function reportedLimit(failure: Failure | null, rejected: RateLimit | null, now: number): UsageLimit | null {
   const text = failure?.text ?? '';
   if (rejected !== null) {
     const resumeAt = rejected.resetsAt === null ? nextReset(text, now) : instantOf(rejected.resetsAt);
@@ -32,6 +40,17 @@ function windowOfType(type: string | null): Window {
   if (type === 'five_hour') return 'five-hour';
   if (type.startsWith('seven_day')) return 'weekly';
   return /overage|extra/.test(type) ? 'extra' : 'unknown';
+}
+
+/** What the CLI says of its error beside the text. */
+function hasLimitField({ apiError, error, status }: Failure): boolean {
+  return (
+    apiError === 'usage_limit_reached' ||
+    error === 'rate_limit' ||
+    error === 'overloaded' ||
+    status === 429 ||
+    status === 529
+  );
 }
 
 /** 429 and 529 after the CLI's own retries. */

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { analysisJsonSchema, type Analysis } from '../../../../src/core/analysis/analysis.ts';
+import { analysisJsonSchema, printedAnalysis, type Analysis } from '../../../../src/core/analysis/analysis.ts';
 import { createOutputReader, type ReaderOptions } from '../../../../src/agents/claude/output/reader.ts';
 import { analyze } from '../../../../src/core/analysis/analyze.ts';
 
@@ -13,7 +13,7 @@ export const NOW = Date.parse('2026-11-21T12:00:00Z');
 /** The analysis, which fits the published JSON Schema whatever the output was. */
 export function analyzeAt(output: string | Uint8Array, now = NOW): Analysis {
   const analysis = analyzeChunks([typeof output === 'string' ? new TextEncoder().encode(output) : output], now);
-  if (!isPublishedShape(JSON.parse(JSON.stringify(analysis))))
+  if (!isPublishedShape(JSON.parse(JSON.stringify(printedAnalysis(analysis)))))
     throw new Error(`The published JSON Schema refuses it: ${JSON.stringify(isPublishedShape.errors)}`);
   return analysis;
 }

@@ -409,6 +409,30 @@ describe('beginning an iteration', () => {
   });
 });
 
+describe('a limit of the provider parks', () => {
+  const at = (hours: number): string => new Date(noon + hours * HOUR).toISOString();
+  const parkedBefore: LaneState = {
+    ...initialState('queue', noon),
+    lastRun: { outcome: 'parked', reason: 'usage_limit', at: noon - 6 * HOUR, published: null },
+  };
+
+  test.each<[string, NonNullable<NonNullable<Play['output']>['usageLimit']>, LaneState | null, number]>([
+    ['two signs: as long as it says', { window: 'weekly', resumeAt: at(100) }, null, 100],
+    ['one sign: six hours', { window: 'weekly', resumeAt: at(100), unconfirmed: true }, null, 6],
+    ['one sign of a shorter wait', { window: 'five-hour', resumeAt: at(5), unconfirmed: true }, null, 5],
+    [
+      'one sign, in the run before as well',
+      { window: 'weekly', resumeAt: at(100), unconfirmed: true },
+      parkedBefore,
+      100,
+    ],
+    ['no instant', { window: 'weekly', resumeAt: null, unconfirmed: true }, null, 1],
+  ])('%s', (_, usageLimit, before, hours) => {
+    const { state } = play([{ output: { usageLimit }, minutes: 0 }], before === null ? {} : { state: before });
+    expect(state.park).toMatchObject({ reason: 'usage_limit', resumeAt: noon + hours * HOUR });
+  });
+});
+
 test('what a call used is charged when it ends', () => {
   const { state } = play([progress({ minutes: 2, output: { tokens: 7, costUsd: 0.5 } })]);
   expect(state.windows).toEqual({

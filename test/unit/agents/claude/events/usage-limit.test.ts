@@ -1,3 +1,4 @@
+import { printedAnalysis, type Analysis } from '../../../../../src/core/analysis/analysis.ts';
 import { describe, expect, test } from 'vitest';
 import {
   analyzeAt,
@@ -14,6 +15,26 @@ import {
 const RESETS_AT = 1795304042;
 const rejected = rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType: 'five_hour' });
 
+/** The limit as it is printed: without the count of signs. */
+function limitOf(output: string, now?: number): unknown {
+  return (printedAnalysis(analyzeAt(output, now)) as Analysis).usageLimit;
+}
+
+describe('a limit needs two signs', () => {
+  const text = "You've hit your weekly limit · resets 1am (UTC)";
+  test.each([
+    ['an event and a failed result', jsonLines(INIT, rejected, failedLine(text)), undefined],
+    ['a status and the text', failedLine(text, { api_error_status: 429 }), undefined],
+    ['an error of a message and the text', jsonLines(INIT, syntheticLine(text, 'rate_limit')), undefined],
+    ['the text alone', failedLine(text), true],
+    ['the text alone, as the whole output', text, true],
+    ['an event alone', jsonLines(INIT, rejected), true],
+    ['a status alone', failedLine('API Error: 429 slow down', { api_error_status: 429 }), true],
+  ])('%s', (_, output, unconfirmed) => {
+    expect(analyzeAt(output).usageLimit?.unconfirmed).toBe(unconfirmed);
+  });
+});
+
 test.each([
   ['five_hour', 'five-hour'],
   ['seven_day', 'weekly'],
@@ -26,7 +47,7 @@ test.each([
     rateLimitLine({ status: 'rejected', resetsAt: RESETS_AT, rateLimitType }),
     failedLine("You've hit your weekly limit · resets 1am (UTC)"),
   );
-  expect(analyzeAt(output).usageLimit).toEqual({ window, resumeAt: '2026-11-21T23:34:02.000Z' });
+  expect(limitOf(output)).toEqual({ window, resumeAt: '2026-11-21T23:34:02.000Z' });
 });
 
 test.each([
@@ -88,7 +109,7 @@ test.each([
 ])('the CLI’s own error %j', (text, window, resumeAt) => {
   const now = Date.parse('2026-07-01T16:00:00Z');
   for (const output of [failedLine(text), text, jsonLines(INIT, failedLine(text))])
-    expect(analyzeAt(output, now).usageLimit).toEqual({ window, resumeAt });
+    expect(limitOf(output, now)).toEqual({ window, resumeAt });
 });
 
 describe('the next such instant', () => {
@@ -202,7 +223,7 @@ test.each<[string, string, string, string | null]>([
   ],
   ['an epoch has no fewer than nine digits', failedLine('Claude AI usage limit reached|12345678'), 'unknown', null],
 ])('%s', (_rule, output, window, resumeAt) => {
-  expect(analyzeAt(output).usageLimit).toEqual({ window, resumeAt });
+  expect(limitOf(output)).toEqual({ window, resumeAt });
 });
 
 test.each<[string, number, string | null]>([
@@ -218,7 +239,7 @@ test.each<[string, number, string | null]>([
     rateLimitLine({ status: 'rejected', resetsAt, rateLimitType: 'five_hour' }),
     failedLine('x'),
   );
-  expect(analyzeAt(output).usageLimit).toEqual({ window: 'five-hour', resumeAt });
+  expect(limitOf(output)).toEqual({ window: 'five-hour', resumeAt });
 });
 
 test.each([
