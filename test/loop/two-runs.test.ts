@@ -269,3 +269,41 @@ test('what another lane took a moment ago is left to it; what is worked instead 
   }
   expect(instead).toContain(true);
 });
+
+describe('an attempt of a run whose first one vanished with its machine', () => {
+  /** The queue's run is gone in its first call, and nobody did its post step. */
+  async function vanished(inputs: Readonly<Record<string, string>> = {}): Promise<Project> {
+    const project = createProject({
+      issues: [1, 2, 3],
+      agent: [finisher],
+      inputs: { 'max-iterations': '2', ...inputs },
+    });
+    const killed = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'before') });
+    expect(killed.end).toBe('cancelled (killed)');
+    project.clock.advance(MINUTE);
+    return project;
+  }
+
+  test('keeps others off with what it had reserved, and they say until when', async () => {
+    const project = await vanished();
+    const other = await runOnce(project, { event: labeled(2) });
+    expect(other).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+    expect(JSON.stringify(other.outcome)).toMatch(/its claim ends at \d{4}-\d\d-\d\d \d\d:\d\d UTC at the latest/);
+  });
+
+  test('keeps nobody off any more, and what it had reserved counts as used', async () => {
+    const project = await vanished({ 'max-calls-per-hour': '4' });
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ calls: 1 });
+    // Two of the four went with the machine.
+    expect(await runOnce(project)).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+  });
+
+  test('frees the others also when it cannot work itself', async () => {
+    const project = await vanished({ 'max-calls-per-hour': '2' });
+    expect(await runOnce(project, { againOf: 1 })).toMatchObject({ end: 'parked (calls_per_hour)', calls: 0 });
+    project.inputs = { ...project.inputs, 'max-calls-per-hour': '4' };
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ calls: 1 });
+  });
+});
