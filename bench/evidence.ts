@@ -21,6 +21,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     folder: workspace,
     remote: { url: 'http://127.0.0.1:9/none.git', token: '' },
     workFolder: join(folder, 'own'),
+    sealKey: Buffer.alloc(32),
     rules: {
       allowProtectedPaths: [],
       maxPatchFiles: 300,

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createSampleProject, startGitRemote } from '../sandbox/git-remote.ts';
@@ -13,7 +14,7 @@ import { loop } from '../src/loop/loop.ts';
 import type { Agent } from '../src/ports/agent.ts';
 import type { Log } from '../src/ports/machine.ts';
 import type { OpenedLane, Repository } from '../src/ports/repository.ts';
-import { createRunFolder, writeRunRecord } from '../src/river/run-record.ts';
+import { writeRunRecord } from '../src/river/run-record.ts';
 import { createJournalFile } from '../src/runner/journal-file.ts';
 import { createSecretScanner } from '../src/secrets/scanner.ts';
 import { alternate, costOf, ratioRow, type Cost, type Row } from './measure.ts';
@@ -35,6 +36,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     folder: ours,
     remote: { url: remote.url, token: TOKEN },
     workFolder: join(folder, 'own'),
+    sealKey: Buffer.alloc(32),
     rules: {
       allowProtectedPaths: [],
       maxPatchFiles: 300,
@@ -91,7 +93,8 @@ async function loopOn(
 ): Promise<() => Promise<Cost>> {
   const defaults = readInputDefaults(await readFile(join(ACTION_FOLDER, 'action.yml'), 'utf8'), TOKEN);
   const config = parseInputs({ ...defaults, 'max-iterations': String(ITERATIONS), 'max-iterations-per-task': '0' });
-  const runFolder = createRunFolder(at.folder);
+  const runFolder = await mkdtemp(join(at.folder, 'ralph-run-'));
+  const key = randomBytes(32);
   const startedAt = Date.now();
   const journal = createJournalFile(runFolder, () => undefined);
   const run = {
@@ -118,7 +121,7 @@ async function loopOn(
     narrate: () => undefined,
     appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
-      writeRunRecord(runFolder, { version: 1, stage: 'work', startedAt, claimed: null, work });
+      writeRunRecord(runFolder, { version: 1, stage: 'work', startedAt, actionDigest: null, claimed: null, work }, key);
     },
   };
   return () =>

@@ -14,6 +14,9 @@ const STARTERS: Readonly<Record<string, string>> = {
   'cache-worker.js': 'cacheWorker',
 };
 
+/** Node opens its inspector to every process of the same user on this signal, unless somebody listens. Before anything else is loaded. */
+const NO_INSPECTOR = "process.on('SIGUSR1', () => undefined);\n";
+
 /** The bin `ralph`, which a person starts with whatever Node there is; what the commands use is in Node 20. */
 const CLI_STARTER = `#!/usr/bin/env node
 if (Number(process.versions.node.split('.')[0]) < 20) {
@@ -58,7 +61,7 @@ async function bundle(): Promise<Map<string, string>> {
   }
   files.set('licenses.txt', eachTextOnce(files.get('licenses.txt') ?? '', await packageNames()));
   for (const [name, entry] of Object.entries(STARTERS))
-    files.set(name, `import { ${entry} } from './index.js';\nawait ${entry}();\n`);
+    files.set(name, `${NO_INSPECTOR}const { ${entry} } = await import('./index.js');\nawait ${entry}();\n`);
   files.set('cli/index.js', CLI_STARTER);
   files.set('package.json', '{ "type": "module" }\n');
   return files;

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { createMachine } from '../wiring/machine.ts';
 import { connect } from '../wiring/connect.ts';
+import { createGuard, guardedConnections } from '../wiring/guard.ts';
 import { createWorld, secretsOf, systemClock, type World } from '../wiring/world.ts';
 import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
@@ -15,18 +15,12 @@ import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf, type Failure } from '../river/failure.ts';
 import { createJournalFile, type JournalFile } from '../runner/journal-file.ts';
 import { createLog, debug } from '../runner/log.ts';
-import {
-  addSummary,
-  checkRunnerFiles,
-  fail,
-  inputTexts,
-  mask,
-  rememberForPost,
-  setOutputs,
-} from '../runner/results.ts';
+import { addSummary, checkOutputFile, fail, inputTexts, mask, setOutputs } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
+import { takeIdentity } from '../runner/run-identity.ts';
+import { createRunnerFiles } from '../runner/runner-files.ts';
 import { runRiver } from '../river/river.ts';
-import { createRunFolder, writeRunRecord } from '../river/run-record.ts';
+import { writeRunRecord } from '../river/run-record.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function main(): Promise<void> {
@@ -40,6 +34,14 @@ export async function main(): Promise<void> {
     debug(redact(text));
   };
   let journal: JournalFile | null = null;
+  const foreign = new Set<string>();
+  const runnerFiles = createRunnerFiles(environment, (name) => {
+    if (!foreign.has(name))
+      log.warning(
+        `Something else wrote to the file of ${name} while the run worked. It holds again what the action wrote.`,
+      );
+    foreign.add(name);
+  });
   if (read.kind === 'unusable') finish(endedReport(read.failure, startedAt), 'failure');
   else
     await run(read)
@@ -49,25 +51,25 @@ export async function main(): Promise<void> {
       .catch(giveUp);
 
   async function run({ config, context }: Extract<ReadRun, { kind: 'ready' }>): Promise<RunReport> {
-    checkRunnerFiles(environment);
-    const runTag = randomUUID();
-    const runFolder = createRunFolder(context.temp);
-    // First the record: post takes a folder that is remembered and holds none for one that was tampered with.
-    writeRunRecord(runFolder, { version: 1, stage: 'gate', startedAt, claimed: null, work: null });
-    // Not in the record: processes must be found even when the run's folder is gone.
-    rememberForPost('run-tag', runTag);
-    rememberForPost('run-folder', runFolder);
+    checkOutputFile(environment);
+    const identity = takeIdentity(environment);
+    const { runFolder, key } = identity;
+    const begun = { version: 1, stage: 'gate', startedAt, actionDigest: null, claimed: null, work: null } as const;
+    writeRunRecord(runFolder, begun, key);
     // Set at once: the steps after a killed main can read it.
     journal = createJournalFile(runFolder, (path) => {
-      setOutputs({ 'journal-path': path });
+      runnerFiles.write(() => {
+        setOutputs({ 'journal-path': path });
+      });
     });
-    const world = createWorld({ environment, config, context, runFolder, runTag });
+    const world = createWorld({ environment, config, context, identity });
+    const guard = createGuard(world, runnerFiles);
     const { promise: left, resolve: leave } = Promise.withResolvers<RunReport>();
     return Promise.race([
       runRiver({
         ...world,
-        connect: connect(world, null),
-        machine: createMachine(world, startedAt),
+        connect: guardedConnections(connect(world, null), guard),
+        machine: createMachine(world, { startedAt, guard }),
         startedAt,
         appendJournal: journal.append,
         journalHash: journal.hash,
@@ -83,16 +85,20 @@ export async function main(): Promise<void> {
 
   function finish(report: RunReport, conclusion: Conclusion): void {
     const unwritten = failureIn(() => {
-      setOutputs(
-        mapValues(renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }), redact),
-      );
+      runnerFiles.write(() => {
+        setOutputs(
+          mapValues(renderOutputs(report, { path: journal?.path() ?? null, hash: journal?.hash() ?? null }), redact),
+        );
+      });
     });
     // A run whose outputs nobody can read has failed; one that failed before says so itself.
     const end = unwritten === null || report.outcome.kind === 'failed' ? report : { ...report, outcome: unwritten };
     const failed = conclusion === 'failure' || unwritten !== null;
     if (!isLeftToPost(report))
       failureIn(() => {
-        addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
+        runnerFiles.write(() => {
+          addSummary(redact(renderSummary(end)), environment.GITHUB_STEP_SUMMARY);
+        });
       });
     log.info(renderClosingBlock(end));
     const { title, what, next } = describeOutcome(end);

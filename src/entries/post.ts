@@ -1,17 +1,22 @@
+import { lstatSync } from 'node:fs';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
 import { connect } from '../wiring/connect.ts';
 import { createWorld, secretsOf, type Patience, type World } from '../wiring/world.ts';
+import type { Config, RunContext } from '../config/config.ts';
 import { parseInputs } from '../config/inputs.ts';
-import { rescueRun, type RescueLimits } from '../river/rescue.ts';
+import { rescueLost, rescueRun, type RescueLimits } from '../river/rescue.ts';
 import { renderClosingBlock } from '../report/pages/progress.ts';
 import { renderSummary } from '../report/pages/summary.ts';
 import { failureOf } from '../river/failure.ts';
 import { messageOf } from '../errors.ts';
+import { digestActionFiles } from '../runner/action-files.ts';
 import { createLog, debug } from '../runner/log.ts';
-import { addSummary, inputTexts, mask, recall } from '../runner/results.ts';
+import { addSummary, inputTexts, mask } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
+import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
+import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
 import { readRunRecord } from '../river/run-record.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
@@ -21,26 +26,14 @@ const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_0
 /** A healthy command takes a second or two, a healthy request less than one. */
 const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, secondMs: 1_000, retries: 0 } };
 
-/** What main remembered before it began. */
-interface Past {
-  readonly environment: World['environment'];
-  readonly runFolder: string;
-  readonly runTag: string;
-  readonly lane: string;
-}
+type Environment = World['environment'];
 
 /** The action's post step: finishes what a killed or cancelled main could not. Does nothing after a main that ended by itself. Never throws. */
 export async function post(): Promise<void> {
-  const past: Past = {
-    environment: process.env,
-    runFolder: recall('run-folder'),
-    runTag: recall('run-tag'),
-    lane: recall('lane'),
-  };
-  // Main never got to its first line of work, and said why in its own log if it could.
-  if (past.runFolder === '' || past.runTag === '') process.exit(0);
-  const { redact } = secretsOf(past.environment, []);
+  const environment = process.env;
+  const { redact } = secretsOf(environment, []);
   const log = createLog(redact);
+  const runnerFiles = createRunnerFiles(environment, () => undefined);
   setTimeout(() => {
     log.error('The post step ran out of time and ends here. The next run begins from what was saved before.');
     process.exit(0);
@@ -54,33 +47,59 @@ export async function post(): Promise<void> {
       log.error(`${what}: ${messageOf(error)}`);
     };
 
-  // Whatever the agent left running in a session of its own.
-  await endAgent(past.runTag).catch(logFailure('Processes of the agent may still run'));
-  await giveCredentialsBack(past).catch(logFailure("The checkout's credentials could not be put back"));
-  await finish(past).catch(
-    logFailure('The post step could not finish this run. The next run begins from what was saved before'),
-  );
+  // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.
+  const [first, ...others] = identitiesOf(environment);
+  for (const identity of [first, ...others.filter(isThere)]) {
+    // Whatever the agent left running in a session of its own.
+    await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
+    await giveCredentialsBack(identity).catch(logFailure("The checkout's credentials could not be put back"));
+    runnerFiles.putBack();
+    await finish({ environment, identity, runnerFiles }).catch(
+      logFailure('The post step could not finish this run. The next run begins from what was saved before'),
+    );
+  }
+  runnerFiles.putBack();
   process.exit(0);
 }
 
-async function finish({ environment, runFolder, runTag, lane }: Past): Promise<void> {
-  const world = createWorld({
-    environment,
-    config: parseInputs(inputTexts(environment)),
-    context: await readRunContext(environment, claudeProvider),
-    runFolder,
-    runTag,
+async function finish({
+  environment,
+  identity,
+  runnerFiles,
+}: {
+  readonly environment: Environment;
+  readonly identity: RunIdentity;
+  readonly runnerFiles: RunnerFiles;
+}): Promise<void> {
+  const hasFolder = isThere(identity);
+  const read = await readRun(environment).catch((error: unknown) => {
+    // Main said so, and did nothing.
+    if (hasFolder) throw error;
+    return null;
   });
+  if (read === null) return;
+  const world = createWorld({ environment, ...read, identity });
   mask(world.secrets);
-  const report = await rescueRun({
+  const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
     connect: connect(world, PATIENCE),
-    record: readRunRecord(runFolder),
-    lane: lane === '' ? null : lane,
-    folder: runFolder,
+    record: hasFolder ? readRunRecord(identity.runFolder, identity.key) : null,
+    folder: identity.runFolder,
+    digestAction: () => digestActionFiles(world.actionFolder),
     limits: LIMITS,
   });
   if (report === null) return;
   world.log.info(renderClosingBlock(report));
-  addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
+  runnerFiles.write(() => {
+    addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
+  });
+}
+
+async function readRun(environment: Environment): Promise<{ readonly config: Config; readonly context: RunContext }> {
+  return { config: parseInputs(inputTexts(environment)), context: await readRunContext(environment, claudeProvider) };
+}
+
+/** Whether main made the folder, or something lies in its place. */
+function isThere({ runFolder }: RunIdentity): boolean {
+  return lstatSync(runFolder, { throwIfNoEntry: false }) !== undefined;
 }

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join, resolve, sep } from 'node:path';
 import { UserError } from '../errors.ts';
 import { collectOutput, describeCollected } from '../processes/collect-output.ts';
+import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../core/time.ts';
 
 /** What a git command answered; `exitCode` is -1 when it was ended for taking too long or saying too much. */
@@ -43,10 +42,12 @@ export interface GitSetup {
 
 /** Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file. */
 export function createGit(setup: GitSetup): Git {
-  const program = findGit(setup.env);
+  findGit(setup.env);
   const isOwn = setup.configuration === 'own';
   const base = {
-    ...(isOwn ? { ...withoutRepository(setup.env), ...ownVariables } : { ...keep(setup.env), ...fixedVariables }),
+    ...(isOwn
+      ? { ...withoutRepository(setup.env), ...ownVariables }
+      : { ...keep(setup.env), PATH: trustedPath(setup.env), ...fixedVariables }),
     ...setup.variables,
   };
   const settings = isOwn ? ownSettings : fixedSettings;
@@ -54,12 +55,12 @@ export function createGit(setup: GitSetup): Git {
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
     const { end, stdout, stderr } = await collectOutput(
       {
-        file: program,
+        file: findGit(setup.env),
         args: [...settings, ...args],
         cwd: setup.folder,
         environment: { ...base, ...options.variables },
         input: options.input ?? '',
-        timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+        timeoutMs: options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS),
         family: { kind: 'group', graceMs: GRACE_MS, leftover: 'keep' },
       },
       MAX_OUTPUT_BYTES,
@@ -113,7 +114,11 @@ export function basicCredentials(token: string): string {
   return Buffer.from(`x-access-token:${token}`).toString('base64');
 }
 
-const DEFAULT_TIMEOUT_MS = 10 * MINUTE_MS;
+/** A whole history may have to come. */
+const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
+const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote', 'clone']);
+/** What takes longer waits for something: a named pipe in a file's place, say. */
+const LOCAL_TIMEOUT_MS = MINUTE_MS;
 /** What git gets to clean up after it was asked to end, in ms. */
 const GRACE_MS = 200;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -196,7 +201,6 @@ function withoutRepository(env: NodeJS.ProcessEnv): Record<string, string> {
 
 /** What a self-hosted runner needs to reach its server, and nothing that could carry a token. */
 const keptVariables = [
-  'PATH',
   'HOME',
   'TMPDIR',
   'HTTP_PROXY',
@@ -216,18 +220,10 @@ function keep(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
-/**
- * Absolute path of git. Hosted runners have `~/.local/bin` early on PATH, where an agent could leave a "git" of its own
- * for us to run with the token; so folders outside of the home folder are looked at first.
- */
+/** Absolute path of git. Throws a UserError where there is none, or where it was changed since it was found. */
 function findGit(env: NodeJS.ProcessEnv): string {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder.startsWith('/'));
-  const home = env['HOME'] ? resolve(env['HOME']) + sep : null;
-  const atHome = (folder: string): boolean =>
-    home !== null && home !== '//' && (resolve(folder) + sep).startsWith(home);
-  const ordered = [...folders.filter((folder) => !atHome(folder)), ...folders.filter(atHome)];
-  const found = ordered.map((folder) => join(folder, 'git')).find((path) => existsSync(path));
-  if (!found)
+  const found = trustedProgram('git', env);
+  if (found === null)
     throw new UserError(
       'infrastructure',
       `git was not found on PATH (${env['PATH'] ?? 'not set'}). Install git 2.38 or newer on the runner.`,

@@ -1,5 +1,7 @@
-import type { LaneId } from '../core/tasks/ids.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import { issueLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { parseIntent } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
@@ -14,11 +16,11 @@ import { connectStages } from './stages.ts';
 
 /** What post has of a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
-  /** null: main's record is gone or unreadable; `folder` says where it was. */
+  /** null: what is in `folder` is not what main wrote. */
   readonly record: RunRecord | null;
-  /** The lane that main claimed last, as far as the runner remembers it; null: none. */
-  readonly lane: LaneId | null;
   readonly folder: string;
+  /** Digest of the action's own files as they are now. */
+  readonly digestAction: () => string;
   readonly limits: RescueLimits;
 }
 
@@ -43,14 +45,56 @@ const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 /** Does what main could not: pushed commits, pull request, state, lane given back. Null when main did everything, but perhaps give back its lane. Safe to repeat. */
 export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
   const { record } = deps;
-  const claimed = record === null ? deps.lane : record.claimed;
-  // Even the report may be impossible to make: the record is not what main wrote.
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
     unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}.`),
   );
+  if (record === null) {
+    for (const claimable of lanesOf(deps)) await giveBackInTime(deps, claimable, 'claim');
+    return report;
+  }
+  const { claimed, work } = record;
   if (claimed !== null && lane.kind === 'claimed')
-    await giveBackInTime(deps, claimed, record === null || record.work !== null ? 'claim' : 'claim-and-reservation');
+    await giveBackInTime(deps, claimed, work !== null ? 'claim' : 'claim-and-reservation');
   return report;
+}
+
+/** For a run whose folder is not there: main never made it, or it was removed. Only where a lane is still this run's was there something; null: nothing. */
+export async function rescueLost(deps: RescueDeps): Promise<RunReport | null> {
+  for (const lane of lanesOf(deps)) if (await isOurs(deps, lane)) return rescueRun(deps);
+  return null;
+}
+
+/** The lanes that an event can make this run claim. What another run has claimed, this one cannot give back. */
+function lanesOf({ context, config }: RescueDeps): readonly LaneId[] {
+  const intent = parseIntent(context.event, config);
+  switch (intent.kind) {
+    case 'not-for-us':
+    case 'refused':
+      return [];
+    case 'command': {
+      const { thread } = intent;
+      return [QUEUE, issueLane(thread.number)];
+    }
+    case 'work-queue':
+    case 'dispatched-command':
+    case 'end-lane':
+      return [QUEUE];
+    case 'work-issue':
+    case 'withdraw':
+    case 'take-back':
+    case 'recheck':
+      return [issueLane(intent.issue), QUEUE];
+  }
+}
+
+async function isOurs({ connect, limits, runTag, debug }: RescueDeps, lane: LaneId): Promise<boolean> {
+  try {
+    const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
+    return 'lease' in restored && restored.lease?.runTag === runTag;
+  } catch (error) {
+    debug(messageOf(error));
+    return false;
+  }
 }
 
 async function rescue(deps: RescueDeps): Promise<Rescued> {
@@ -58,9 +102,14 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
   if (record === null)
     return unusable(
       deps,
-      `The record of this run in ${deps.folder} is gone or unreadable, though main wrote one: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
+      `The record of this run in ${deps.folder} is gone or unreadable, or it is not the one that main wrote: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
     );
-  const { work, stage } = record;
+  const { work, stage, actionDigest } = record;
+  if (actionDigest !== null && deps.digestAction() !== actionDigest)
+    return unusable(
+      deps,
+      "The action's own files were changed after main began: the agent or another program of this machine did it. What main did not publish itself is not published; processes that the agent left behind were ended.",
+    );
   if (stage === 'ended') return { report: null, lane: untried };
   if (work === null) {
     const killed: Outcome = { kind: 'cancelled', reason: 'killed' };
@@ -72,10 +121,30 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
   }));
 }
 
-async function publishWork(deps: RescueDeps, work: Work): Promise<Rescued> {
+/** Publishes as main does, through the same ports: what they inspect before a push, they inspect here as well. */
+async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   const agent = await deps.connect.agent();
-  const { report, lane } = await publish(await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs }), work);
+  const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
+  const work = believed(recorded, await storedState(deps, recorded.lane.id));
+  const { report, lane } = await publish(stages, work);
   return { report: withRequests(deps, report), lane };
+}
+
+/** The lane's state as it is stored; null where none can be had. */
+async function storedState({ connect, limits, debug }: RescueDeps, lane: LaneId): Promise<LaneState | null> {
+  try {
+    const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
+    return restored.kind === 'found' ? restored.state : null;
+  } catch (error) {
+    debug(messageOf(error));
+    return null;
+  }
+}
+
+/** The record without what it says of approvals: it lay where the agent could write, and another run's saved state is never replaced by it. */
+function believed(work: Work, stored: LaneState | null): Work {
+  const approvals = stored?.approvals ?? {};
+  return { ...work, stateBefore: { ...work.stateBefore, approvals }, state: { ...work.state, approvals } };
 }
 
 async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {

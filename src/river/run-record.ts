@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Work } from '../handover/work.ts';
@@ -9,6 +10,8 @@ export interface RunRecord {
   readonly version: 1;
   readonly stage: 'gate' | 'work' | 'ended';
   readonly startedAt: number;
+  /** Digest of the action's own files before the first call; null: nothing of the agent has run yet, or they are not compared. */
+  readonly actionDigest: string | null;
   /** The lane that this run may have claimed: it was about to, and has not given it back for certain; null: none. */
   readonly claimed: LaneId | null;
   /** null until the loop begins. */
@@ -16,25 +19,17 @@ export interface RunRecord {
 }
 
 const FILE = 'run.json';
+/** A record has its tasks, its journal and two states; far more than that is not ours. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-/** Creates this run's private folder below the runner's temp folder; throws a UserError when it cannot. */
-export function createRunFolder(temp: string): string {
-  try {
-    return mkdtempSync(join(temp, 'ralph-run-'));
-  } catch (error) {
-    throw new UserError(
-      'infrastructure',
-      `No folder can be made in RUNNER_TEMP, which is "${temp}": ${messageOf(error)}. It must be an existing folder that the runner may write to.`,
-      { cause: error },
-    );
-  }
-}
-
-/** Writes the run's record, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
-export function writeRunRecord(folder: string, record: RunRecord): void {
+/** Writes the run's record, sealed, whole or not at all: a kill at any instant leaves the old one or the new one. Throws a UserError when it cannot. */
+export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): void {
   const next = join(folder, `${FILE}.next`);
+  const text = JSON.stringify(record);
   try {
-    writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
+    // Whatever lies there is not opened: writing to a named pipe would wait for ever.
+    rmSync(next, { recursive: true, force: true });
+    writeFileSync(next, `${sealOf(text, key)}\n${text}`, { mode: 0o600, flag: 'wx' });
     renameSync(next, join(folder, FILE));
   } catch (error) {
     throw new UserError(
@@ -45,12 +40,33 @@ export function writeRunRecord(folder: string, record: RunRecord): void {
   }
 }
 
-/** Reads the run's record back; null when main wrote none or it is not one. */
-export function readRunRecord(folder: string): RunRecord | null {
+/** Reads the run's record back; null when it is not, byte for byte, one that main of this run wrote. */
+export function readRunRecord(folder: string, key: Buffer): RunRecord | null {
   try {
-    const record = JSON.parse(readFileSync(join(folder, FILE), 'utf8')) as Partial<RunRecord> | null;
+    const content = readRegular(join(folder, FILE));
+    const end = content.indexOf('\n');
+    const text = content.slice(end + 1);
+    const [found, made] = [Buffer.from(content.slice(0, Math.max(0, end))), Buffer.from(sealOf(text, key))];
+    if (found.length !== made.length || !timingSafeEqual(found, made)) return null;
+    const record = JSON.parse(text) as Partial<RunRecord> | null;
     return record?.version === 1 && typeof record.stage === 'string' ? (record as RunRecord) : null;
   } catch {
     return null;
+  }
+}
+
+function sealOf(text: string, key: Buffer): string {
+  return createHmac('sha256', key).update('run record\n').update(text).digest('hex');
+}
+
+/** Throws for what is not a file of a sensible size, without waiting for it. */
+function readRegular(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile() || stats.size > MAX_RECORD_BYTES) throw new Error(`${path} is not a record`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainLine, CHAIN_START } from '../core/journal/chain.ts';
 import { messageOf, UserError } from '../errors.ts';
@@ -24,7 +24,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
     append: (line) => {
       const chained = chainLine(line, hash ?? CHAIN_START);
       try {
-        appendFileSync(file, `${chained}\n`, { mode: 0o600 });
+        appendTo(file, `${chained}\n`);
       } catch (error) {
         throw new UserError(
           'infrastructure',
@@ -37,4 +37,16 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       if (isFirst) onBegin(file);
     },
   };
+}
+
+/** A named pipe in its place is refused: it would wait for a reader for ever. */
+function appendTo(path: string, text: string): void {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  try {
+    if (!fstatSync(file).isFile()) throw new Error(`${path} is not a file`);
+    writeFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
 }

@@ -7,23 +7,27 @@ import { cut } from '../core/text/cut.ts';
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
 
-/** Throws a UserError when the runner's files for outputs or for post's values are named but not there: better now than after hours of work. */
-export function checkRunnerFiles(environment: Readonly<Record<string, string | undefined>>): void {
-  for (const name of ['GITHUB_OUTPUT', 'GITHUB_STATE']) {
-    const file = environment[name] ?? '';
-    if (file !== '' && !existsSync(file))
-      throw new UserError(
-        'infrastructure',
-        `${name} is "${file}": there is no such file. The runner makes it for each step; nothing in the job may set that variable or remove the file.`,
-      );
-  }
+/** Throws a UserError when the runner's file for outputs is named but not there: better now than after hours of work. */
+export function checkOutputFile(environment: Readonly<Record<string, string | undefined>>): void {
+  const file = environment.GITHUB_OUTPUT ?? '';
+  if (file !== '' && !existsSync(file))
+    throw new UserError(
+      'infrastructure',
+      `GITHUB_OUTPUT is "${file}": there is no such file. The runner makes it for each step; nothing in the job may set that variable or remove the file.`,
+    );
 }
 
 /** Sets the action's outputs; throws a UserError when the runner's file cannot be written. */
 export function setOutputs(outputs: Readonly<Record<string, string>>): void {
-  written('outputs', () => {
+  try {
     for (const [name, value] of Object.entries(outputs)) core.setOutput(name, value);
-  });
+  } catch (error) {
+    throw new UserError(
+      'infrastructure',
+      `The step's outputs could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`,
+      { cause: error },
+    );
+  }
 }
 
 /** Texts of the action's inputs, by their names. */
@@ -49,31 +53,7 @@ export function mask(values: readonly string[]): void {
   for (const value of values) core.setSecret(value);
 }
 
-/** Remembers a value for post; it is read even if this process is killed. Throws a UserError when the runner's file cannot be written. */
-export function rememberForPost(name: string, value: string): void {
-  written('values for the post step', () => {
-    core.saveState(name, value);
-  });
-}
-
-/** Value that main remembered; empty when it remembered none. */
-export function recall(name: string): string {
-  return core.getState(name);
-}
-
 /** Marks the step as failed, with an annotation. */
 export function fail(message: string): void {
   core.setFailed(cut(message, 4000));
-}
-
-function written(what: string, write: () => void): void {
-  try {
-    write();
-  } catch (error) {
-    throw new UserError(
-      'infrastructure',
-      `The step's ${what} could not be written: ${messageOf(error)}. The runner makes that file for each step; nothing in the job may change or remove it.`,
-      { cause: error },
-    );
-  }
 }

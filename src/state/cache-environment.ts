@@ -1,3 +1,4 @@
+import { trustedPath } from '../processes/trusted-programs.ts';
 import type { CacheRequest } from './cache-protocol.ts';
 
 /** The run's environment, as the entry of the action found it. */
@@ -34,6 +35,7 @@ export function workerEnvironment(
   );
   return {
     ...Object.fromEntries(kept),
+    PATH: trustedPath(environment),
     // The library looks for the path in its directory but packs it relative to the workspace: both are ours.
     GITHUB_WORKSPACE: folders.workFolder,
     RUNNER_TEMP: folders.tempFolder,
@@ -48,7 +50,6 @@ const passedOn: ReadonlySet<string> = new Set([
   'ACTIONS_RESULTS_URL',
   'ACTIONS_RUNTIME_TOKEN',
   'GITHUB_SERVER_URL',
-  'PATH',
   'HTTP_PROXY',
   'HTTPS_PROXY',
   'NO_PROXY',

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { PublishingRules } from '../git/checkout/inspection.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
+import type { RunIdentity } from '../runner/run-identity.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';
 
 /** Author of the loop's commits, and of the agent's own where the checkout names none. */
@@ -37,6 +38,7 @@ export async function openRepository(world: World): Promise<Repository> {
     folder: context.workspace,
     remote: { url: remoteUrl(context), token: config.githubToken },
     workFolder: join(world.runFolder, 'git'),
+    sealKey: world.runKey,
     rules,
     identity: COMMIT_IDENTITY,
     env: world.environment,
@@ -56,7 +58,7 @@ async function publishingRules({ config, secrets }: World): Promise<PublishingRu
 }
 
 /** Puts credentials back that a killed main had taken out of the checkout. */
-export async function giveCredentialsBack({ runFolder }: Pick<World, 'runFolder'>): Promise<void> {
+export async function giveCredentialsBack({ runFolder, key }: RunIdentity): Promise<void> {
   const { restoreCredentials } = await import('../git/checkout/credentials.ts');
-  await restoreCredentials(join(runFolder, 'git'));
+  await restoreCredentials({ workFolder: join(runFolder, 'git'), sealKey: key });
 }

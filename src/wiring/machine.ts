@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LaneId } from '../core/tasks/ids.ts';
 import type { Machine } from '../river/deps.ts';
 import { writeRunRecord } from '../river/run-record.ts';
 import { onCancel } from '../runner/cancellation.ts';
-import { rememberForPost } from '../runner/results.ts';
 import { createWorkFiles, readWorkspaceFile } from '../runner/workspace-files.ts';
 import { endAgent } from './agent.ts';
+import type { Guard } from './guard.ts';
 import type { World } from './world.ts';
 
 /** A prompt file may be so long; the CLI takes 10 MB on stdin, task and context included. */
@@ -16,19 +15,18 @@ const MAX_PROMPT_BYTES = 1024 * 1024;
 const MAX_LEARNINGS_BYTES = 8_000;
 
 /** This machine, as main needs it. */
-export function createMachine(world: World, startedAt: number): Machine {
-  const { context, runFolder, runTag } = world;
-  let remembered: LaneId | null = null;
+export function createMachine(
+  world: World,
+  { startedAt, guard }: { readonly startedAt: number; readonly guard: Pick<Guard, 'actionDigest'> },
+): Machine {
+  const { context, runFolder, runTag, runKey } = world;
   return {
     readPrompt: () => readPrompt(world),
     readLearnings: async () =>
       (await readWorkspaceFile(context.workspace, '.ralph/learnings.md', MAX_LEARNINGS_BYTES)) ?? '',
     files: createWorkFiles(context.workspace),
     record: (record) => {
-      writeRunRecord(runFolder, { version: 1, startedAt, ...record });
-      // The lane by itself as well: it must be given back even when the folder is gone.
-      if (record.claimed !== remembered) rememberForPost('lane', record.claimed ?? '');
-      remembered = record.claimed;
+      writeRunRecord(runFolder, { version: 1, startedAt, actionDigest: guard.actionDigest(), ...record }, runKey);
     },
     loss: () =>
       existsSync(runFolder)

@@ -7,6 +7,7 @@ import type { Pace } from '../github/client.ts';
 import type { Clock } from '../ports/machine.ts';
 import type { RunDeps } from '../river/deps.ts';
 import { createLog, debug } from '../runner/log.ts';
+import type { RunIdentity } from '../runner/run-identity.ts';
 
 /** The environment of this process, and what is derived from it once. Composition is the entries' work: no other layer knows an adapter. */
 export interface World extends Omit<RunDeps, 'connect'> {
@@ -16,6 +17,8 @@ export interface World extends Omit<RunDeps, 'connect'> {
   readonly secrets: readonly string[];
   /** This run's private folder. */
   readonly runFolder: string;
+  /** Seals what main leaves in it for post. */
+  readonly runKey: Buffer;
 }
 
 /** The world of a run, in main and in post. `runTag`: every process of the agent carries it. */
@@ -23,9 +26,8 @@ export function createWorld({
   environment,
   config,
   context,
-  runFolder,
-  runTag,
-}: Pick<World, 'environment' | 'config' | 'context' | 'runFolder' | 'runTag'>): World {
+  identity: { runFolder, runTag, key },
+}: Pick<World, 'environment' | 'config' | 'context'> & { readonly identity: RunIdentity }): World {
   const { secrets, redact } = secretsOf(environment, config.agent.envNames);
   return {
     environment,
@@ -40,6 +42,7 @@ export function createWorld({
       debug(redact(text));
     },
     runFolder,
+    runKey: key,
     runTag,
   };
 }

@@ -30,12 +30,6 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
     message: 'GITHUB_OUTPUT is "/nowhere/output": there is no such file',
   },
   {
-    name: 'GITHUB_STATE names a missing file',
-    env: { GITHUB_STATE: '/nowhere/state' },
-    reason: 'infrastructure',
-    message: 'GITHUB_STATE is "/nowhere/state": there is no such file',
-  },
-  {
     name: 'RUNNER_TEMP names a missing folder',
     env: { RUNNER_TEMP: '/nowhere/temp' },
     reason: 'infrastructure',
@@ -124,10 +118,8 @@ test('SIGKILL, and a record whose work is not readable: post fails loudly, and n
     when: whenItThinks((main) => {
       main.kill('SIGKILL');
       const file = join(runFolderOf(scene), 'run.json');
-      writeFileSync(
-        file,
-        JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), work: { lane: {} } }),
-      );
+      const [seal = '', text = ''] = readFileSync(file, 'utf8').split('\n');
+      writeFileSync(file, `${seal}\n${JSON.stringify({ ...(JSON.parse(text) as object), work: { lane: {} } })}`);
     }),
   });
   expect(run.post.log).toMatch(/^::error::/m);

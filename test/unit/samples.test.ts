@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { parseState, serializeState, STATE_VERSION, type LaneState } from '../../src/core/lane/state.ts';
 import { parseBudget, serializeBudget } from '../../src/core/sharing/budget.ts';
 import { parseRecord, serializeRecord } from '../../src/core/sharing/lane-record.ts';
-import { readRunRecord, type RunRecord } from '../../src/river/run-record.ts';
+import { readRunRecord, writeRunRecord, type RunRecord } from '../../src/river/run-record.ts';
 import { ralph } from './cli/fixture.ts';
 
 // What real runs stored. A later version reads it as they meant it, and writes it back without loss.
@@ -136,12 +136,14 @@ test('budget-v1.json: what is used, and what a run has reserved', () => {
   expect(JSON.parse(serializeBudget(parsed.budget))).toMatchObject(JSON.parse(text) as object);
 });
 
+const KEY = Buffer.alloc(32, 'k');
+
 describe("a run's record, from main to post", () => {
   function recordIn(name: string): RunRecord | null {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-record-'));
     try {
-      copyFileSync(sample(name), join(folder, 'run.json'));
-      return readRunRecord(folder);
+      writeRunRecord(folder, JSON.parse(readFileSync(sample(name), 'utf8')) as RunRecord, KEY);
+      return readRunRecord(folder, KEY);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -24,6 +24,8 @@ export interface RepositoryOptions {
   readonly remote: { readonly url: string; readonly token: string };
   /** A folder outside of the checkout for this program's own files; the same one in `post`. */
   readonly workFolder: string;
+  /** Encrypts what is on disk of hidden credentials; 32 bytes, the same in `post`. */
+  readonly sealKey: Buffer;
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
   readonly identity: Identity;

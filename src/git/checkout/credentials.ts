@@ -1,4 +1,6 @@
-import { chmod, copyFile, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chmod, copyFile, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
@@ -7,50 +9,61 @@ import type { Workspace } from './workspace.ts';
 interface HideOptions {
   readonly workFolder: string;
   readonly env: NodeJS.ProcessEnv;
+  /** 32 bytes, the same in `post`: what is on disk of the originals meanwhile is encrypted with it. */
+  readonly sealKey: Buffer;
 }
 
-/** A file that was changed or taken away, and where its original is kept. */
+/** A file that was changed or taken away, as it was. */
 interface HiddenFile {
   readonly path: string;
-  readonly savedAs: string;
   readonly mode: number;
+  readonly content: Buffer;
 }
 
 /**
  * Takes credentials out of the workspace's git config: headers, helpers, keys, passwords in URLs, and includes
  * (newer versions of actions/checkout keep the header in an included file, which is moved away as well).
  * The returned function puts every file back as it was, and so does restoreCredentials after a kill.
- * This keeps them from `git config` and `git push`; an agent that searches the whole disk as the same user can find the copies.
+ * Meanwhile they are in the memory of this process, and on disk only encrypted.
  */
 export async function hideCredentials(workspace: Workspace, options: HideOptions): Promise<() => Promise<void>> {
-  const restore = (): Promise<void> => restoreCredentials(options.workFolder);
   // A run that was killed may have left some hidden.
-  await restore();
+  await restoreCredentials(options);
   const git = createGit({ folder: '/', env: options.env });
   const configs = await configsOf(git, workspace);
   const included = await includedSecrets(git, configs, options.env);
-  if (configs.length === 0) return restore;
+  if (configs.length === 0) return () => Promise.resolve();
 
-  await save(options.workFolder, [...configs.map((config) => config.path), ...included]);
+  const hidden = await readAll([...configs.map((config) => config.path), ...included]);
+  await save(options, hidden);
   await Promise.all(included.map((path) => rm(path, { force: true })));
   for (const config of configs) await rewrite(git, config);
-  return restore;
+  let isHidden = true;
+  return async () => {
+    if (!isHidden) return;
+    await putBack(options, hidden);
+    isHidden = false;
+  };
 }
 
-/** Puts back what hideCredentials took away; does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. */
-export async function restoreCredentials(workFolder: string): Promise<void> {
-  const record = await readFile(recordFile(workFolder), 'utf8').catch(() => null);
-  if (record === null) return;
-  for (const { path, savedAs, mode } of JSON.parse(record) as readonly HiddenFile[]) {
+/** Puts back what hideCredentials took away; does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. Throws a UserError when what was kept is not what hideCredentials wrote. */
+export async function restoreCredentials(options: Pick<HideOptions, 'workFolder' | 'sealKey'>): Promise<void> {
+  const sealed = await readSealed(sealedFile(options.workFolder));
+  if (sealed !== null) await putBack(options, unseal(sealed, options.sealKey));
+}
+
+async function putBack({ workFolder }: Pick<HideOptions, 'workFolder'>, hidden: readonly HiddenFile[]): Promise<void> {
+  for (const { path, content, mode } of hidden) {
     if (!(await stat(dirname(path)).catch(() => null))) continue;
     const fresh = `${path}.ralph`;
     await rm(fresh, { recursive: true, force: true });
-    await copyFile(savedAs, fresh);
+    await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
     await chmod(fresh, mode);
+    // A folder cannot be replaced by a file.
+    if ((await stat(path).catch(() => null))?.isDirectory() === true) await rm(path, { recursive: true, force: true });
     await rename(fresh, path);
   }
-  await rm(recordFile(workFolder));
-  await rm(savedFolder(workFolder), { recursive: true, force: true });
+  await rm(sealedFile(workFolder), { recursive: true, force: true });
 }
 
 interface Setting {
@@ -135,21 +148,56 @@ async function includedSecrets(
   return [...secrets];
 }
 
-/** Keeps the originals and a record of them before anything is changed. */
-async function save(workFolder: string, paths: readonly string[]): Promise<void> {
-  const folder = savedFolder(workFolder);
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const files = await Promise.all(
-    paths.map(async (path, i): Promise<HiddenFile> => {
-      const savedAs = join(folder, String(i));
-      await copyFile(path, savedAs);
-      await chmod(savedAs, 0o600);
-      return { path, savedAs, mode: (await stat(path)).mode & 0o777 };
-    }),
+function readAll(paths: readonly string[]): Promise<HiddenFile[]> {
+  return Promise.all(
+    paths.map(async (path) => ({ path, mode: (await stat(path)).mode & 0o777, content: await readFile(path) })),
   );
-  await writeFile(`${recordFile(workFolder)}.new`, JSON.stringify(files), { mode: 0o600 });
-  await rename(`${recordFile(workFolder)}.new`, recordFile(workFolder));
+}
+
+/** Keeps the originals for a `post` after a kill, before anything is changed. */
+async function save({ workFolder, sealKey }: HideOptions, hidden: readonly HiddenFile[]): Promise<void> {
+  const file = sealedFile(workFolder);
+  await Promise.all([file, `${file}.new`].map((path) => rm(path, { recursive: true, force: true })));
+  await writeFile(`${file}.new`, seal(hidden, sealKey), { mode: 0o600, flag: 'wx' });
+  await rename(`${file}.new`, file);
+}
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+function seal(hidden: readonly HiddenFile[], key: Buffer): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv);
+  const text = JSON.stringify(hidden.map((file) => ({ ...file, content: file.content.toString('base64') })));
+  const encrypted = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), encrypted]);
+}
+
+function unseal(sealed: Buffer, key: Buffer): readonly HiddenFile[] {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+    const text = Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
+    const files = JSON.parse(text.toString()) as readonly { path: string; mode: number; content: string }[];
+    return files.map((file) => ({ ...file, content: Buffer.from(file.content, 'base64') }));
+  } catch (error) {
+    throw new UserError(
+      'infrastructure',
+      'what was kept of them is not what this run wrote. Later steps of this job that use git need a checkout of their own.',
+      { cause: error },
+    );
+  }
+}
+
+/** null: there is no such file. A named pipe in its place is not waited for. */
+async function readSealed(path: string): Promise<Buffer | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return null;
+  try {
+    return (await file.stat()).isFile() ? await file.readFile() : null;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Edits a copy and moves it into place, so that at no instant the config is half written. */
@@ -172,10 +220,6 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
   await rename(fresh, path);
 }
 
-function recordFile(workFolder: string): string {
-  return join(workFolder, 'hidden-credentials.json');
-}
-
-function savedFolder(workFolder: string): string {
-  return join(workFolder, 'hidden-credentials');
+function sealedFile(workFolder: string): string {
+  return join(workFolder, 'hidden-credentials.sealed');
 }

@@ -2,7 +2,7 @@ import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { restoreCredentials } from '../../../src/git/checkout/credentials.ts';
-import { setScene, type Scene } from './git-fixture.ts';
+import { SEAL_KEY, setScene, type Scene } from './git-fixture.ts';
 
 const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
 
@@ -63,12 +63,13 @@ describe('hideCredentials()', () => {
       const restore = await scene.repository.hideCredentials();
       expect(await visible(scene, file)).not.toContain('c2VjcmV0');
       await expect(access(file)).rejects.toThrow('ENOENT');
-      expect((await stat(join(scene.workFolder, 'hidden-credentials'))).mode & 0o777).toBe(0o700);
-      expect((await stat(join(scene.workFolder, 'hidden-credentials', '1'))).mode & 0o777).toBe(0o600);
+      const sealed = join(scene.workFolder, 'hidden-credentials.sealed');
+      expect((await stat(sealed)).mode & 0o777).toBe(0o600);
+      expect(await readFile(sealed, 'latin1')).not.toMatch(/c2VjcmV0|credentials/);
       await restore();
       expect(await visible(scene)).toContain('c2VjcmV0');
       expect((await stat(file)).mode & 0o777).toBe(0o640);
-      await expect(access(join(scene.workFolder, 'hidden-credentials'))).rejects.toThrow('ENOENT');
+      await expect(access(sealed)).rejects.toThrow('ENOENT');
     },
   );
 
@@ -108,8 +109,8 @@ describe('hideCredentials()', () => {
     await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
     const original = await scene.read('.git/config');
     await scene.repository.hideCredentials();
-    await restoreCredentials(scene.workFolder);
-    await restoreCredentials(scene.workFolder);
+    await restoreCredentials({ workFolder: scene.workFolder, sealKey: SEAL_KEY });
+    await restoreCredentials({ workFolder: scene.workFolder, sealKey: SEAL_KEY });
     expect(await scene.read('.git/config')).toBe(original);
   });
 

@@ -17,6 +17,8 @@ import type { IterationCommit, PushResult, Remote, Repository } from '../../../s
 import type { CellStore } from '../../../src/ports/state.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
+/** What main and post seal with. */
+export const SEAL_KEY = Buffer.alloc(32, 'k');
 export const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
 export const READ_ONLY_TOKEN = 'read-only-token';
 export const BRANCH = 'ralph/queue';
@@ -85,6 +87,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       folder,
       remote: { url: server.url, token: TOKEN },
       workFolder,
+      sealKey: SEAL_KEY,
       rules: { ...ordinaryRules, ...rules, ...changed },
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },

@@ -50,7 +50,14 @@ export function createMachine(
     return answer;
   };
   const clock: Clock = { now: () => project.clock.now() + skewMs };
-  const record: RunRecord = { version: 1, stage: 'gate', startedAt: clock.now(), claimed: null, work: null };
+  const record: RunRecord = {
+    version: 1,
+    stage: 'gate',
+    startedAt: clock.now(),
+    actionDigest: null,
+    claimed: null,
+    work: null,
+  };
   return {
     config,
     context,

@@ -1,0 +1,127 @@
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { UserError } from '../errors.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where the programs of an operating system are, whatever PATH says. */
+const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+/** Programs that others of ours start by name. */
+const STARTED_BY_NAME = ['tar', 'gtar', 'zstd'];
+
+/** A file that is started, as it was when it was found. */
+interface Found {
+  readonly path: string;
+  readonly identity: string;
+}
+
+/** What was found for an environment stays: what an agent puts in a folder of PATH later is not looked at. */
+const known = new Map<string, Found | null>();
+
+/**
+ * Absolute path of a program, found once: in a folder that this user cannot write where there is one, else outside of the
+ * workspace, the temporary folders and, if possible, the home folder, where agents leave files. null: there is none.
+ * Throws a UserError when the file was changed after it was found.
+ */
+export function trustedProgram(name: string, environment: Environment): string | null {
+  const key = JSON.stringify([name, ...SEARCHED_WITH.map((variable) => environment[variable] ?? '')]);
+  let found = known.get(key);
+  if (found === undefined) {
+    const path = find(name, environment);
+    found = path === null ? null : { path, identity: identityOf(path) };
+    known.set(key, found);
+  }
+  if (found === null) return null;
+  if (identityOf(found.path) !== found.identity) throw changed(found.path);
+  return found.path;
+}
+
+/** PATH for programs of ours that start others by name: the system's folders and those of trusted programs. */
+export function trustedPath(environment: Environment): string {
+  const named = ['git', ...STARTED_BY_NAME].flatMap((name) => {
+    const path = trustedProgram(name, environment);
+    return path === null ? [] : [dirname(path)];
+  });
+  const folders = [...new Set([...SYSTEM_FOLDERS, ...named])];
+  const isSafe = (folder: string): boolean => !isReplaceable(folder);
+  return [...folders.filter(isSafe), ...folders.filter((folder) => !isSafe(folder))].join(delimiter);
+}
+
+/** The least that a program of the system needs. */
+export function trustedEnvironment(environment: Environment): Record<string, string> {
+  return { LC_ALL: 'C', PATH: trustedPath(environment) };
+}
+
+const SEARCHED_WITH = ['PATH', 'HOME', 'GITHUB_WORKSPACE', 'RUNNER_TEMP', 'TMPDIR'] as const;
+
+function find(name: string, environment: Environment): string | null {
+  const folders = (environment['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  const candidates = folders.map((folder) => join(folder, name)).filter(isProgram);
+  const outside = candidates.filter((path) => !isWithin(path, agentsFolders(environment)));
+  const home = environment['HOME'] ?? '';
+  const elsewhere = outside.filter((path) => home === '' || home === '/' || !isWithin(path, [home]));
+  return elsewhere.find((path) => !isReplaceable(path)) ?? elsewhere[0] ?? outside[0] ?? null;
+}
+
+/** Folders where whatever lies there may be an agent's. */
+function agentsFolders(environment: Environment): readonly string[] {
+  return [environment['GITHUB_WORKSPACE'], environment['RUNNER_TEMP'], environment['TMPDIR'] ?? '/tmp'].filter(
+    (folder): folder is string => folder !== undefined && folder !== '' && folder !== '/',
+  );
+}
+
+/** As it is named and as what it is. */
+function isWithin(path: string, folders: readonly string[]): boolean {
+  const below = (inner: string, outer: string): boolean => (inner + sep).startsWith(resolve(outer) + sep);
+  return folders.some((folder) => below(resolve(path), folder) || below(realpathSync(path), folder));
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Whether this user may write what is there, or a folder on the way to it. */
+function isReplaceable(path: string): boolean {
+  const ways = new Set([resolve(path), tryRealPath(path)]);
+  return [...ways].some((way) => waysTo(way).some(isWritable));
+}
+
+function waysTo(path: string): readonly string[] {
+  const above = dirname(path);
+  return above === path ? [path] : [path, ...waysTo(above)];
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function tryRealPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** The time of its last change cannot be set by hand. */
+function identityOf(path: string): string {
+  const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  return [dev, ino, size, mtimeMs, ctimeMs].join(':');
+}
+
+function changed(path: string): UserError {
+  return new UserError(
+    'infrastructure',
+    `${path} was changed or removed while this run used it, so it is not started any more: the agent or another program of this machine did it. Restore the program, or use a fresh runner, then re-run the workflow.`,
+  );
+}

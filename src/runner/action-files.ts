@@ -1,0 +1,96 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** The action's own files, as main found them. Parts of them are loaded only when they are needed, in post as well. */
+export interface ActionFiles {
+  readonly digest: string;
+  /** Puts back what was changed, added or removed since; the names of it. Throws when it cannot. */
+  readonly putBack: () => readonly string[];
+}
+
+interface Content {
+  readonly bytes: Buffer;
+  readonly mode: number;
+}
+
+/** Remembers the bundle in `actionFolder`. */
+export function rememberActionFiles(actionFolder: string): ActionFiles {
+  const folder = join(actionFolder, 'dist');
+  const ours = contentsOf(folder);
+  return {
+    digest: digestOf(ours),
+    putBack: () => {
+      const now = contentsOf(folder);
+      const changed = [...new Set([...ours.keys(), ...now.keys()])].filter(
+        (path) => !isSame(ours.get(path) ?? null, now.get(path) ?? null),
+      );
+      for (const path of changed) replace(join(folder, path), ours.get(path) ?? null);
+      return changed.sort();
+    },
+  };
+}
+
+/** Digest of the bundle as it is now. */
+export function digestActionFiles(actionFolder: string): string {
+  return digestOf(contentsOf(join(actionFolder, 'dist')));
+}
+
+/** Path below the folder → content; null: not a file, such as a link or a named pipe. */
+function contentsOf(folder: string): Map<string, Content | null> {
+  const found = new Map<string, Content | null>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue;
+    const path = join(entry.parentPath, entry.name);
+    found.set(relative(folder, path), contentOf(path));
+  }
+  return found;
+}
+
+function contentOf(path: string): Content | null {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(file);
+      return stats.isFile() ? { bytes: readFileSync(file), mode: stats.mode & 0o777 } : null;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return null;
+  }
+}
+
+function isSame(one: Content | null, other: Content | null): boolean {
+  return one !== null && other !== null && one.bytes.equals(other.bytes);
+}
+
+function replace(path: string, content: Content | null): void {
+  if (content === null) {
+    rmSync(path, { recursive: true, force: true });
+    return;
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  const fresh = `${path}.${randomUUID()}`;
+  writeFileSync(fresh, content.bytes, { mode: content.mode, flag: 'wx' });
+  rmSync(path, { recursive: true, force: true });
+  renameSync(fresh, path);
+}
+
+function digestOf(contents: ReadonlyMap<string, Content | null>): string {
+  const hash = createHash('sha256');
+  for (const [path, content] of [...contents].sort(([one], [other]) => (one < other ? -1 : 1)))
+    hash.update(`${JSON.stringify(path)} ${String(content?.bytes.length ?? -1)}\n`).update(content?.bytes ?? '');
+  return hash.digest('hex');
+}

@@ -1,0 +1,100 @@
+import { isAbsolute, relative } from 'node:path';
+import { messageOf, UserError } from '../errors.ts';
+import { startWatchdog, type Watchdog } from '../processes/watchdog.ts';
+import type { Agent, Verifier } from '../ports/agent.ts';
+import type { Connections } from '../river/deps.ts';
+import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
+import type { RunnerFiles } from '../runner/runner-files.ts';
+import { MINUTE_MS } from '../core/time.ts';
+import type { World } from './world.ts';
+
+/** What a run may need beyond `max-minutes`, for a last verification and for publishing; its lane is its own for longer. */
+const GRACE_MS = 5 * MINUTE_MS;
+
+/** Keeps the action's own process and files from what the agent and the verify commands do as the same user. */
+export interface Guard {
+  /** Before the first program of the agent. */
+  readonly begin: () => void;
+  /** After each program of the agent; throws a UserError when the action's own files were changed. */
+  readonly check: () => void;
+  /** Digest of the action's own files at `begin`; null: not begun, or they are not compared. */
+  readonly actionDigest: () => string | null;
+}
+
+export function createGuard(
+  { actionFolder, config, context, environment, log }: World,
+  runnerFiles: RunnerFiles,
+): Guard {
+  let watchdog: Watchdog | null = null;
+  let actionFiles: ActionFiles | null = null;
+
+  function check(): void {
+    runnerFiles.putBack();
+    const changed = actionFiles === null ? [] : putBack(actionFiles);
+    if (changed.length > 0) throw changedFiles(changed);
+  }
+
+  return {
+    begin: () => {
+      watchdog ??= startWatchdog(environment, { afterMs: config.policy.maxRunMs + GRACE_MS });
+      // `uses: ./`: the action is the project, and the agent may change it.
+      if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
+      else log.info('The action is a part of the work tree, so its own files are not compared after each call.');
+    },
+    check,
+    actionDigest: () => actionFiles?.digest ?? null,
+  };
+}
+
+/** The same connections, with a look after each thing that ran code of the agent. */
+export function guardedConnections(connections: Connections, guard: Guard): Connections {
+  const checked = async <T>(run: Promise<T>): Promise<T> => {
+    try {
+      return await run;
+    } finally {
+      guard.check();
+    }
+  };
+  const guardAgent = (agent: Agent): Agent => ({
+    ...agent,
+    prepare: () => {
+      guard.begin();
+      return agent.prepare();
+    },
+    call: (call) => checked(agent.call(call)),
+  });
+  const guardVerifier = (verifier: Verifier): Verifier => ({
+    ...verifier,
+    verify: (...request) => checked(verifier.verify(...request)),
+  });
+  return {
+    ...connections,
+    agent: async () => guardAgent(await connections.agent()),
+    verifier: async () => guardVerifier(await connections.verifier()),
+  };
+}
+
+function putBack(actionFiles: ActionFiles): readonly string[] {
+  try {
+    return actionFiles.putBack();
+  } catch (error) {
+    // The rest of this program may be what the agent wrote: nothing more of it is loaded.
+    process.stdout.write(
+      `::error::The action's own files were changed while the agent worked, and cannot be put back: ${messageOf(error).replaceAll('\n', ' ')}. The run ends here.\n`,
+    );
+    process.exit(1);
+  }
+}
+
+function changedFiles(names: readonly string[]): UserError {
+  const named = names.slice(0, 5).join(', ');
+  return new UserError(
+    'infrastructure',
+    `The action's own files were changed while the agent worked (${named}${names.length > 5 ? ', …' : ''}). They were put back, and the run ends here; what was finished before is published. Look at what the agent did before you run it again.`,
+  );
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return !way.startsWith('..') && !isAbsolute(way);
+}
