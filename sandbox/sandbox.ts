@@ -27,6 +27,8 @@ export interface SandboxJob {
   readonly onStart?: (main: RunningMain) => void;
   /** Changes the checkout before the action starts. */
   readonly prepare?: (workspace: string) => Promise<void>;
+  /** Folder of the action, where it is not the one under test itself. */
+  readonly action?: string;
   /** What the checkout step is configured with; actions/checkout with `fetch-depth: 0` by default. */
   readonly checkout?: 'full' | 'shallow' | 'none';
 }
@@ -92,7 +94,7 @@ export async function startSandbox(folder: string): Promise<Sandbox> {
         await checkOut(workspace, `${serverUrl}/${REPOSITORY.owner}/${REPOSITORY.name}`, job.checkout ?? 'full');
       await job.prepare?.(workspace);
       const result = await runJob({
-        action: ACTION_FOLDER,
+        action: job.action ?? ACTION_FOLDER,
         node: process.execPath,
         machine,
         workspace,

@@ -1,4 +1,5 @@
-import { lstatSync } from 'node:fs';
+import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { endAgent } from '../wiring/agent.ts';
 import { giveCredentialsBack } from '../wiring/git.ts';
@@ -17,7 +18,7 @@ import { addSummary, inputTexts, mask } from '../runner/results.ts';
 import { readRunContext } from '../runner/run-context.ts';
 import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
-import { readRunRecord } from '../river/run-record.ts';
+import { readRunRecord, writeRunRecord } from '../river/run-record.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
 const POST_WITHIN_MS = 58_000;
@@ -25,6 +26,9 @@ const POST_WITHIN_MS = 58_000;
 const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
 /** A healthy command takes a second or two, a healthy request less than one. */
 const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, secondMs: 1_000, retries: 0 } };
+
+/** Stands for the record of a run of which nothing is known. */
+const UNKNOWN = { version: 1, startedAt: 0, actionDigest: null, claimed: null, work: null } as const;
 
 type Environment = World['environment'];
 
@@ -71,7 +75,9 @@ async function finish({
   readonly identity: RunIdentity;
   readonly runnerFiles: RunnerFiles;
 }): Promise<void> {
+  const { runFolder, key } = identity;
   const hasFolder = isThere(identity);
+  if (!existsSync(dirname(runFolder))) return;
   const read = await readRun(environment).catch((error: unknown) => {
     // Main said so, and did nothing.
     if (hasFolder) throw error;
@@ -80,19 +86,26 @@ async function finish({
   if (read === null) return;
   const world = createWorld({ environment, ...read, identity });
   mask(world.secrets);
+  const record = hasFolder ? readRunRecord(runFolder, key) : null;
   const report = await (hasFolder ? rescueRun : rescueLost)({
     ...world,
     connect: connect(world, PATIENCE),
-    record: hasFolder ? readRunRecord(identity.runFolder, identity.key) : null,
-    folder: identity.runFolder,
+    record,
+    folder: runFolder,
     digestAction: () => digestActionFiles(world.actionFolder),
     limits: LIMITS,
   });
-  if (report === null) return;
+  if (report === null) {
+    // Nothing was there, and nothing stays.
+    if (!hasFolder) rmSync(runFolder, { recursive: true, force: true });
+    return;
+  }
   world.log.info(renderClosingBlock(report));
   runnerFiles.write(() => {
     addSummary(world.redact(renderSummary(report)), environment.GITHUB_STEP_SUMMARY);
   });
+  // The post step of the job's next use of the action finds this run as well.
+  writeRunRecord(runFolder, { ...(record ?? UNKNOWN), stage: 'ended' }, key);
 }
 
 async function readRun(environment: Environment): Promise<{ readonly config: Config; readonly context: RunContext }> {

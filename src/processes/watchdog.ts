@@ -18,11 +18,6 @@ read -r -t "$3" line
 kill -KILL "$2"
 `;
 
-/** Watches over this process. */
-export interface Watchdog {
-  readonly end: () => void;
-}
-
 /**
  * Starts a process that cancels this one after `afterMs` as the runner would, and ends it when that does not help:
  * nothing in a process that was stopped, or waits in a system call, can do so. Ends with this process, also when it is killed.
@@ -30,8 +25,7 @@ export interface Watchdog {
 export function startWatchdog(
   environment: Readonly<Record<string, string | undefined>>,
   { afterMs, obeySeconds = OBEY_SECONDS }: { readonly afterMs: number; readonly obeySeconds?: number },
-): Watchdog {
-  const ended = new AbortController();
+): void {
   const seconds = String(Math.max(1, Math.ceil(afterMs / 1000)));
   void runProgram({
     // The plain shell of small images knows `read -t` as well.
@@ -41,13 +35,8 @@ export function startWatchdog(
     environment: trustedEnvironment(environment),
     input: null,
     timeoutMs: Number.MAX_SAFE_INTEGER,
-    signal: ended.signal,
+    signal: null,
     family: { kind: 'group', graceMs: 0, leftover: 'end' },
     outputs: [() => undefined, () => undefined],
   });
-  return {
-    end: () => {
-      ended.abort();
-    },
-  };
 }

@@ -19,7 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const MAX_USES = 8;
 /** Only what the runner sets for each step itself: what an agent writes to GITHUB_ENV must not change who we are. */
 const SECRETS = ['INPUT_GITHUB-TOKEN', 'ACTIONS_RUNTIME_TOKEN'];
-const PLACE = ['GITHUB_RUN_ID', 'GITHUB_RUN_ATTEMPT', 'GITHUB_JOB'];
+const PLACE = ['RUNNER_TEMP', 'GITHUB_RUN_ID', 'GITHUB_RUN_ATTEMPT', 'GITHUB_JOB'];
 
 /** The identities of this job's uses of the action, in the order in which they are taken; main and post derive the same. */
 export function identitiesOf(environment: Environment): readonly [RunIdentity, ...RunIdentity[]] {

@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import { messageOf, UserError } from '../errors.ts';
-import { startWatchdog, type Watchdog } from '../processes/watchdog.ts';
+import { startWatchdog } from '../processes/watchdog.ts';
 import type { Agent, Verifier } from '../ports/agent.ts';
 import type { Connections } from '../river/deps.ts';
 import { rememberActionFiles, type ActionFiles } from '../runner/action-files.ts';
@@ -25,7 +25,7 @@ export function createGuard(
   { actionFolder, config, context, environment, log }: World,
   runnerFiles: RunnerFiles,
 ): Guard {
-  let watchdog: Watchdog | null = null;
+  let isWatched = false;
   let actionFiles: ActionFiles | null = null;
 
   function check(): void {
@@ -36,7 +36,8 @@ export function createGuard(
 
   return {
     begin: () => {
-      watchdog ??= startWatchdog(environment, { afterMs: config.policy.maxRunMs + GRACE_MS });
+      if (!isWatched) startWatchdog(environment, { afterMs: config.policy.maxRunMs + GRACE_MS });
+      isWatched = true;
       // `uses: ./`: the action is the project, and the agent may change it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
       else log.info('The action is a part of the work tree, so its own files are not compared after each call.');

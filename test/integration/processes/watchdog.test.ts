@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { isRunning } from './process-fixture.ts';
+
+let folder = '';
+let program = '';
+
+/** A process that is watched: `obey` ends it on SIGINT. It prints the watchdog's id. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'ralph-watchdog-'));
+  program = join(folder, 'watched.mjs');
+  const source = `
+    import { readdirSync, readFileSync } from 'node:fs';
+    import { startWatchdog } from ${JSON.stringify(join(import.meta.dirname, '../../../src/processes/watchdog.ts'))};
+    const [how, afterMs] = process.argv.slice(2);
+    startWatchdog(process.env, { afterMs: Number(afterMs), obeySeconds: 1 });
+    process.on('SIGINT', () => { if (how !== 'ignore') { console.log('cancelled'); process.exit(3); } });
+    setInterval(() => undefined, 1000);
+    const child = () => readdirSync('/proc').find((name) => /^\\d+$/.test(name) && parentOf(name) === process.pid);
+    const parentOf = (pid) => { try { return Number(readFileSync('/proc/' + pid + '/stat', 'utf8').split(') ')[1].split(' ')[1]); } catch { return 0; } };
+    const look = setInterval(() => {
+      const pid = child();
+      if (pid === undefined) return;
+      clearInterval(look);
+      console.log('watchdog ' + pid);
+      if (how === 'leave') setTimeout(() => process.exit(0), 100);
+    }, 10);`;
+  await build({
+    stdin: { contents: source, resolveDir: import.meta.dirname },
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+  });
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Watched {
+  readonly process: ChildProcess;
+  readonly dog: number;
+  readonly ended: Promise<[number | null, NodeJS.Signals | null]>;
+  readonly output: () => string;
+}
+
+async function watched(how: string, afterMs: number): Promise<Watched> {
+  const child = spawn(process.execPath, [program, how, String(afterMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const ended = new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
+    child.once('exit', (code, signal) => {
+      resolve([code, signal]);
+    });
+  });
+  await vi.waitFor(() => {
+    expect(output).toContain('watchdog ');
+  }, 10_000);
+  return { process: child, dog: Number(/watchdog (\d+)/.exec(output)?.[1]), ended, output: () => output };
+}
+
+async function expectGone(pid: number): Promise<void> {
+  await vi.waitFor(() => {
+    expect(isRunning(pid)).toBe(false);
+  }, 2_000);
+}
+
+test('a stopped process is woken and cancelled when its time is up', async () => {
+  const run = await watched('obey', 1_000);
+  run.process.kill('SIGSTOP');
+  expect(await run.ended).toEqual([3, null]);
+  expect(run.output()).toContain('cancelled');
+  await expectGone(run.dog);
+});
+
+test('one that does not obey is ended', async () => {
+  const run = await watched('ignore', 1_000);
+  expect(await run.ended).toEqual([null, 'SIGKILL']);
+  await expectGone(run.dog);
+});
+
+test.each(['leave', 'kill'])('it does not outlive what it watches (%s)', async (how) => {
+  const run = await watched(how, 60_000);
+  if (how === 'kill') {
+    expect(readFileSync(`/proc/${String(run.dog)}/environ`, 'utf8')).not.toMatch(/HOME|TOKEN|RALPH/);
+    run.process.kill('SIGKILL');
+  }
+  await run.ended;
+  await expectGone(run.dog);
+});
