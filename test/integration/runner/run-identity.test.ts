@@ -39,7 +39,7 @@ test.each([
   { GITHUB_RUN_ATTEMPT: '2' },
   { GITHUB_JOB: 'other' },
 ])('another job (%j) is another run', (change) => {
-  const [mine, other] = [identitiesOf(job())[0], identitiesOf(job(change as Record<string, string>))[0]];
+  const [mine, other] = [identitiesOf(job())[0], identitiesOf(job(change))[0]];
   expect(other.runTag).not.toBe(mine.runTag);
   expect(other.key.equals(mine.key)).toBe(false);
 });
