@@ -25,13 +25,15 @@ test('a run leaves a journal without secrets; the command makes the same decisio
   const run = await scene.run({ inputs: { verify: 'true' } });
   const text = readFileSync(journalOf(run), 'utf8');
   for (const secret of [TOKEN, KEY]) expect(text).not.toContain(secret);
-  expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 2);
+  // Start, iterations, the verification in a clean clone, end.
+  expect(text.trimEnd().split('\n')).toHaveLength(Number(run.outputs.iterations) + 3);
   const { code, out } = await ralph('replay', journalOf(run), '--json');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({
     lane: 'queue',
     iterations: Number(run.outputs.iterations),
     outcome: { kind: run.outputs.outcome, reason: run.outputs.reason },
+    chain: { kind: 'intact', last: run.outputs['journal-hash'] },
     differences: [],
   });
   expect((await ralph('replay', journalOf(run), '--set', 'max-iterations=1')).out).toContain(

@@ -2,7 +2,7 @@ import { base64At } from './base64.ts';
 import { canonicalOf, letterOf } from './canonical.ts';
 
 /** Shorter values would be found in any text. */
-export const MIN_SEARCHED_CHARS = 8;
+const MIN_SEARCHED_CHARS = 8;
 /** Letters by which a spelling is found; all spellings that are searched have as many. */
 const WINDOW = 8;
 
