@@ -3,8 +3,16 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { startGitRemote } from '../../../sandbox/git-remote.ts';
+import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { createRefBlobs } from '../../../src/git/refs/ref-blobs.ts';
+import { createRefCells } from '../../../src/git/refs/ref-cells.ts';
+import { createGuardedStore } from '../../../src/state/guarded-store.ts';
+import { createLayeredStore } from '../../../src/state/layered-store.ts';
 import { createSeal } from '../../../src/state/seal.ts';
 import { cacheFixture, copyOf, KEY } from './state-cache-fixture.ts';
+
+const TOKEN = 'ghs_0123456789abcdefghijABCDEFGHIJ012345';
 
 /** A member of a tar archive; `link` makes it a symbolic link (`hard`: a hard link) to that name. */
 interface Member {
@@ -154,6 +162,71 @@ describe.concurrent('an entry that someone else wrote', () => {
       why: 'the downloaded archive cannot be unpacked',
     });
   });
+});
+
+test('beside a ref at #3, an entry #900 with a consent, a pause and a conversation of somebody else: nothing of it is used', async () => {
+  await using cache = await cacheFixture();
+  await using server = await startGitRemote({ folder: join(cache.folder, 'server'), token: TOKEN });
+  const now = (): number => 1_795_300_000_000;
+  const storeOn = async (machine: string) => {
+    const workFolder = join(cache.folder, machine);
+    const network = {
+      url: server.url,
+      access: { kind: 'token', token: TOKEN } as const,
+      env: { PATH: process.env['PATH'] },
+    };
+    const lease = () => ({
+      runTag: machine,
+      runId: machine,
+      runAttempt: 1,
+      runUrl: '',
+      acquiredAt: now(),
+      durationMs: 1,
+    });
+    return createLayeredStore({
+      guarded: createGuardedStore({ cells: createRefCells({ ...network, workFolder, now }), lease, now }),
+      copies: { place: 'cache', store: cache.store() },
+      blobs: createRefBlobs({ ...network, workFolder: `${workFolder}-blobs`, now, maxBytes: 1_000_000 }),
+      now,
+    });
+  };
+  const of = { lane: 'queue', sessionId: '0f0e0d0c-1111-4222-8333-444455556666' };
+  const own = await createSeal({ credential: KEY, repository: 'octo/app' }).close(Buffer.from('what was said'), of);
+  const foreign = await createSeal({ credential: 'sk-another', repository: 'octo/app' }).close(Buffer.from('lies'), of);
+  const stateWith = (sequence: number, transcript: typeof own): LaneState => ({
+    ...initialState('queue', now()),
+    sequence,
+    session: { id: of.sessionId, startedAt: now(), lastUsedAt: now(), taskId: 'issue-1' },
+    transcript: transcript && { sha256: transcript.sha256, bytes: transcript.content.length },
+  });
+  const first = await storeOn('first');
+  await first.restore('queue');
+  await first.claim('queue');
+  const state = stateWith(3, own);
+  expect(
+    await first.save({ lane: 'queue', sequence: 3, document: serializeState(state), transcript: own }),
+  ).toMatchObject({ where: 'cache ✓ ref ✓' });
+
+  const forged: LaneState = {
+    ...stateWith(900, foreign),
+    approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: now() } },
+    pause: { by: 'ada', at: now() },
+  };
+  const thief = createSeal({ credential: 'sk-another', repository: 'octo/app' });
+  await cache.store({ seal: thief }).save(copyOf('queue', 900, serializeState(forged), foreign));
+
+  const second = await storeOn('second');
+  expect(await second.restore('queue')).toEqual({
+    kind: 'found',
+    state,
+    origin: 'ref',
+    orders: [],
+    lease: null,
+    warnings: [
+      expect.stringMatching(/^The cache holds #900 of this state and the ref #3, which decides;.* is ignored\.$/),
+    ],
+  });
+  expect(await second.transcript('queue', state.transcript ?? { sha256: '', bytes: 0 })).toEqual({ kind: 'absent' });
 });
 
 async function restoreOf(members: readonly Member[]): Promise<unknown> {
