@@ -250,6 +250,14 @@ describe('a retry', () => {
   });
 });
 
+test('where the cache alone keeps the state, a pause that this job cannot sign is refused, and how to cure it said', async () => {
+  const project = createProject({ issues: [1], inputs: { 'state-store': 'cache' } });
+  project.kept.cache.signed = false;
+  const run = await runOnce(project, { event: commented('/ralph pause', { issue: 1 }) });
+  expect(run.end).toBe('failed (configuration)');
+  expect(JSON.stringify(run.outcome)).toContain("signed with the agent's key, which this job does not have");
+});
+
 describe('a second attempt of the same run', () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ['the ref', {}],
