@@ -10,6 +10,7 @@ import { measureDecisions } from './decisions.ts';
 import { measureEvidence } from './evidence.ts';
 import type { Row } from './measure.ts';
 import { measureOrchestration } from './orchestration.ts';
+import { measurePublishing } from './publishing.ts';
 import { measureRefState } from './ref-state.ts';
 import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
@@ -52,6 +53,7 @@ async function measureAll(): Promise<readonly Row[]> {
   await add('decisions', measureDecisions);
   await add('state', () => measureRefState(join(folder, 'state')));
   await add('encryption', measureSeal);
+  await add('publishing', () => measurePublishing(join(folder, 'publishing')));
   await add('evidence', () => measureEvidence(join(folder, 'evidence')));
   return rows;
 }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { ObjectId } from '../core/evidence.ts';
 import { UserError } from '../errors.ts';
 import type { Git } from './git.ts';
+import { LOST_COMMITS } from './refusal.ts';
 
 /** One path that differs between two trees. Modes are octal texts; `000000` and null: the path is not there. Line counts are null for binary files. */
 export interface Change {
@@ -99,7 +101,7 @@ export async function sizesOf(git: Git, ids: readonly ObjectId[]): Promise<Reado
   );
 }
 
-/** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. */
+/** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. What is not what its id says is an error: git itself does not look. */
 export async function eachObject(
   git: Git,
   sizes: ReadonlyMap<ObjectId, number>,
@@ -115,10 +117,21 @@ export async function eachObject(
     for (const id of ids) {
       const start = stdout.indexOf(10, at) + 1;
       const end = start + (sizes.get(id) ?? 0);
-      await visit(id, stdout.subarray(start, end));
+      const content = stdout.subarray(start, end);
+      const [, type = ''] = stdout.subarray(at, start).toString().split(' ');
+      if (idOf(type, content, id.length) !== id) throw new UserError('infrastructure', LOST_COMMITS);
+      await visit(id, content);
       at = end + 1;
     }
   }
+}
+
+/** The id that git gives an object; 40 hex digits are SHA-1, 64 SHA-256. */
+function idOf(type: string, content: Buffer, digits: number): ObjectId {
+  return createHash(digits === 64 ? 'sha256' : 'sha1')
+    .update(`${type} ${String(content.length)}\0`)
+    .update(content)
+    .digest('hex');
 }
 
 function inPortions(sizes: ReadonlyMap<ObjectId, number>, limit: number): readonly (readonly ObjectId[])[] {
