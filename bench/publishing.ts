@@ -65,6 +65,7 @@ async function ready(
     workFolder,
     rules,
     identity: { name: 'bench', email: 'bench@example.com' },
+    sealKey: Buffer.alloc(32),
     env,
   });
   const opened = await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });

@@ -35,10 +35,13 @@ function beyond(names: readonly string[], others: readonly string[]): readonly s
 }
 
 async function loadRules() {
-  const [{ lintSource }, { rules }] = await Promise.all([
+  const [{ lintSource }, { rules }, { secretLintProfiler }] = await Promise.all([
     import('@secretlint/core'),
     import('@secretlint/secretlint-rule-preset-recommend'),
+    import('@secretlint/profiler'),
   ]);
+  // It keeps a hundred marks of each scan for ever and searches them all at each: a thousand files would take minutes.
+  secretLintProfiler.mark = () => undefined;
   // One rule lets the text itself switch the others off ("secretlint-disable"); the text is not to be asked.
   const honest = rules.filter((rule) => rule.meta.id !== '@secretlint/secretlint-rule-filter-comments');
   return { lintSource, rules: honest.map((rule) => ({ id: rule.meta.id, rule })) };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { PublishingRules } from '../git/checkout/inspection.ts';
+import type { PublishingRules } from '../git/inspection/inspection.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';

@@ -6,7 +6,7 @@ import { keepIgnored, layCleanClone } from './clean-clone.ts';
 import { commitIteration, publishableTree, type Committer, type Identity, type WithheldPaths } from './commit.ts';
 import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
-import { createInspection, type PublishingRules } from './inspection.ts';
+import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
 import { changesBetween, treeOf } from '../objects.ts';
 import { createPrivateRepository, lostObjects, type OwnRepository } from './private-repository.ts';

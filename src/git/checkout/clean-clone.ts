@@ -6,7 +6,7 @@ import { collectOutput, describeCollected } from '../../processes/collect-output
 import { MINUTE_MS } from '../../core/time.ts';
 import { createGit, lastWords } from '../git.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { isLoopState } from './protected-paths.ts';
+import { isLoopState } from '../inspection/protected-paths.ts';
 import { quarantineFolder } from './quarantine.ts';
 import type { Workspace } from './workspace.ts';
 

@@ -2,10 +2,10 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-message.ts';
 import type { CommittedIteration, IterationCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import type { Inspection } from './inspection.ts';
+import type { Inspection } from '../inspection/inspection.ts';
 import { changesBetween, changesOfCommits, eachObject, sizesOf, treeWith } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { reviewBetween } from './review.ts';
+import { reviewBetween } from '../inspection/review.ts';
 import type { WorkTreeContent } from './work-tree.ts';
 
 export interface Identity {

@@ -4,7 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { eachObject, sizesOf } from '../objects.ts';
-import { matcher } from './protected-paths.ts';
+import { matcher } from '../inspection/protected-paths.ts';
 
 /** A longer file is no list that anybody wrote by hand. */
 const LARGEST_TEXT_BYTES = 1024 * 1024;

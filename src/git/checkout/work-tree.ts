@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { indexLine } from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { agentNotes, isLoopState } from './protected-paths.ts';
+import { agentNotes, isLoopState } from '../inspection/protected-paths.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Content of the work tree. `evidence`: `tree` without the agent's own notes, which are published but are no progress. `standIns`: paths that are in the tree under a substitute, and why their own content is not. */

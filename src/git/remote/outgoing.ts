@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/lists.ts';
 import { withBareRepository } from '../bare-repository.ts';
-import { createInspection, type PublishingRules } from '../checkout/inspection.ts';
+import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import type { Git } from '../git.ts';
 import { changesOfCommits, eachObject, sizesOf } from '../objects.ts';
 import { LOST_COMMITS } from '../refusal.ts';

@@ -3,7 +3,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
 import type { BranchDeleted, PushResult, Remote } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
-import type { PublishingRules } from '../checkout/inspection.ts';
+import type { PublishingRules } from '../inspection/inspection.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
 import { treeOf } from '../objects.ts';
 import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal.ts';

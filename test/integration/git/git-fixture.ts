@@ -9,7 +9,7 @@ import { git } from '../../../sandbox/git.ts';
 import { createSampleProject, startGitRemote, type GitRemote } from '../../../sandbox/git-remote.ts';
 import { createRepository } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
-import type { PublishingRules } from '../../../src/git/checkout/inspection.ts';
+import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
 import { createRefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
 import type { Log } from '../../../src/ports/machine.ts';
