@@ -21,6 +21,7 @@ import { takeIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles } from '../runner/runner-files.ts';
 import { runRiver } from '../river/river.ts';
 import { writeRunRecord } from '../river/run-record.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** The action's main step: event → gate → loop → publish → outputs. The one error boundary: whatever is thrown ends as a failed run that says why. */
 export async function main(): Promise<void> {
@@ -102,7 +103,7 @@ export async function main(): Promise<void> {
       });
     log.info(renderClosingBlock(end));
     const { title, what, next } = describeOutcome(end);
-    if (failed) fail(redact(`${title}. ${what} ${next}`));
+    if (failed) fail(redact(`${title}. ${sentence(what)} ${next}`));
     // Sockets of a service that hangs must not keep the job alive.
     process.exit(failed ? 1 : 0);
   }

@@ -3,6 +3,7 @@ import type { LaneState } from '../core/lane/state.ts';
 import type { OrdersNow } from '../ports/state.ts';
 import type { LoopDeps } from './deps.ts';
 import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** A store that takes longer is not waited for: the next iteration is worth more than the question. */
 const LIMIT_MS = 15_000;
@@ -22,7 +23,7 @@ export function createStopPoll({
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
-        `Whether somebody ordered this run to stop cannot be told, so it goes on: ${answer.why.replace(/\.$/, '')}. It asks again after each iteration.`,
+        `Whether somebody ordered this run to stop cannot be told, so it goes on: ${sentence(answer.why)} It asks again after each iteration.`,
       );
     }
     return null;

@@ -6,6 +6,7 @@ import { fileSourcesOf } from './file-tasks.ts';
 import type { LoopDeps } from './deps.ts';
 import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** A file to write, and what it holds now (null: it is not there). */
 interface Rewrite {
@@ -41,7 +42,7 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     return { ...archived, head: undone.head };
   } catch (error) {
     deps.log.warning(
-      `Finished tasks and old notes stay where they are, since they could not be archived: ${textOf(error)}`,
+      `Finished tasks and old notes stay where they are, since they could not be archived: ${sentence(textOf(error))}`,
     );
     return work;
   }

@@ -4,6 +4,7 @@ import { collectOutput, describeCollected, type CollectedOutput } from './collec
 import type { ProgramEnd } from './run-program.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** How a program is started: `file` with `args` before the caller's own. */
 export interface Program {
@@ -55,7 +56,7 @@ export function runAlone(
 export function cannotStart(file: string, { why, cause }: Extract<ProgramEnd, { kind: 'not-started' }>): UserError {
   return new UserError(
     'configuration',
-    `The agent ${file} cannot be started: ${why}. Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
+    `The agent ${file} cannot be started: ${sentence(why)} Set agent-path to an executable file, or leave it empty to have Claude Code installed.`,
     { cause },
   );
 }

@@ -7,6 +7,7 @@ import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } fr
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** On so many issues a run notifies people that they wait for approval; later runs do it on the others. */
 const MAX_NOTICES = 10;
@@ -105,7 +106,7 @@ async function writeComments(
     (what: string) =>
     (error: unknown): void => {
       // The work is safe by now: nothing that goes wrong here may have it published once more.
-      warnings.push(`${what} could not be written: ${textOf(error)}`);
+      warnings.push(`${what} could not be written: ${sentence(textOf(error))}`);
       deps.log.warning(warnings.at(-1) ?? '');
     };
   const writeAll = async (): Promise<void> => {

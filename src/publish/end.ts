@@ -4,6 +4,7 @@ import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
 import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -11,7 +12,7 @@ type EndIntake = Extract<Intake, { kind: 'end' }>;
 export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<EndIntake> {
   const unanswered = await publishAnswer(deps, intake).then(
     () => [],
-    (error: unknown) => [`The answer could not be written: ${textOf(error)}`],
+    (error: unknown) => [`The answer could not be written: ${sentence(textOf(error))}`],
   );
   for (const warning of unanswered) deps.log.warning(warning);
   const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);

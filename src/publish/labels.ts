@@ -14,6 +14,7 @@ import type { Intake } from '../handover/intake.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
 import { textOf } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** So many issues a run changes the labels of: a thousand requests an hour are all that a repository has. The others get theirs from later runs. */
 const MAX_LABELLED_ISSUES = 30;
@@ -102,7 +103,7 @@ export async function publishLabels(
     ...(first === undefined
       ? []
       : [
-          `The labels of ${failures.map(({ issue }) => `#${String(issue)}`).join(', ')} could not be written: ${first.why}`,
+          `The labels of ${failures.map(({ issue }) => `#${String(issue)}`).join(', ')} could not be written: ${sentence(first.why)}`,
         ]),
     ...(unfinished === null ? [] : [`Some of the labels could not be written: ${unfinished}`]),
   ];

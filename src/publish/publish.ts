@@ -17,6 +17,7 @@ import { labelWishes, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** Entries of a lane that stay: one may just be read by another run. */
 const KEPT_CACHES = 2;
@@ -84,7 +85,7 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
     deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
   }
-  const message = `The commits of this run could not be pushed to ${lane.branch}: ${pushed.why}`;
+  const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(pushed.why)}`;
   deps.log.error(message);
   return { kind: 'lost', remoteHead, outcome: { kind: 'failed', reason: 'infrastructure', message } };
 }
@@ -214,7 +215,7 @@ async function saveState(
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
   deps.log.warning(
-    `The state was not saved: ${saved.why}. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`,
+    `The state was not saved: ${sentence(saved.why)} The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`,
   );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
@@ -223,7 +224,7 @@ async function saveState(
 async function exportSession(deps: PublishDeps, { lane, session }: LaneState): Promise<Transcript | null> {
   if (session === null) return null;
   return within(deps.stepWithinMs, deps.exportSession({ lane, sessionId: session.id })).catch((error: unknown) => {
-    deps.log.warning(`The session is not kept, so the next run starts a new one: ${textOf(error)}`);
+    deps.log.warning(`The session is not kept, so the next run starts a new one: ${sentence(textOf(error))}`);
     return null;
   });
 }
@@ -241,7 +242,7 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
   );
   if (settled?.kind === 'unavailable')
     log.warning(
-      `What this run used could not be told to the repository's counters: ${settled.why}. What it had reserved counts instead, for an hour, and its money for the day.`,
+      `What this run used could not be told to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead, for an hour, and its money for the day.`,
     );
 }
 

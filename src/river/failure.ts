@@ -1,5 +1,6 @@
 import type { Outcome } from '../core/outcome.ts';
 import { messageOf, UserError } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 
@@ -7,5 +8,9 @@ export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 export function failureOf(error: unknown, debug: (text: string) => void): Failure {
   if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
   if (error instanceof Error && error.stack !== undefined) debug(error.stack);
-  return { kind: 'failed', reason: 'infrastructure', message: `Something failed that should not: ${messageOf(error)}` };
+  return {
+    kind: 'failed',
+    reason: 'infrastructure',
+    message: `Something failed that should not: ${sentence(messageOf(error))}`,
+  };
 }

@@ -13,6 +13,7 @@ import { giveBack, reportUnpublished, reportWithoutWork, withRequests } from './
 import { failureOf } from './failure.ts';
 import type { RunRecord } from './run-record.ts';
 import { connectStages } from './stages.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** What post has of a run that main did not end itself. */
 export interface RescueDeps extends RunDeps {
@@ -46,7 +47,7 @@ const untried: Released = { kind: 'claimed', why: 'it was not tried' };
 export async function rescueRun(deps: RescueDeps): Promise<RunReport | null> {
   const { record } = deps;
   const { report, lane } = await rescue(deps).catch((error: unknown) =>
-    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}.`),
+    unusable(deps, `The record of this run in ${deps.folder} cannot be used: ${messageOf(error)}`),
   );
   if (record === null) {
     for (const claimable of lanesOf(deps)) await giveBackInTime(deps, claimable, 'claim');
@@ -156,14 +157,14 @@ async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<t
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `Lane ${lane} could not be given back: ${released.why}. It is free again when this run's time is over.`,
+      `Lane ${lane} could not be given back: ${sentence(released.why)} It is free again when this run's time is over.`,
     );
 }
 
 /** The report of work that could not be published, as far as main got with it. */
 function unpublished(deps: RescueDeps, work: Work, error: unknown): RunReport {
   failureOf(error, deps.debug);
-  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}.`);
+  const outcome = failed(deps, `The post step could not publish this run: ${messageOf(error)}`);
   return reportUnpublished(deps, { ...work, outcome });
 }
 
@@ -172,7 +173,7 @@ function unusable(deps: RescueDeps, problem: string): Rescued {
 }
 
 function failed({ log }: RescueDeps, problem: string): Outcome {
-  const message = `${problem} The next run begins from what was saved before.`;
+  const message = `${sentence(problem)} The next run begins from what was saved before.`;
   log.error(message);
   return { kind: 'failed', reason: 'infrastructure', message };
 }

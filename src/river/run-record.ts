@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { LaneId } from '../core/tasks/ids.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf, UserError } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** What main leaves on disk for post. `ended`: main did everything itself, but for giving back a lane that is still `claimed`. */
 export interface RunRecord {
@@ -34,7 +35,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The run's record could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`,
+      `The run's record could not be written: ${sentence(messageOf(error))} The run's folder must stay, and its disk needs free space.`,
       { cause: error },
     );
   }

@@ -7,6 +7,7 @@ import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, type Failure } from './failure.ts';
 import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
 export async function salvage(deps: RiverDeps, recording: Recording, error: unknown): Promise<RunReport> {
@@ -34,7 +35,10 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
 export async function publishRecorded(deps: PublishDeps, recording: Recording, work: Work): Promise<RunReport> {
   const { report, lane } = await publish(deps, work);
   if (lane.kind === 'free') recording.released();
-  else deps.log.warning(`Lane ${work.lane.id} is not given back yet: ${lane.why}. The post step tries once more.`);
+  else
+    deps.log.warning(
+      `Lane ${work.lane.id} is not given back yet: ${sentence(lane.why)} The post step tries once more.`,
+    );
   // Neither commits that are only on this machine nor a lane that is still claimed are given up before post has tried as well.
   recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
   return report;

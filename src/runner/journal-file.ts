@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { chainLine, CHAIN_START } from '../core/journal/chain.ts';
 import { messageOf, UserError } from '../errors.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** A run's journal on disk. */
 export interface JournalFile {
@@ -28,7 +29,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `The run's journal could not be written: ${messageOf(error)}. The run's folder must stay, and its disk needs free space.`,
+          `The run's journal could not be written: ${sentence(messageOf(error))} The run's folder must stay, and its disk needs free space.`,
           { cause: error },
         );
       }

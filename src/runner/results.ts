@@ -3,6 +3,7 @@ import * as core from '@actions/core';
 import { INPUT_NAMES } from '../config/inputs.ts';
 import { messageOf, UserError } from '../errors.ts';
 import { cut } from '../core/text/cut.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** Above this a step's summary is dropped whole by the runner (1 MiB per step); post adds to what main wrote. */
 const SUMMARY_LIMIT = 1_000_000;
@@ -37,15 +38,22 @@ export function inputTexts(
   return Object.fromEntries(INPUT_NAMES.map((name) => [name, environment[`INPUT_${name.toUpperCase()}`]]));
 }
 
-/** Adds Markdown to the job summary; dropped with a log line if it would not fit. */
+/** Adds Markdown to the job summary. Where that cannot be done, one sentence in the log says so: the work is worth more than its report. */
 export function addSummary(markdown: string, file: string | undefined): void {
-  if (file === undefined || file === '' || !existsSync(file)) return;
+  if (file === undefined || file === '') return;
   const text = `${markdown}\n`;
-  if (statSync(file).size + Buffer.byteLength(text) > SUMMARY_LIMIT) {
-    core.info('The job summary is full; this part of it was left out.');
-    return;
+  try {
+    const stats = statSync(file);
+    // Writing would wait for a reader for ever.
+    if (stats.isFIFO()) throw new Error('its file is a named pipe');
+    if (stats.size + Buffer.byteLength(text) > SUMMARY_LIMIT)
+      core.info('The job summary is full; this part of it was left out.');
+    else appendFileSync(file, text);
+  } catch (error) {
+    core.warning(
+      `The job summary could not be written: ${sentence(messageOf(error))} Nothing else of this run depends on it.`,
+    );
   }
-  appendFileSync(file, text);
 }
 
 /** Hides a value in everything that the runner shows from now on. */

@@ -20,6 +20,7 @@ import type {
 } from '../ports/state.ts';
 import type { GuardedStore, RestoredRecord } from './guarded-store.ts';
 import type { LaneId } from '../core/tasks/ids.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** A guarded store that decides, and copies beside it. Each may be absent, but not both. */
 export interface LayeredStoreOptions {
@@ -61,8 +62,8 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   function fromRecord(lane: LaneId, { record, problem }: KeptRecord, copy: RestoredCopy | null): RestoredState {
     const { document, sequence, orders, lease } = record;
     const warnings = [
-      ...(problem === null ? [] : [`The state's ${guardedPlace} cannot be read: ${problem}. It is written anew.`]),
-      ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${copy.why}.`] : []),
+      ...(problem === null ? [] : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written anew.`]),
+      ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}`] : []),
     ];
     const beside = (more: readonly string[]): Beside => ({ orders, lease, warnings: [...warnings, ...more] });
     const parsed = document === null ? null : parseStateAt(document, lane, now());
@@ -91,7 +92,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
         kind: 'unreadable',
         why: parsed.why,
         origin: guardedPlace,
-        ...beside([`The state #${sequence} in the ${guardedPlace} cannot be read: ${parsed.why}.`]),
+        ...beside([`The state #${sequence} in the ${guardedPlace} cannot be read: ${sentence(parsed.why)}`]),
       };
     if (problem !== null) return { kind: 'unreadable', why: problem, origin: guardedPlace, ...beside([]) };
     return { kind: 'absent', ...beside(ahead(copy, 0)) };
@@ -111,7 +112,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
 
   function fromCopy(lane: LaneId, copy: RestoredCopy): RestoredState {
     if (copy.kind === 'unavailable')
-      return { kind: 'unavailable', why: `The state's ${copiesPlace} cannot be read: ${copy.why}.` };
+      return { kind: 'unavailable', why: `The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}` };
     const beside: Beside = { orders: [], lease: null, warnings: [] };
     if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
     const parsed = parseStateAt(copy.document, lane, now());
@@ -122,7 +123,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
         why: parsed.why,
         origin: copiesPlace,
         ...beside,
-        warnings: [`The state #${copy.sequence} in the ${copiesPlace} cannot be read: ${parsed.why}.`],
+        warnings: [`The state #${copy.sequence} in the ${copiesPlace} cannot be read: ${sentence(parsed.why)}`],
       };
     const { state, dropped } = signedParts(parsed.state, copy.signed);
     return {
@@ -140,7 +141,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   function notTaken({ dropped }: CachedState, sequence: number): readonly string[] {
     if (dropped.length === 0) return [];
     const why = guarded === null ? "it is not signed with this run's key" : `the ${guardedPlace} takes no writes`;
-    return [`Of the state #${sequence} in the ${copiesPlace}, ${namesOf(dropped)} are not taken: ${why}.`];
+    return [`Of the state #${sequence} in the ${copiesPlace}, ${namesOf(dropped)} are not taken: ${sentence(why)}`];
   }
 
   function readableCopy(lane: LaneId, copy: RestoredCopy | null): ReadableCopy | null {

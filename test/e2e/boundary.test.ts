@@ -59,6 +59,25 @@ test.each<{ name: string; env: Record<string, string>; reason: 'configuration' |
   },
 );
 
+test.each([
+  { name: 'a full disk', file: '/dev/full' },
+  { name: 'a folder that is gone', file: '/nowhere/summary.md' },
+])(
+  'a summary that cannot be written ($name) is one sentence in the log, and a good run stays green',
+  async ({ file }) => {
+    await using scene = await createScene();
+    scene.openIssue('Count');
+    const run = await scene.run({ env: { GITHUB_STEP_SUMMARY: file } });
+    expect(run).toMatchObject({ main: { exitCode: 0 }, outputs: { outcome: 'complete' } });
+    expect(run.main.log.match(/^::(warning|error)::.*$/gm)).toEqual([
+      expect.stringMatching(
+        /^::warning::The job summary could not be written: .+\. Nothing else of this run depends on it\.$/,
+      ),
+    ]);
+    expectNoStack(run);
+  },
+);
+
 test("SIGKILL after the run's folder was removed: post ends the orphan and says that nothing can be published", async () => {
   await using scene = await createScene();
   scene.openIssue('Count');

@@ -9,6 +9,7 @@ import { plainLine } from '../plain-line.ts';
 import type { StatePlace } from './state-places.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 const SHOWN_TRANSITIONS = 10;
 
@@ -137,11 +138,6 @@ function usageOf(budget: Budget, now: number): KnownLane['usage'] {
         expiresAt: iso(expiresAt),
       })),
   };
-}
-
-/** What a server said may end like one already. */
-function sentence(why: string): string {
-  return /[.!?][)"']?$/.test(why) ? why : `${why}.`;
 }
 
 function iso(instant: number): string {

@@ -6,6 +6,7 @@ import { parseArguments, type ParsedArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { priorityWords } from '../../core/tasks/priority.ts';
 import { plainLine } from '../plain-line.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 const HELP = `Usage: ralph add TITLE [--body TEXT|-] [--priority high|medium|low] [--optional] [--to plan|prd] [--dir FOLDER] [--json]
 
@@ -139,7 +140,7 @@ function whyNot(report: Exclude<AddReport, { kind: 'added' }>, { title }: NewTas
     .join(':');
   if (report.kind === 'there')
     return `${position}: ${JSON.stringify(plainLine(title))} is there already (${report.id}, ${report.state}); nothing was written. To have another, give it another title.`;
-  return `${position}: ${plainLine(report.message, 600)}. Nothing was written.`;
+  return `${position}: ${sentence(plainLine(report.message, 600))} Nothing was written.`;
 }
 
 function shown(value: string): string {

@@ -7,6 +7,7 @@ import type { ImportedTask, ImportReport } from './import-schema.ts';
 import type { ImportWorld, OpenImport } from './import-world.ts';
 import { openInput } from '../input.ts';
 import { plainLine } from '../plain-line.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 const HELP = `Usage: ralph import FILE|- [--agent-path PATH] [--model MODEL] [--max-cost-usd USD] [--json] [OPTIONS]
        ralph import --issues [--label LABEL] [OPTIONS]
@@ -81,7 +82,7 @@ async function importTasks(open: OpenImport, args: readonly string[], terminal: 
   const wanted = await readArguments(given, terminal);
   const found = await find(await open(), wanted, terminal);
   if (found.kind === 'failed') {
-    terminal.error(`ralph import: ${plainLine(found.why, 1000)} Nothing was written.\n`);
+    terminal.error(`ralph import: ${sentence(plainLine(found.why, 1000))} Nothing was written.\n`);
     return 'failed';
   }
   const report = await addAll(found, wanted);
@@ -116,7 +117,7 @@ async function find(world: ImportWorld, { from, folder }: Wanted, terminal: Term
   if (parsed.kind === 'unreadable')
     return {
       kind: 'failed',
-      why: `The agent's list of tasks cannot be used: ${parsed.why}. Try again, or with another model.`,
+      why: `The agent's list of tasks cannot be used: ${sentence(parsed.why)} Try again, or with another model.`,
     };
   return {
     ...parsed,

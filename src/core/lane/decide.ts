@@ -12,6 +12,7 @@ import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
 import { MINUTE_MS } from '../time.ts';
+import { sentence } from '../text/sentence.ts';
 
 /** What a run did so far. Instants in ms. */
 export interface RunSoFar {
@@ -134,7 +135,7 @@ function accessProblem({ run }: Situation): Outcome | null {
         kind: 'failed',
         reason: 'configuration',
         // Cut as ever: journals of earlier versions hold this very text, and replay compares it.
-        message: `The agent cannot work: ${problem.slice(0, 500)} Check its key, its credit and the input model, then run again.`,
+        message: `The agent cannot work: ${sentence(problem.slice(0, 500))} Check its key, its credit and the input model, then run again.`,
       };
 }
 

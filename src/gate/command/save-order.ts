@@ -5,6 +5,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
 import type { LaneId } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /**
  * Leaves the order for the lane's next run; a store that takes no orders gets the state as if it had been obeyed.
@@ -93,5 +94,8 @@ function changesAnything({ state, claimedBy }: RestoredLane, { kind, task }: Ord
 }
 
 function notKept({ kind }: OrderGiven, why: string, whose: UserError['kind'] = 'configuration'): UserError {
-  return new UserError(whose, `The order "${kind.replace('-', ' ')}" could not be kept: ${why}. Nothing was changed.`);
+  return new UserError(
+    whose,
+    `The order "${kind.replace('-', ' ')}" could not be kept: ${sentence(why)} Nothing was changed.`,
+  );
 }

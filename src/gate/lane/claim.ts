@@ -16,6 +16,7 @@ import type { Released } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import { formatInstant } from '../../core/time.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /** What came of asking for a lane. */
 export type LaneClaim =
@@ -58,7 +59,10 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
     case 'changed':
       return claimed;
     case 'unavailable':
-      throw new UserError('infrastructure', `Lane ${lane} cannot be claimed, so no call is made: ${claimed.why}.`);
+      throw new UserError(
+        'infrastructure',
+        `Lane ${lane} cannot be claimed, so no call is made: ${sentence(claimed.why)}`,
+      );
     case 'unguarded':
       // For the cache alone this is reported where it is chosen.
       return {
@@ -72,7 +76,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
           deps.config.stateStore === 'cache'
             ? []
             : [
-                `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${claimed.why}. Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
+                `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${sentence(claimed.why)} Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
               ],
       };
     case 'claimed':

@@ -7,6 +7,7 @@ import { restoreLane } from './restore.ts';
 import { noted } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
 
@@ -47,7 +48,9 @@ export async function endLane(
       ...end.notes,
       warnings: [
         ...warnings,
-        ...(deleted?.kind === 'rejected' ? [`The branch ${branch} could not be deleted: ${deleted.why}`] : []),
+        ...(deleted?.kind === 'rejected'
+          ? [`The branch ${branch} could not be deleted: ${sentence(deleted.why)}`]
+          : []),
         ...(problem === null ? [] : [problem]),
       ],
     },
@@ -83,7 +86,7 @@ async function endSession(
     at: clock.now(),
   });
   return ordered.kind === 'not-kept'
-    ? `The conversation of lane ${lane} could not be ended: ${ordered.why}. Say \`/ralph reset session\` to end it.`
+    ? `The conversation of lane ${lane} could not be ended: ${sentence(ordered.why)} Say \`/ralph reset session\` to end it.`
     : null;
 }
 

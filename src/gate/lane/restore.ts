@@ -8,6 +8,7 @@ import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
 export interface RestoredLane {
@@ -116,7 +117,7 @@ function judgeState(
       return expected
         ? lost(probeState(lane, now), `lost: ${restored.why}`, [])
         : begun(initialState(lane, now), `none (${restored.why})`, [
-            `The state could not be restored: ${restored.why} The lane has no branch yet, so this counts as its first run.`,
+            `The state could not be restored: ${sentence(restored.why)} The lane has no branch yet, so this counts as its first run.`,
           ]);
   }
 }
@@ -126,7 +127,7 @@ function begun(state: LaneState, note: string, warnings: readonly string[]): Fou
 }
 
 function lost(state: LaneState, note: string, warnings: readonly string[]): FoundState {
-  const warning = `The lane's branch exists but its state is ${note.replace(/\.$/, '')}. Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
+  const warning = `The lane's branch exists but its state is ${sentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
   return { state, note, warnings: [...warnings, warning], isLost: true };
 }
 
@@ -134,7 +135,7 @@ function lost(state: LaneState, note: string, warnings: readonly string[]): Foun
 function unreachable(lane: LaneId, why: string): UserError {
   return new UserError(
     'infrastructure',
-    `The state of lane ${lane} cannot be read, so no call is made: ${why.replace(/\.$/, '')}. Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`,
+    `The state of lane ${lane} cannot be read, so no call is made: ${sentence(why)} Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { Task } from '../../core/tasks/task.ts';
 import type { Forge } from '../../ports/forge.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { textOf } from '../../errors.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 type WorkIntake = Extract<Intake, { kind: 'work' }>;
 
@@ -22,7 +23,7 @@ export async function acknowledge(forge: Forge, intake: WorkIntake): Promise<Wor
     await forge.changeLabels(number, { from: labels, add: add.map(definitionOf), remove });
   } catch (error) {
     // A label is never worth a run.
-    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${textOf(error)}`;
+    const warning = `The label "ralph:working" could not be put on #${String(number)}: ${sentence(textOf(error))}`;
     return { ...intake, notes: { ...intake.notes, warnings: [...intake.notes.warnings, warning] } };
   }
   return {

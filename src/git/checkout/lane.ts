@@ -8,6 +8,7 @@ import type { Quarantine } from './quarantine.ts';
 import type { WorkspaceRestorer } from './restore.ts';
 import { readWorkTree } from './work-tree.ts';
 import { headOf, setHeadAndIndex, refOf, type Workspace } from './workspace.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /** The branch that is worked on; `tip` is kept here because the agent can move every ref of the workspace. */
 export interface Lane {
@@ -138,7 +139,7 @@ async function fetchBranch(
     );
   throw new UserError(
     'infrastructure',
-    `Branch "${branch}" could not be fetched from ${url}: ${lastWords(fetched.stderr)}. The token needs the permission "contents: read".`,
+    `Branch "${branch}" could not be fetched from ${url}: ${sentence(lastWords(fetched.stderr))} The token needs the permission "contents: read".`,
   );
 }
 
@@ -169,7 +170,7 @@ async function checkOut({ workspace, repository, workedOn }: LaneSource, lane: L
   if (exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${lastWords(stderr)}. Remove these files before the run.`,
+      `Branch ${lane.branch} could not be checked out over the files in ${workspace.top}: ${sentence(lastWords(stderr))} Remove these files before the run.`,
     );
   await repository.withIndex('copy', async (indexFile) => {
     await git.text(['read-tree', '-m', '-i', lane.tip], { variables: { GIT_INDEX_FILE: indexFile } });

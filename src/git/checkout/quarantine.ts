@@ -5,6 +5,7 @@ import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
 import { copyIndex, type Workspace } from './workspace.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /**
  * What may leave, out of the checkout's reach: objects, index and refs of our own, nothing borrowed. Inspection, diff,
@@ -57,7 +58,7 @@ export async function createQuarantine(
   if (fill.exitCode !== 0)
     throw new UserError(
       'infrastructure',
-      `The commits that this run begins from cannot be read in ${workspace.top}: ${lastWords(fill.stderr)}. Check the disk, then re-run the workflow.`,
+      `The commits that this run begins from cannot be read in ${workspace.top}: ${sentence(lastWords(fill.stderr))} Check the disk, then re-run the workflow.`,
     );
   const own = await createOwnRepository(workspace, { ...checkout.setup, folder, objects, shallow: roots });
   await copyIndex(checkout.indexFile, own.indexFile);

@@ -10,6 +10,7 @@ import { explainRefusal, isMoved, isUnreachable, LOST_COMMITS } from '../refusal
 import { inspectOutgoing, withPushRepository } from './outgoing.ts';
 import { parseRefs, wordsOf } from './remote-answers.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 export interface RemoteOptions {
   /** HTTP(S) URL of the repository, without user name or password. */
@@ -305,7 +306,7 @@ function unreadable(url: string, stderr: string): UserError {
   const advice = /40[134]|could not read Username|not found/i.test(words)
     ? 'The token needs the permission "contents: read" for this repository (to publish: "contents: write").'
     : 'Check that the server can be reached.';
-  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${words}. ${advice}`);
+  return new UserError('infrastructure', `The branches of ${url} cannot be read: ${sentence(words)} ${advice}`);
 }
 
 const nobody = {

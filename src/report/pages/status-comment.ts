@@ -14,6 +14,7 @@ import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
 import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { formatInstant } from '../../core/time.ts';
+import { sentence } from '../../core/text/sentence.ts';
 
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
@@ -49,7 +50,7 @@ export function renderStatusComment(
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [
-          `State was **not saved**: ${prose(report.saved.why, 300)}. The next run of this lane does not know what this one used and did.`,
+          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run of this lane does not know what this one used and did.`,
         ]
       : []),
     `<sub>${formatInstant(report.endedAt)}</sub>`,

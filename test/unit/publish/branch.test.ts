@@ -65,7 +65,7 @@ describe('a push that is rejected', () => {
     const { run } = await rejectedOnce();
     expect(run).toMatchObject({
       end: 'failed (infrastructure)',
-      outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch' },
+      outcome: { message: 'The commits of this run could not be pushed to ralph/queue: protected branch.' },
     });
   });
 
@@ -227,7 +227,7 @@ describe('a pull request that cannot be written', () => {
         if (work.journal.length === 1) faults.set('snapshot', new Error('disk full'));
       },
     });
-    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Something failed that should not: disk full' });
+    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Something failed that should not: disk full.' });
   });
 
   test('is an error of its own when it is no refusal', async () => {
@@ -235,7 +235,7 @@ describe('a pull request that cannot be written', () => {
     project.forge.faults.set('openPullRequest', new TypeError('a bug'));
     expect(await runOnce(project)).toMatchObject({
       end: 'failed (infrastructure)',
-      outcome: { message: 'Something failed that should not: a bug' },
+      outcome: { message: 'Something failed that should not: a bug.' },
     });
   });
 });

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { claudeProvider } from '../../../src/agents/claude/provider.ts';
 import { checkChain } from '../../../src/core/journal/chain.ts';
 import { createJournalFile } from '../../../src/runner/journal-file.ts';
@@ -225,12 +225,42 @@ describe('the summary', () => {
     expect(readFileSync(file, 'utf8')).toBe('main\n');
   });
 
-  test.each([undefined, '', '/nowhere/summary.md'])('without a file (%j) goes nowhere', (file) => {
-    expect(() => {
-      addSummary('x', file);
-    }).not.toThrow();
+  test.each([undefined, ''])('without a file (%j) goes nowhere, without a word', (file) => {
+    expect(
+      wordsOf(() => {
+        addSummary('x', file);
+      }),
+    ).toBe('');
+  });
+
+  test.each<[string, () => string, string]>([
+    ['whose folder is gone', () => '/nowhere/summary.md', 'ENOENT: no such file or directory'],
+    ['on a full disk', () => '/dev/full', 'ENOSPC: no space left on device'],
+    ['that is a folder', () => folder, 'EISDIR: illegal operation on a directory'],
+    ['that is a named pipe', makePipe, 'its file is a named pipe'],
+  ])('in a file %s is one plain sentence in the log', (_, file, why) => {
+    const words = wordsOf(() => {
+      addSummary('x', file());
+    });
+    expect(words).toMatch(
+      /^::warning::The job summary could not be written: [^\n]+\. Nothing else of this run depends on it\.\n$/,
+    );
+    expect(words).toContain(why);
   });
 });
+
+/** What is written to the log meanwhile. */
+function wordsOf(act: () => void): string {
+  const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  act();
+  return written.mock.calls.map(([text]) => String(text)).join('');
+}
+
+function makePipe(): string {
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  return path;
+}
 
 /** The context, or the message of its refusal, in a process with this environment: the toolkit reads its own process's, once. */
 async function inOwnProcess(environment: Readonly<Record<string, string>>): Promise<unknown> {

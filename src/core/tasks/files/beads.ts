@@ -7,6 +7,7 @@ import { safeKey } from './prd-entries.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import type { TaskProgress } from '../task.ts';
 import { cut } from '../../text/cut.ts';
+import { sentence } from '../../text/sentence.ts';
 
 type State = TaskProgress['state'];
 
@@ -106,7 +107,7 @@ function beadsById(document: string): {
       problems.push({
         line,
         column: parsed.problems[0]?.column ?? null,
-        message: `no valid JSON: ${parsed.problems[0]?.message ?? ''}. This line is not read`,
+        message: `no valid JSON: ${sentence(parsed.problems[0]?.message ?? '')} This line is not read`,
         hidesTasks: true,
       });
       continue;

@@ -11,6 +11,7 @@ import { cleanTitle } from '../../text/clean.ts';
 import type { TaskProblem } from './file-task.ts';
 import { hashId, taskIdOfEntry, type TaskId } from '../ids.ts';
 import { cut } from '../../text/cut.ts';
+import { sentence } from '../../text/sentence.ts';
 
 /** The two forms of a prd.json: `tasks` with a status, and `userStories` that pass. A file may have both. */
 export const prdLists = ['tasks', 'userStories'] as const;
@@ -52,7 +53,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
       problems: parsed.problems.map((problem) => ({
         file: path,
         ...problem,
-        message: `no valid JSON: ${problem.message}. None of its tasks is read`,
+        message: `no valid JSON: ${sentence(problem.message)} None of its tasks is read`,
         hidesTasks: true,
       })),
     };
