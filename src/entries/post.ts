@@ -19,13 +19,17 @@ import { readRunContext } from '../runner/run-context.ts';
 import { identitiesOf, type RunIdentity } from '../runner/run-identity.ts';
 import { createRunnerFiles, type RunnerFiles } from '../runner/runner-files.ts';
 import { readRunRecord, writeRunRecord } from '../river/run-record.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** GitHub gives a cancelled job five minutes in all; other actions' post steps need some of them. */
 const POST_WITHIN_MS = 58_000;
 /** Leaves the time that ending processes (3 s) and the summary take. Push and pull request may hang, and the state still gets the 20 s that a ref and a cache may take that hang as well. */
 const LIMITS: RescueLimits = { publishMs: 50_000, stepMs: 15_000, releaseMs: 4_000 };
 /** A healthy command takes a second or two, a healthy request less than one. */
-const PATIENCE: Patience = { gitCommandMs: 8_000, request: { requestMs: 5_000, secondMs: 1_000, retries: 0 } };
+const PATIENCE: Patience = {
+  gitCommandMs: 8_000,
+  request: { requestMs: 5_000, secondMs: 1_000, retries: 0, outageMs: 10_000 },
+};
 
 /** Stands for the record of a run of which nothing is known. */
 const UNKNOWN = { version: 1, startedAt: 0, actionDigest: null, claimed: null, work: null } as const;
@@ -48,7 +52,7 @@ export async function post(): Promise<void> {
       failureOf(error, (stack) => {
         debug(redact(stack));
       });
-      log.error(`${what}: ${messageOf(error)}`);
+      log.error(`${what}: ${sentence(messageOf(error))}`);
     };
 
   // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.

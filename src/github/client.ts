@@ -25,14 +25,22 @@ export interface ForgeOptions {
   readonly pace?: Pace;
 }
 
-/** `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. `retries` after a server error or a broken connection, 1 and 4 seconds later; 0: nor after a pause that GitHub asks for. */
+/**
+ * `requestMs`: limit of one attempt. `secondMs`: length of the second in which pauses before a retry are counted. `retries` after
+ * a server error or a broken connection, 1 and 4 seconds later; 0: nor after a pause that GitHub asks for. `outageMs`: a server
+ * that has not answered for so long is asked once by each further request, and briefly, until it answers again.
+ */
 export interface Pace {
   readonly requestMs: number;
   readonly secondMs: number;
   readonly retries: number;
+  readonly outageMs: number;
 }
 
-export const usualPace: Pace = { requestMs: 30_000, secondMs: 1000, retries: 2 };
+/** GitHub itself ends a request after 10 seconds. An outage costs a run about as long, and not once for each thing it asks. */
+export const usualPace: Pace = { requestMs: 12_000, secondMs: 1000, retries: 2, outageMs: 10_000 };
+/** Of `requestMs`, what an attempt gets while the server is out. */
+const SHARE_IN_OUTAGE = 1 / 6;
 
 /** Talks to the API; whatever GitHub refuses comes out as a UserError that says so in terms of `purpose`. */
 export interface Client {
@@ -45,7 +53,7 @@ export function createClient(options: ForgeOptions): Client {
   let requests: RequestsSent = { sent: 0, limit: null, remaining: null, resetAt: null };
   const meter: Meter = {
     onRequest: () => (requests = { ...requests, sent: requests.sent + 1 }),
-    onAnswer: (headers) => (requests = { ...requests, ...restBudget(headers) }),
+    onAnswer: ({ headers }) => (requests = { ...requests, ...restBudget(headers) }),
   };
   let connected: Promise<Octokit> | undefined;
   return {
@@ -64,7 +72,28 @@ export function createClient(options: ForgeOptions): Client {
 /** Hears of each attempt, and of what GitHub said with its answer. */
 interface Meter {
   readonly onRequest: () => void;
-  readonly onAnswer: (headers: Headers) => void;
+  readonly onAnswer: (answer: Response) => void;
+}
+
+/** Whether the server has failed for longer than a retry can bridge. All requests of a run share it: what one has waited for, the next need not wait for again. */
+interface Outage {
+  /** `startedAt`: of the attempt. */
+  readonly failed: (startedAt: number) => void;
+  readonly answered: () => void;
+  readonly isLong: () => boolean;
+}
+
+function watchOutage(now: () => number, { outageMs }: Pace): Outage {
+  let since: number | null = null;
+  return {
+    failed: (startedAt) => {
+      since ??= startedAt;
+    },
+    answered: () => {
+      since = null;
+    },
+    isLong: () => since !== null && now() - since >= outageMs,
+  };
 }
 
 /** What an answer says of the budget of REST; GraphQL has one of its own, and an Enterprise server may have none. */
@@ -80,7 +109,7 @@ function restBudget(headers: Headers): Partial<RequestsSent> {
 const LONGEST_PAUSE_SECONDS = 60;
 
 async function connect(
-  { token, apiUrl, userAgent, log, pace = usualPace }: ForgeOptions,
+  { token, apiUrl, userAgent, log, now, pace = usualPace }: ForgeOptions,
   meter: Meter,
 ): Promise<Octokit> {
   // A line break in a header value makes fetch fail with a message that quotes the token.
@@ -96,12 +125,13 @@ async function connect(
     import('@octokit/plugin-throttling'),
     fetchFor(apiUrl),
   ]);
-  return new (Octokit.plugin(retry, throttling))({
+  const outage = watchOutage(now, pace);
+  const octokit = new (Octokit.plugin(retry, throttling))({
     auth: token,
     baseUrl: apiUrl,
     userAgent,
     log: { debug: silent, info: silent, warn: (text: string) => log.info(text), error: silent },
-    request: { fetch: bounded(send, pace.requestMs, meter) },
+    request: { fetch: bounded(send, { limitMs: pace.requestMs, now, outage }, meter) },
     // 403 and 429 are the throttling plugin's; the others will not get better by asking again.
     retry: {
       retries: pace.retries,
@@ -120,6 +150,16 @@ async function connect(
       },
     },
   });
+  // Asked when an attempt has failed, not when it is made.
+  octokit.hook.before('request', (options) => {
+    Object.defineProperty(options.request, 'retries', {
+      // Any number but 0 would also have those asked again that are never to be.
+      get: () => (outage.isLong() ? 0 : undefined),
+      enumerable: true,
+      configurable: true,
+    });
+  });
+  return octokit;
 }
 
 /** `fetch`, through the proxy that the runner's environment names for this address; what a proxy takes is loaded only then. */
@@ -145,20 +185,36 @@ const unspaced = { write: queue, notifications: queue } as object;
  * `send` with a time limit for the whole answer. An answer that is cut off, or is no JSON where it claims success
  * (a proxy's page), counts as a broken connection: Octokit alone would take it for an empty one.
  */
-function bounded(send: typeof fetch, limitMs: number, { onRequest, onAnswer }: Meter): typeof fetch {
-  return async (input, init) => {
+function bounded(
+  send: typeof fetch,
+  { limitMs, now, outage }: { readonly limitMs: number; readonly now: () => number; readonly outage: Outage },
+  { onRequest, onAnswer }: Meter,
+): typeof fetch {
+  const attempt: typeof fetch = async (input, init) => {
     onRequest();
     const isRead = (init?.method ?? 'GET') === 'GET';
     const answer = await send(input, {
       ...init,
       ...(isRead ? {} : { redirect: 'manual' as const }),
-      signal: AbortSignal.timeout(limitMs),
+      signal: AbortSignal.timeout(outage.isLong() ? Math.ceil(limitMs * SHARE_IN_OUTAGE) : limitMs),
     });
     const response = answer.status >= 300 && answer.status < 400 && !isRead ? movedAway(answer.headers) : answer;
-    onAnswer(response.headers);
+    onAnswer(response);
     const body = await response.clone().text();
     if (response.ok && response.status !== 204) JSON.parse(body);
     return response;
+  };
+  return async (input, init) => {
+    const startedAt = now();
+    try {
+      const response = await attempt(input, init);
+      if (response.status >= 500) outage.failed(startedAt);
+      else outage.answered();
+      return response;
+    } catch (error) {
+      outage.failed(startedAt);
+      throw error;
+    }
   };
 }
 

@@ -2,6 +2,7 @@ import { UserError } from '../errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 import { flatten } from '../core/text/one-line.ts';
+import { sentence } from '../core/text/sentence.ts';
 
 /** What a request is for. `doing` completes "GitHub did not let us …"; `needs` are the workflow permissions that it takes. */
 export interface Purpose {
@@ -134,7 +135,7 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
 function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Explanation {
   return [
     'infrastructure',
-    `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${quote(error.message)}. Check the runner's network and proxy, and run again.`,
+    `GitHub could not be reached to ${purpose.doing}, at ${apiUrl}: ${sentence(quote(error.message))} Check the runner's network and proxy, and run again.`,
   ];
 }
 

@@ -38,6 +38,8 @@ export async function openForge(
     readonly sentToken?: string;
     readonly requestMs?: number;
     readonly retries?: number;
+    readonly secondMs?: number;
+    readonly now?: () => number;
     readonly caches?: CacheShelf;
     readonly basePath?: '/api/v3';
   } = {},
@@ -65,8 +67,13 @@ export async function openForge(
       repository: { owner: 'octo', repo: 'demo' },
       log,
       debug: (text) => void debugLines.push(text),
-      now: () => now,
-      pace: { requestMs: options.requestMs ?? 10_000, secondMs: 1, retries: options.retries ?? 2 },
+      now: options.now ?? (() => now),
+      pace: {
+        requestMs: options.requestMs ?? 10_000,
+        secondMs: options.secondMs ?? 1,
+        retries: options.retries ?? 2,
+        outageMs: 10_000,
+      },
     });
   return {
     github,

@@ -362,6 +362,41 @@ describe('a failure of GitHub or of the network', () => {
   });
 });
 
+describe('an outage', () => {
+  const drop = { match: { path: /demo$/ }, times: 99, effect: { kind: 'drop' } } as const;
+
+  test('is waited for once: after ten seconds of it each request is made once, until there is an answer', async () => {
+    let passedMs = 0;
+    await using at = await openForge({ now: () => now + passedMs });
+    const sentBy = async (act: () => Promise<unknown>): Promise<number> => {
+      const before = at.forge.requests().sent;
+      await act();
+      return at.forge.requests().sent - before;
+    };
+    const ask = (): Promise<unknown> => refusedWith(at.forge.defaultBranch());
+    at.github.faults.inject({ ...drop, times: 3 + 3 + 1 + 5 });
+    expect(await sentBy(ask)).toBe(3);
+    passedMs = 9_000;
+    expect(await sentBy(ask)).toBe(3);
+    passedMs = 10_000;
+    expect(await sentBy(ask)).toBe(1);
+    expect(await sentBy(() => Promise.all([1, 2, 3, 4, 5].map(ask)))).toBe(5);
+    expect(await at.forge.defaultBranch()).toBe('main');
+    at.github.faults.inject(drop);
+    expect(await sentBy(ask)).toBe(3);
+  });
+
+  test('is waited for side by side by requests that are made at once', async () => {
+    await using at = await openForge({ secondMs: 100 });
+    at.github.faults.inject(drop);
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: 8 }, () => refusedWith(at.forge.defaultBranch())));
+    expect(at.forge.requests().sent).toBe(24);
+    // One of them waits for half a second.
+    expect(performance.now() - startedAt).toBeLessThan(8 * 500 * 0.6);
+  });
+});
+
 describe('what GitHub says', () => {
   test('is quoted on one line and cut, so that it cannot command the log', async () => {
     await using at = await openForge();
@@ -423,7 +458,7 @@ test('an API address that is none ends with an explanation', async () => {
     repository: { owner: 'octo', repo: 'demo' },
     log,
     now: () => now,
-    pace: { requestMs: 1000, secondMs: 1, retries: 2 },
+    pace: { requestMs: 1000, secondMs: 1, retries: 2, outageMs: 10_000 },
   });
   expect((await refusedWith(forge.defaultBranch())).message).toContain(
     'GitHub could not be reached to read the repository, at nonsense: ',
