@@ -48,7 +48,15 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     narrate: () => undefined,
     record: () => undefined,
     appendJournal: () => undefined,
-    verifier: { verify: () => Promise.resolve(verification(scene.world)) },
+    // What was finished earlier passed when it was finished.
+    verifier: {
+      verify: ({ folder }) =>
+        Promise.resolve(
+          folder === null || folder === snapshotOf(scene.world).head
+            ? verification(scene.world)
+            : { kind: 'passed', durationMs: 1 },
+        ),
+    },
     repository: repositoryOf(scene),
     remote: { push: taken, pushOn: taken, probePush: taken },
     agent: {
@@ -98,7 +106,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
     },
     putBack: () => Promise.resolve([]),
     keepIgnored: () => Promise.resolve(),
-    cleanClone: () => Promise.resolve(''),
+    cleanClone: (commit) => Promise.resolve(commit),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),
   };
 }

@@ -1,6 +1,7 @@
 import {
   cannotRun,
   checkOf,
+  commitToCheck,
   finishedSince,
   isCheckOf,
   recordHeadCheck,
@@ -53,13 +54,13 @@ type HeadChecked = { readonly kind: 'not-needed' } | { readonly kind: 'passed' |
 export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
   if (!deps.config.policy.verifies || !work.hasNewCommits || outcome.kind === 'cancelled')
     return { kind: 'not-needed' };
-  const subject = subjectOf(deps, work.head);
   const finished = finishedSince(work.stateBefore, work.state);
+  const subject = subjectOf(deps, commitToCheck(work.state, finished, work.head));
   const claims = finished.length > 0 || outcome.kind === 'complete';
   if (!claims || isCheckOf(work.state.headCheck, subject)) return { kind: 'not-needed' };
   await deps.agent.sweep();
-  deps.log.info(`verify runs on a clean clone of ${work.head.slice(0, 7)} …`);
-  const verification = await verifyClean(deps, work, work.head);
+  deps.log.info(`verify runs on a clean clone of ${subject.commit.slice(0, 7)} …`);
+  const verification = await verifyClean(deps, work, subject.commit);
   const check = checkOf(subject, verification);
   if (check === null) return { kind: 'not-needed' };
   const now = deps.clock.now();

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { keysByPattern } from '../core/secrets/key-patterns.ts';
 
 /** Finds keys by their well-known patterns. */
@@ -6,22 +7,35 @@ export interface SecretScanner {
   scan(text: string): Promise<readonly string[]>;
 }
 
+/** Texts whose findings are remembered, at most. */
+const MOST_KNOWN = 5_000;
+
 /** A scanner with secretlint's recommended rules and the log's own patterns; the library is loaded at the first scan. */
 export function createSecretScanner(): SecretScanner {
   let loading: ReturnType<typeof loadRules> | null = null;
+  /** By hash: a text is scanned when it is committed, and once more when it leaves. */
+  const known = new Map<string, Promise<readonly string[]>>();
   return {
-    async scan(text) {
-      loading ??= loadRules();
-      const { lintSource, rules } = await loading;
-      const { messages } = await lintSource({
-        source: { filePath: 'text', content: text, contentType: 'text' },
-        options: { noPhysicFilePath: true, maskSecrets: true, config: { rules: [...rules] } },
-      });
-      const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
-      const keys = found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
-      return [...keys, ...beyond(keysByPattern(text), keys)];
+    scan(text) {
+      const hash = createHash('sha256').update(text).digest('base64');
+      const found = known.get(hash) ?? scan(text);
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.set(hash, found);
+      return found;
     },
   };
+
+  async function scan(text: string): Promise<readonly string[]> {
+    loading ??= loadRules();
+    const { lintSource, rules } = await loading;
+    const { messages } = await lintSource({
+      source: { filePath: 'text', content: text, contentType: 'text' },
+      options: { noPhysicFilePath: true, maskSecrets: true, config: { rules: [...rules] } },
+    });
+    const found = messages.map((message) => message.ruleId.replace(/^@secretlint\/secretlint-rule-/, ''));
+    const keys = found.includes('privatekey') ? found : [...found, ...shortPrivateKeys(text)];
+    return [...keys, ...beyond(keysByPattern(text), keys)];
+  }
 }
 
 /** Names that `names` has more often than `others`: what both know is named once. */

@@ -1,7 +1,7 @@
 import type { Forge } from '../ports/forge.ts';
 import type { Connections } from '../river/deps.ts';
 import { createAgent, createCommands } from './agent.ts';
-import { connectRemote, openRepository } from './git.ts';
+import { connectRemote, openRepository, publishingRules } from './git.ts';
 import { connectForge } from './github.ts';
 import { openBudget, openRefs, openSeal, openStore } from './state.ts';
 import type { Patience, World } from './world.ts';
@@ -10,12 +10,13 @@ import type { Patience, World } from './world.ts';
 export function connect(world: World, patience: Patience | null): Connections {
   const { stateStore } = world.config;
   const refs = once(() => openRefs(world, patience));
+  const rules = once(() => publishingRules(world));
   let forge: Forge | null = null;
   return {
     forge: once(async () => (forge = await connectForge(world, patience))),
     requests: () => forge?.requests() ?? null,
-    remote: once(() => connectRemote(world, patience)),
-    repository: once(() => openRepository(world)),
+    remote: once(async () => connectRemote(world, await rules(), patience)),
+    repository: once(async () => openRepository(world, await rules())),
     store: once(async () => openStore(world, stateStore === 'cache' ? null : await refs())),
     budget: once(async () =>
       stateStore === 'cache' || stateStore === 'none' ? null : openBudget((await refs()).cells),

@@ -8,11 +8,10 @@ import { remoteUrl, type Patience, type World } from './world.ts';
 export const COMMIT_IDENTITY = { name: 'ralph-action', email: 'ralph-action@users.noreply.github.com' } as const;
 
 /** The remote side of the repository. */
-export async function connectRemote(world: World, patience: Patience | null): Promise<Remote> {
-  const [{ createRemote }, { quarantineFolder }, rules] = await Promise.all([
+export async function connectRemote(world: World, rules: PublishingRules, patience: Patience | null): Promise<Remote> {
+  const [{ createRemote }, { quarantineFolder }] = await Promise.all([
     import('../git/remote/remote.ts'),
     import('../git/checkout/quarantine.ts'),
-    publishingRules(world),
   ]);
   return createRemote({
     url: remoteUrl(world.context),
@@ -28,11 +27,8 @@ export async function connectRemote(world: World, patience: Patience | null): Pr
 }
 
 /** The checkout. */
-export async function openRepository(world: World): Promise<Repository> {
-  const [{ createRepository }, rules] = await Promise.all([
-    import('../git/checkout/checkout.ts'),
-    publishingRules(world),
-  ]);
+export async function openRepository(world: World, rules: PublishingRules): Promise<Repository> {
+  const { createRepository } = await import('../git/checkout/checkout.ts');
   const { config, context } = world;
   return createRepository({
     folder: context.workspace,
@@ -46,7 +42,7 @@ export async function openRepository(world: World): Promise<Repository> {
 }
 
 /** What may be published, the same for what is committed and for what is pushed. */
-async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
+export async function publishingRules({ config, secrets }: World): Promise<PublishingRules> {
   const { createSecretScanner } = await import('../secrets/scanner.ts');
   return {
     allowProtectedPaths: config.allowProtectedPaths,

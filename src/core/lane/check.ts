@@ -1,4 +1,4 @@
-import type { Verification } from '../evidence.ts';
+import type { ObjectId, Verification } from '../evidence.ts';
 import { progressOf } from '../tasks/queue.ts';
 import type { TaskId } from '../tasks/ids.ts';
 import { noSignals } from './signals.ts';
@@ -52,6 +52,12 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   return Object.keys(state.tasks).filter(
     (id) => progressOf(state.tasks, id).state === 'done' && progressOf(before.tasks, id).state !== 'done',
   );
+}
+
+/** The commit at which what was `finished` can be checked: the head, unless a later iteration left it red, which is known already. */
+export function commitToCheck(state: LaneState, finished: readonly TaskId[], head: ObjectId): ObjectId {
+  if (state.lastIteration?.verification !== 'failed') return head;
+  return finished.map((id) => progressOf(state.tasks, id).doneCommit).findLast((commit) => commit !== null) ?? head;
 }
 
 /** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done. */

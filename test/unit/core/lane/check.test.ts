@@ -77,6 +77,14 @@ describe('the check of the published head', () => {
     expect(finishedSince(state, state)).toEqual([]);
   });
 
+  test('is made at the head, or where the last of them was finished when the head is known to be red', () => {
+    expect(commitToCheck(state, ['issue-2'], 'head')).toBe('head');
+    const left = { ...state, lastIteration: { ...state.lastIteration, verification: 'failed' } } as LaneState;
+    expect(commitToCheck(left, ['issue-1', 'issue-2'], 'head')).toBe('b');
+    expect(commitToCheck(left, [], 'head')).toBe('head');
+    expect(commitToCheck({ ...state, lastIteration: null }, ['issue-2'], 'head')).toBe('head');
+  });
+
   test('that passes changes nothing else', () => {
     expect(recordHeadCheck(state, { check: passed, finished: ['issue-2'] }, NOW)).toEqual({
       ...state,
