@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cannotRun, checkOf, finishedSince, isCheckOf, recordHeadCheck } from '../../../../src/core/lane/check.ts';
+import { cannotRun, checkOf, commitToCheck, finishedSince, isCheckOf, recordHeadCheck } from '../../../../src/core/lane/check.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 
