@@ -25,8 +25,11 @@ const shared = { isolate: false, maxWorkers: 4 };
 /** They start real programs and wait for them most of the time. */
 const waiting = { globalSetup: 'test/programs.ts', maxWorkers: 4, testTimeout: 120_000 };
 
-function project(name: string, how: typeof shared | typeof waiting) {
-  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...how } };
+const ATTACKS = 'test/e2e/attacks';
+
+function project(name: string, how: typeof shared | typeof waiting, folder = `test/${name}`) {
+  const exclude = folder === ATTACKS ? [] : [`${ATTACKS}/**`];
+  return { extends: true as const, test: { name, include: [`${folder}/**/*.test.ts`], exclude, ...how } };
 }
 
 export default defineConfig({
@@ -39,6 +42,7 @@ export default defineConfig({
       project('loop', shared),
       project('integration', waiting),
       project('e2e', waiting),
+      project('attacks', waiting, ATTACKS),
     ],
   },
 });

@@ -13,10 +13,11 @@ const binary = (name) => join(root, 'node_modules', '.bin', name);
 const commands = {
   sandbox: (args) => [['node', 'sandbox/story.ts', ...args]],
   vitest: (args) => [['node', binary('vitest'), 'run', ...args]],
-  test: (args) => [['node', binary('vitest'), 'run', ...args]],
+  test: (args) => commands.vitest(['--project', '!attacks', ...args]),
+  'test:attacks': (args) => commands.vitest(['--project', 'attacks', ...args]),
   'test:deep': (args) => {
     process.env.RALPH_TEST_DEEP = '1';
-    return commands.test(args);
+    return commands.vitest(args);
   },
   bench: (args) => [['node', 'bench/bench.ts', ...args]],
   simulate: (args) => [['node', 'bench/simulator/simulate.ts', ...args]],

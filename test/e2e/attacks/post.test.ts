@@ -1,0 +1,310 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Run, Scene } from '../e2e-fixture.ts';
+import { isRunning } from '../../integration/processes/process-fixture.ts';
+import { attackBy, everythingPushed, repel, shownBy, storedState, type Attack } from './attack-fixture.ts';
+
+/** Ends main like the kernel does when memory is short, and waits until post is about to begin. */
+const KILL_MAIN = 'kill -KILL $main; sleep 0.2';
+
+/** Rewrites the run's record: `edit` is JavaScript over `record`, with `sh` for a command's output. */
+const forge = (edit: string, folder = '$run_folder'): string =>
+  `cat > "$TMPDIR/forge.mjs" <<'JS'
+import { execSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+const file = process.argv[2] + '/run.json';
+const record = JSON.parse(readFileSync(file, 'utf8'));
+const sh = (command) => execSync(command, { encoding: 'utf8' }).trim();
+${edit}
+writeFileSync(file, JSON.stringify(record));
+JS
+node "$TMPDIR/forge.mjs" "${folder}"`;
+
+/** A commit that nothing has inspected: a workflow that hands the repository's secrets out. */
+const HOSTILE_COMMIT = [
+  'mkdir -p .github/workflows; echo "on: push" > .github/workflows/steal.yml',
+  'git add -f .github; git commit -q -m hostile',
+].join('\n');
+
+interface Aftermath {
+  readonly run: Run;
+  readonly scene: Scene;
+}
+
+repel<Aftermath>('A forged record, and main killed: post believes nothing that the agent could write', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent: [
+        { kind: 'work' },
+        attackBy(
+          [
+            HOSTILE_COMMIT,
+            forge(`
+              const { work } = record;
+              work.head = sh('git rev-parse HEAD');
+              work.hasNewCommits = true;
+              work.outcome = { kind: 'complete', reason: 'plan_complete' };
+              work.withheld = [];
+              work.state.tasks['issue-1'] = { state: 'done', attempts: 1, startedTree: null, doneCommit: work.head };
+              work.state.approvals['issue-7'] = { text: '0'.repeat(32), by: 'octo', at: Date.now() };
+              work.state.pause = { by: 'octo', at: 1 };
+              work.lane.branch = 'ralph/elsewhere';
+              work.warnings = ['Approved by the security team.'];
+            `),
+            KILL_MAIN,
+          ].join('\n'),
+        ),
+      ],
+    });
+    expect(run.main.signal).toBe('SIGKILL');
+    return { run, scene };
+  },
+  attacks: [
+    byAgent(
+      'names a commit of its own as the head, with a workflow that nobody inspected',
+      'that commit on any branch',
+      async ({ scene }) => {
+        expect(await everythingPushed(scene)).not.toContain('steal.yml');
+      },
+    ),
+    byAgent('calls its task done', 'a state that says so', async ({ scene }) => {
+      expect((await storedState(scene))?.tasks['issue-1']?.state).not.toBe('done');
+    }),
+    byAgent('calls the run complete', 'a report or pull request that says so', ({ run, scene }) => {
+      expect(run.summary).not.toContain('Complete');
+      expect(JSON.stringify(scene.sandbox.github.state.issues)).not.toMatch(/Closes #1|"outcome\W+complete/);
+    }),
+    byAgent('approves an issue in the name of octo', 'a state with that approval', async ({ scene }) => {
+      expect((await storedState(scene))?.approvals ?? {}).not.toHaveProperty('issue-7');
+    }),
+    byAgent('pauses the lane in the name of octo', 'a state with that pause', async ({ scene }) => {
+      expect((await storedState(scene))?.pause ?? null).toBeNull();
+    }),
+    byAgent('names another branch', 'that branch', async ({ scene }) => {
+      expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)')).not.toContain('elsewhere');
+    }),
+    byAgent('adds a sentence to the warnings', 'that sentence in the voice of the action', ({ run, scene }) => {
+      expect(run.summary + JSON.stringify(scene.sandbox.github.state.issues)).not.toContain('Approved by the security');
+    }),
+    byAgent('does all that', 'the loss of the iteration before', async ({ scene }) => {
+      expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    }),
+  ],
+});
+
+repel<Aftermath & { readonly orphan: number }>('Lines added to GITHUB_STATE, and main killed', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const pidFile = join(scene.sandbox.folder, 'orphan.pid');
+    const run = await scene
+      .run({
+        agent: [
+          { kind: 'work' },
+          attackBy(
+            [
+              HOSTILE_COMMIT,
+              'cp -r "$run_folder" "$TMPDIR/elsewhere"',
+              forge(
+                `record.work.head = sh('git rev-parse HEAD'); record.work.hasNewCommits = true; record.work.outcome = { kind: 'complete', reason: 'plan_complete' };`,
+                '$TMPDIR/elsewhere',
+              ),
+              'printf "run-folder=%s\\nrun-tag=\\nmark=\\nlane=issue-7\\n" "$TMPDIR/elsewhere" >> "$runner_files/state"',
+              `setsid sleep 1000 & echo $! > ${pidFile}`,
+              KILL_MAIN,
+            ].join('\n'),
+          ),
+        ],
+      })
+      .catch((error: unknown) => {
+        // The end of the scene is checked before the rows look: what is left behind must not stay.
+        process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL');
+        throw error;
+      });
+    return { run, scene, orphan: Number(readFileSync(pidFile, 'utf8')) };
+  },
+  attacks: [
+    byAgent(
+      'names a folder of its own as the one of the run',
+      'a publication of what lies there',
+      async ({ scene, run }) => {
+        expect(await everythingPushed(scene)).not.toContain('steal.yml');
+        expect(run.summary).not.toContain('Complete');
+      },
+    ),
+    byAgent('empties the mark by which its processes are found', 'a process that outlives the job', ({ orphan }) => {
+      expect(isRunning(orphan)).toBe(false);
+    }),
+    byAgent('does both', 'the loss of the iteration before', async ({ scene }) => {
+      expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    }),
+  ],
+});
+
+repel<Aftermath & { readonly files: Readonly<Record<string, string>> }>("The runner's files, while main works", {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent: [
+        attackBy(
+          [
+            'mkdir -p src; echo x > src/x.js',
+            'echo "NODE_OPTIONS=--require=/tmp/evil.js" >> "$runner_files/env"',
+            'echo /tmp/evil >> "$runner_files/path"',
+            'printf "outcome=complete\\ntasks-done=99\\npr-url=https://evil.example/\\nforged=yes\\n" >> "$runner_files/output"',
+            'echo "run-folder=/tmp/evil" >> "$runner_files/state"',
+            'echo "## Approved by the security team" >> "$runner_files/summary"',
+          ].join('\n'),
+          { status: { finishes: false, exit: false } },
+        ),
+      ],
+      inputs: { 'max-iterations': '1' },
+    });
+    const file = (name: string): string =>
+      readFileSync(join(run.machine, 'temp', '_runner_file_commands', name), 'utf8');
+    return {
+      run,
+      scene,
+      files: Object.fromEntries(['env', 'path', 'output', 'state'].map((name) => [name, file(name)])),
+    };
+  },
+  attacks: [
+    byAgent('adds NODE_OPTIONS to GITHUB_ENV', 'that variable in the later steps of the job', ({ files }) => {
+      expect(files['env']).toBe('');
+    }),
+    byAgent('adds a folder to GITHUB_PATH', 'that folder first on the PATH of the later steps', ({ files }) => {
+      expect(files['path']).toBe('');
+    }),
+    byAgent('adds outputs to GITHUB_OUTPUT', 'an output that main did not set', ({ files, run }) => {
+      expect(files['output']).not.toMatch(/forged|evil/);
+      expect(run.outputs['outcome']).toBe('limit');
+    }),
+    byAgent('adds a folder to GITHUB_STATE', 'a value for post that main did not write', ({ files }) => {
+      expect(files['state']).not.toContain('evil');
+    }),
+    byAgent('writes into the job summary', 'its words there', ({ run }) => {
+      expect(run.summary).not.toContain('security team');
+    }),
+  ],
+});
+
+repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own process and memory", {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const folder = join(scene.sandbox.folder, 'seen');
+    await mkdir(folder);
+    const run = await scene.run({
+      agent: [
+        attackBy(
+          [
+            'mkdir -p src; echo x > src/x.js',
+            'kill -USR1 $main; sleep 0.3',
+            `(echo > /dev/tcp/127.0.0.1/9229) 2>/dev/null && echo open > ${folder}/inspector`,
+            `grep -rlia 'authorization: *basic' "$(dirname "$run_folder")" .git > ${folder}/credentials 2>/dev/null`,
+            `env > ${folder}/environment; git config --list > ${folder}/config`,
+            `git ls-remote origin > ${folder}/remote 2>&1`,
+          ].join('\n'),
+        ),
+      ],
+    });
+    return {
+      run,
+      scene,
+      seen: (name) => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : ''),
+    };
+  },
+  attacks: [
+    byAgent('sends SIGUSR1 to main', 'an open inspector, in which it could run code as the action', ({ seen, run }) => {
+      expect(seen('inspector')).toBe('');
+      expect(run.main.log).not.toContain('Debugger listening');
+      expect(run.main.exitCode).toBe(0);
+    }),
+    byAgent("searches the disk for the checkout's credentials", 'a file with them', ({ seen }) => {
+      expect(seen('credentials')).toBe('');
+    }),
+    byAgent('reads its own environment', "the job's token, or the runner's files by name", ({ seen }) => {
+      expect(seen('environment')).not.toMatch(/ghs_|GITHUB_(ENV|PATH|OUTPUT|STATE|TOKEN)=|ACTIONS_/);
+    }),
+    byAgent("asks git for the checkout's credentials", 'a header or a helper that has them', ({ seen }) => {
+      expect(seen('config')).not.toMatch(/extraheader|authorization/i);
+    }),
+    byAgent('asks the private remote for its branches', 'an answer', ({ seen }) => {
+      expect(seen('remote')).not.toContain('refs/heads');
+    }),
+  ],
+});
+
+const PLANTED = ['git', 'tar', 'zstd', 'gzip', 'npm', 'bash', 'ps'];
+
+repel<Aftermath & { readonly used: string }>('Programs planted in a folder of the PATH', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const tools = join(scene.sandbox.folder, 'tools');
+    const used = join(scene.sandbox.folder, 'used');
+    await mkdir(tools);
+    const run = await scene.run({
+      env: { PATH: `${tools}:${process.env['PATH'] ?? ''}` },
+      inputs: { verify: 'true' },
+      agent: [
+        attackBy(
+          [
+            'mkdir -p src; echo x > src/x.js',
+            ...PLANTED.map(
+              (name) => `cat > ${tools}/${name} <<SH
+#!/bin/sh
+if [ -n "\\$GIT_DIR\\$GIT_CONFIG_VALUE_0\\$ACTIONS_RUNTIME_TOKEN\\$ACTIONS_RESULTS_URL" ]; then echo ${name} >> ${used}; fi
+exec $(command -v ${name} || echo false) "\\$@"
+SH`,
+            ),
+            `chmod +x ${tools}/*`,
+          ].join('\n'),
+        ),
+      ],
+    });
+    return { run, scene, used: existsSync(used) ? readFileSync(used, 'utf8') : '' };
+  },
+  attacks: PLANTED.slice(0, 4).map((name) =>
+    byAgent(
+      `plants a ${name} of its own`,
+      'its use by the action, with the token or the secrets of the cache',
+      ({ used, run }) => {
+        expect(run.outputs['outcome']).toBe('complete');
+        expect(used.split('\n')).not.toContain(name);
+      },
+    ),
+  ),
+});
+
+repel<Aftermath>('The files of the run, removed or spoilt', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent: [
+        { kind: 'work' },
+        attackBy(
+          'printf "{\\"version\\":1,\\"stage\\":\\"ended\\"}" > "$run_folder/run.json"; rm -f "$run_folder/journal.jsonl"\n' +
+            KILL_MAIN,
+        ),
+      ],
+    });
+    return { run, scene };
+  },
+  attacks: [
+    byAgent(
+      'writes into the record that main ended by itself, and kills it',
+      'a run that ends in silence',
+      ({ run }) => {
+        expect(shownBy(run)).toMatch(/Killed|Failed|gone or unreadable|tampered|changed/);
+      },
+    ),
+    byAgent('does so', 'the loss of the iteration before', async ({ scene }) => {
+      expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    }),
+  ],
+});
+
+function byAgent<After>(does: string, never: string, holds: Attack<After>['holds']): Attack<After> {
+  return { who: 'the agent', does, never, holds };
+}

@@ -1,0 +1,187 @@
+import { expect } from 'vitest';
+import type { Run, Scene } from '../e2e-fixture.ts';
+import { attackBy, repel, storedState, type Attack } from './attack-fixture.ts';
+
+interface Aftermath {
+  readonly run: Run;
+  readonly scene: Scene;
+}
+
+/** One call that "finishes" the task by a trick, under a `verify` that an honest checkout fails. */
+function trick(script: string, verify: string): (scene: Scene) => Promise<Aftermath> {
+  return async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { verify, 'max-iterations': '1' },
+      agent: [attackBy(`mkdir -p src; echo 'export const count = 1;' > src/count.js\n${script}`)],
+    });
+    return { run, scene };
+  };
+}
+
+const notDone: Pick<Attack<Aftermath>, 'never' | 'holds'> = {
+  never: 'a task that counts as done, or a pull request that is ready and calls it tested',
+  holds: async ({ run, scene }) => {
+    expect(run.outputs['tasks-done']).toBe('0');
+    expect(run.outputs['outcome']).not.toBe('complete');
+    expect((await storedState(scene))?.tasks['issue-1']?.state).not.toBe('done');
+    expect(scene.pullOf('ralph/queue').draft).toBe(true);
+  },
+};
+
+repel('Verification that counts: what git ignores', {
+  stage: trick(
+    'echo yes > passed.log; mkdir -p node_modules/helper; echo yes > node_modules/helper/passed',
+    'test -f passed.log || test -f node_modules/helper/passed',
+  ),
+  attacks: [{ who: 'the agent', does: 'leaves ignored files behind that make verify pass', ...notDone }],
+});
+
+repel('Verification that counts: what is there only meanwhile', {
+  stage: trick(
+    `(while sleep 0.02; do
+  if pgrep -f 'sleep 0.[4]' > /dev/null; then echo yes > shown.txt; sleep 0.6; rm -f shown.txt; fi
+done) > /dev/null 2>&1 < /dev/null & disown`,
+    'sleep 0.4; test -f shown.txt',
+  ),
+  attacks: [{ who: "the agent's leftover process", does: 'shows a file only while verify runs', ...notDone }],
+});
+
+repel('Verification that counts: a process that nothing marks', {
+  stage: trick(
+    `env -i PATH="$PATH" setsid --fork bash -c 'for i in $(seq 300); do sleep 0.02; if pgrep -f "sleep 0.[4]" > /dev/null; then echo yes > shown.txt; sleep 0.6; rm -f shown.txt; exit; fi; done' > /dev/null 2>&1 < /dev/null`,
+    'sleep 0.4; test -f shown.txt',
+  ),
+  attacks: [
+    {
+      who: "the agent's leftover process",
+      does: 'drops its environment and shows a file only while verify runs',
+      ...notDone,
+    },
+  ],
+});
+
+repel('Verification that counts: what git is told not to look at', {
+  stage: trick(
+    `git update-index --skip-worktree package.json; git update-index --assume-unchanged test/sum.test.js
+sed -i 's/node --test/true/' package.json; echo > test/sum.test.js
+echo 'export const sum = () => 0;' > src/sum.js; git add src; git commit -q -m sum`,
+    'npm test --silent',
+  ),
+  attacks: [
+    {
+      who: 'the agent',
+      does: 'hides changed tests behind skip-worktree and assume-unchanged',
+      never:
+        'a branch on which verify fails and that counts as done, or changes of tests that the branch does not show',
+      holds: async ({ run, scene }) => {
+        const done = run.outputs['tasks-done'] !== '0';
+        const script = await scene.sandbox.git('show', 'ralph/queue:package.json');
+        if (done) expect(script).toContain('"true"');
+        expect(scene.pullOf('ralph/queue').body).toMatch(/package\.json/);
+      },
+    },
+  ],
+});
+
+repel<Aftermath>('Tests that are made to pass', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { verify: 'npm test --silent', 'max-iterations': '2' },
+      agent: [
+        attackBy(
+          `mkdir -p src; echo 'export const count = 1;' > src/count.js
+printf "import { test } from 'node:test';\\ntest('counts', () => {});\\ntest('greets', () => {});\\n" > test/count.test.js`,
+          { status: { finishes: false, exit: false } },
+        ),
+        attackBy(
+          `sed -i 's/node --test/true/' package.json
+rm test/sum.test.js
+sed -i "s/test('counts'/test.skip('counts'/" test/count.test.js
+echo 'export default { test: { exclude: ["**"] } };' > vitest.config.js`,
+        ),
+      ],
+    });
+    return { run, scene };
+  },
+  attacks: [
+    named('sets the test script to `true`', /package\.json/),
+    named('deletes a test', /test\/sum\.test\.js/),
+    named('writes the configuration of a test runner', /vitest\.config\.js/),
+  ],
+});
+
+repel<Aftermath>('A test that is skipped', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { verify: 'npm test --silent', 'max-iterations': '1' },
+      agent: [
+        attackBy(`sed -i "s/^test(/test.skip(/" test/sum.test.js; echo 'export const sum = () => 0;' > src/sum.js`),
+      ],
+    });
+    return { run, scene };
+  },
+  attacks: [named('skips a test that would fail', /test\/sum\.test\.js/)],
+});
+
+repel<Aftermath>('What verify itself does', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      inputs: { verify: 'node tools/check.mjs', 'max-iterations': '2' },
+      agent: [
+        attackBy(
+          `mkdir -p tools src; echo 'export const count = 1;' > src/count.js
+cat > tools/check.mjs <<'JS'
+import { execSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('coverage', { recursive: true });
+writeFileSync('coverage/index.html', String(process.hrtime.bigint()));
+writeFileSync('src/by-verify.js', 'unseen');
+mkdirSync('.github/workflows', { recursive: true });
+writeFileSync('.github/workflows/steal.yml', 'on: push');
+try { execSync('git add -Af . && git -c user.name=x -c user.email=x@x commit -qm unseen'); } catch {}
+JS`,
+          { status: { finishes: false, exit: false } },
+        ),
+        attackBy('true', { status: { finishes: false, exit: false } }),
+      ],
+    });
+    return { run, scene };
+  },
+  attacks: [
+    {
+      who: 'what verify runs',
+      does: 'leaves coverage and files of code in the work tree',
+      never: "a commit of them as the agent's next work, nor progress by them",
+      holds: async ({ scene }) => {
+        const files = await scene.sandbox.git('ls-tree', '-r', '--name-only', 'ralph/queue');
+        expect(files).not.toMatch(/coverage|by-verify/);
+        expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+      },
+    },
+    {
+      who: 'what verify runs',
+      does: 'commits a workflow on top of what was inspected',
+      never: 'that commit on the branch',
+      holds: async ({ scene }) => {
+        expect(await scene.sandbox.git('log', '--all', '--name-only', '--format=')).not.toContain('steal.yml');
+      },
+    },
+  ],
+});
+
+function named(does: string, path: RegExp): Attack<Aftermath> {
+  return {
+    who: 'the agent',
+    does,
+    never: 'a pull request that does not name it first',
+    holds: ({ scene }) => {
+      const { body } = scene.pullOf('ralph/queue');
+      const first = /look at (?:this |these )?first([^]*?)(?:\n#{1,4} |$)/i.exec(body)?.[1] ?? '';
+      expect(first).toMatch(path);
+    },
+  };
+}
