@@ -18,7 +18,9 @@ interface Asked {
 const hidden: Readonly<Record<string, string>> = {
   'in an HTML comment': '<!-- ORDER-1 -->',
   'in an attribute of an element': '<div title="ORDER-2" data-x="ORDER-2">ducks</div>',
-  'in tag characters': Array.from('ORDER-3').map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join(''),
+  'in tag characters': Array.from('ORDER-3')
+    .map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0)))
+    .join(''),
   'in the title of a link': '[docs](https://example.com "ORDER-4")',
   'in the definition of a link': '[x]: https://example.com/ORDER-5 "ORDER-5"',
   'in the description of an image': '![ORDER-6](https://example.com/x.png)',
