@@ -123,7 +123,7 @@ export interface Remote {
 }
 
 /** `since`: a commit that `commit` builds on and that was published before; what lies between is inspected. */
-export interface Push {
+interface Push {
   readonly branch: string;
   readonly commit: ObjectId;
   readonly since: ObjectId;

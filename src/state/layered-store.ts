@@ -62,7 +62,9 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   function fromRecord(lane: LaneId, { record, problem }: KeptRecord, copy: RestoredCopy | null): RestoredState {
     const { document, sequence, orders, lease } = record;
     const warnings = [
-      ...(problem === null ? [] : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written anew.`]),
+      ...(problem === null
+        ? []
+        : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written anew.`]),
       ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}`] : []),
     ];
     const beside = (more: readonly string[]): Beside => ({ orders, lease, warnings: [...warnings, ...more] });

@@ -21,7 +21,7 @@ export interface Quarantine extends PrivateRepository {
 }
 
 /** The ref under which the newest commit of the lane stands. */
-export const PUBLISHED_REF = 'refs/heads/published';
+const PUBLISHED_REF = 'refs/heads/published';
 
 /** Folder of the quarantine in the work folder of its run. */
 export function quarantineFolder(workFolder: string): string {

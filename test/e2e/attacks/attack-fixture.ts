@@ -5,7 +5,7 @@ import { openDoors } from './open-doors.ts';
 import { createScene, type Run, type Scene } from '../e2e-fixture.ts';
 
 /** Who attacks: each has what it has in a real job, and no more. */
-export type Attacker =
+type Attacker =
   | 'the agent'
   | "the agent's leftover process"
   | 'what verify runs'

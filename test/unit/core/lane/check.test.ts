@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { cannotRun, checkOf, commitToCheck, finishedSince, isCheckOf, recordHeadCheck } from '../../../../src/core/lane/check.ts';
+import {
+  cannotRun,
+  checkOf,
+  commitToCheck,
+  finishedSince,
+  isCheckOf,
+  recordHeadCheck,
+} from '../../../../src/core/lane/check.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
 
