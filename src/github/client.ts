@@ -152,9 +152,13 @@ async function connect(
   });
   // Asked when an attempt has failed, not when it is made.
   octokit.hook.before('request', (options) => {
+    const given = Object.getOwnPropertyDescriptor(options.request, 'retries');
+    // A second attempt comes by with what the first one was given here.
+    if (given?.get !== undefined) return;
+    const retries = given?.value as number | undefined;
     Object.defineProperty(options.request, 'retries', {
       // Any number but 0 would also have those asked again that are never to be.
-      get: () => (outage.isLong() ? 0 : undefined),
+      get: () => (outage.isLong() ? 0 : retries),
       enumerable: true,
       configurable: true,
     });

@@ -36,9 +36,11 @@ function visibleLines(foreign: string): readonly string[] {
   return (seen + plain.slice(at)).split('\n').map((line) => line.replaceAll('\t', '  ').trimEnd());
 }
 
-/** What makes git or a service read the rest in another way: dividers, scissors, orders to CI. */
+/** What makes git or a service read the rest in another way: dividers, scissors, orders to CI or the runner, markers, images. */
 function isDirective(line: string): boolean {
-  return /^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(line);
+  return /^\s*(?:::|##\[|<!--|!\[)|^\s*-{3,}(?:\s|$)|-{4,}\s*(?:>8|8<)|^\s*#?\s*(?:skip|request)-checks\s*:/i.test(
+    line,
+  );
 }
 
 /** Names with a hyphen are trailers wherever they stand, as are those that services look for. */

@@ -40,8 +40,27 @@ export function isLoopState(path: string): boolean {
   return loopState(path);
 }
 
-/** True for paths that may be published only if a glob of `allow-protected-paths` names them. Letter case is ignored, as some file systems do. */
-export const isProtected: (path: string) => boolean = matcher(protectedGlobs);
+const isProtectedName = matcher([...protectedGlobs, '**/.git', '**/.git/**']);
+
+/** True for paths that may be published only if a glob of `allow-protected-paths` names them, in any form that some file system takes for the same. */
+export function isProtected(path: string): boolean {
+  return isProtectedName(path) || isProtectedName(plainestForm(path));
+}
+
+/** As the most lenient file systems compare names: without letter case, width, unseen characters, dots and blanks at the end, or a short form of `.git`. */
+function plainestForm(path: string): string {
+  return path
+    .normalize('NFKC')
+    .replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}]/gu, '')
+    .split('/')
+    .map((name) =>
+      name
+        .replace(/[. ]+$/, '')
+        .replace(/^git~\d+$/i, '.git')
+        .replace(/:.*$/, ''),
+    )
+    .join('/');
+}
 
 /** Matches paths against globs: `*` and `?` stay within a folder, `**` does not. */
 export function matcher(globs: readonly string[]): (path: string) => boolean {

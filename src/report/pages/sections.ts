@@ -146,7 +146,7 @@ export function lookAtSection(report: RunReport): string {
 }
 
 /** A longer list is read by nobody. */
-const MAX_LOOK_AT_SHOWN = 10;
+const MAX_LOOK_AT_SHOWN = 30;
 
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {

@@ -102,7 +102,13 @@ repel<Aftermath>('A usage limit that nobody reached', {
   stage: async (scene) => {
     scene.openIssue('Count');
     const run = await scene.run({
-      agent: [{ kind: 'usage-limit', resetsAt: Math.floor(Date.now() / 1000) + 30 * DAY_S }],
+      agent: [
+        {
+          kind: 'shell',
+          script: 'true',
+          text: `Claude AI usage limit reached|${String(Math.floor(Date.now() / 1000) + 30 * DAY_S)}`,
+        },
+      ],
     });
     return { run, scene, pull: '' };
   },

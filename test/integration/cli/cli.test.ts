@@ -140,6 +140,7 @@ describe('ralph replay', () => {
       lane: 'queue',
       iterations: 4,
       torn: false,
+      chain: { kind: 'unchained', last: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
       differences: [],
       outcome: {
         kind: 'halted',

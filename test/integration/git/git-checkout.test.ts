@@ -76,7 +76,7 @@ describe('openLane()', () => {
     await using scene = await setScene();
     const main = await scene.git('rev-parse', 'HEAD');
     const opened = await openFresh(scene);
-    expect(opened).toEqual({ head: main, baseTree: await scene.git('rev-parse', 'HEAD^{tree}'), ahead: 0 });
+    expect(opened).toEqual({ head: main, base: main, baseTree: await scene.git('rev-parse', 'HEAD^{tree}'), ahead: 0 });
     expect(await scene.git('symbolic-ref', '--short', 'HEAD')).toBe(BRANCH);
     expect(await scene.git('status', '--porcelain')).toBe('');
   });

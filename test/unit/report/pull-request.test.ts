@@ -43,17 +43,17 @@ describe('title', () => {
 });
 
 describe('body', () => {
-  test('names first what a reviewer looks at first, the most important ten', () => {
+  test('names first what a reviewer looks at first, the most important thirty', () => {
     const lookAt = [
       { path: 'a`|b.test.ts', why: 'a test is skipped' },
-      ...Array.from({ length: 14 }, (_, i) => ({ path: `p${i}/AGENTS.md`, why: 'it instructs @agents' })),
+      ...Array.from({ length: 34 }, (_, i) => ({ path: `p${i}/AGENTS.md`, why: 'it instructs @agents' })),
     ];
     const body = shown(renderPullRequestBody(report(complete, { lookAt })));
     const [, section = ''] = body.split('### Look at first');
     expect(body.indexOf('### Look at first')).toBeLessThan(body.indexOf('### What was done'));
-    expect(section.split('###')[0]?.trim().split('\n')).toHaveLength(13);
+    expect(section.split('###')[0]?.trim().split('\n')).toHaveLength(33);
     expect(section).toContain('a test is skipped');
-    expect(section).toContain('- `p8/AGENTS.md`: it instructs');
+    expect(section).toContain('- `p28/AGENTS.md`: it instructs');
     expect(section).toContain('- … and 5 more');
     expect(renderPullRequestBody(report(complete, { lookAt }))).not.toMatch(/@agents/);
     expect(renderPullRequestBody(report(complete))).not.toContain('Look at first');
