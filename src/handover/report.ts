@@ -1,3 +1,4 @@
+import type { ObjectId, Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { CircuitView } from '../core/lane/circuit.ts';
@@ -5,7 +6,7 @@ import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { LaneState } from '../core/lane/state.ts';
+import type { Check, LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
 import type { LaneId, TaskId } from '../core/tasks/ids.ts';
@@ -57,7 +58,18 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly withheld: readonly WithheldFile[];
   /** Published files that a reviewer looks at first, of this run. */
   readonly lookAt: readonly LookAt[];
+  /** What `verify` said of the untouched base; null: not known. */
+  readonly baseCheck: Check | null;
+  /** What it said of the branch in a clean clone; null: not known. */
+  readonly headCheck: HeadCheck | null;
   readonly agent: AgentName;
+}
+
+/** A verification in a clean clone. `of` the published head (but for a commit that only archives), or of an earlier commit of this run. */
+export interface HeadCheck {
+  readonly of: 'head' | 'earlier';
+  readonly commit: ObjectId;
+  readonly verification: Exclude<Verification, { readonly kind: 'not-run' }>;
 }
 
 /** What every run knows, however early it ends. */

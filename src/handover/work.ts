@@ -17,8 +17,12 @@ export interface Work {
   readonly stateBefore: LaneState;
   readonly state: LaneState;
   readonly journal: readonly JournalEntry[];
-  /** The newest verification in a clean clone, and after how many iterations; null: there was none. */
-  readonly headVerification: { readonly after: number; readonly verification: Verification } | null;
+  /** This run's newest verification in a clean clone, of which commit, and after how many iterations; null: there was none. */
+  readonly headVerification: {
+    readonly commit: ObjectId;
+    readonly after: number;
+    readonly verification: Verification;
+  } | null;
   /** The commit that the lane was at when this run opened it. */
   readonly base: ObjectId;
   /** Tip of the lane's branch as this run makes it. */

@@ -68,7 +68,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   const checked: Work = {
     ...work,
     state: recordHeadCheck(work.state, { check, finished }, now),
-    headVerification: { after: work.journal.length, verification },
+    headVerification: { commit: subject.commit, after: work.journal.length, verification },
   };
   deps.record(checked);
   if (check.kind === 'passed') return { kind: 'passed', work: checked };

@@ -1,4 +1,6 @@
+import type { Verification } from '../core/evidence.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
+import type { Check } from '../core/lane/state.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { mapTexts } from '../core/text/redact.ts';
@@ -10,6 +12,7 @@ import { MAX_UNLISTED, parseHiddenStatus } from '../report/pages/status-json.ts'
 import type {
   AnsweredReport,
   EndedReport,
+  HeadCheck,
   LaneFacts,
   ReportAtGate,
   RunFacts,
@@ -51,6 +54,8 @@ export function reportOfWork(
     session: sessionWord(work),
     withheld: work.withheld,
     lookAt: work.lookAt,
+    baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
+    headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha) : null,
     agent: work.agent,
     endedAt: work.endedAt,
   };
@@ -83,6 +88,28 @@ export function reportOfEnd(
   if (outcome.kind !== 'idle' || outcome.reason !== 'answered') return { ...ended, kind: 'ended' };
   const view = laneViewOf(intake, { config: frame.config, runUrl: frame.context.runUrl, now: frame.now });
   return { ...ended, kind: 'answered', view: mapTexts(view, frame.redact) };
+}
+
+/** Of an earlier run only what is about the published head, by the same commands. */
+function headCheckOf({ state, head, journal, headVerification }: Work, headSha: string | null): HeadCheck | null {
+  const check = state.headCheck;
+  if (check === null) return null;
+  const made = headVerification?.commit === check.commit ? headVerification.verification : null;
+  // Behind the last iteration's commit there is at most one that archives.
+  const isBeforeTidying =
+    headSha === head && journal.findLast(({ commit }) => commit !== null)?.commit === check.commit;
+  const of = check.commit === headSha || isBeforeTidying ? 'head' : 'earlier';
+  if (made !== null && made.kind !== 'not-run') return { of, commit: check.commit, verification: made };
+  return of === 'head' && check.commands === state.baseCheck?.commands
+    ? { of, commit: check.commit, verification: rememberedOf(check) }
+    : null;
+}
+
+/** Output and duration are not kept from run to run. */
+function rememberedOf({ kind, command, exitCode }: Check): Exclude<Verification, { kind: 'not-run' }> {
+  return kind === 'passed'
+    ? { kind, durationMs: 0 }
+    : { kind, command: command ?? '', code: exitCode, tail: '', durationMs: 0 };
 }
 
 function laneFactsOf(

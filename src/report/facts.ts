@@ -2,7 +2,7 @@ import type { Verification } from '../core/evidence.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { QUEUE } from '../core/tasks/ids.ts';
-import type { LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
+import type { HeadCheck, LaneReport, RunReport, Setting, TaskReport, WorkedReport } from '../handover/report.ts';
 
 // What a report knows, whatever its kind: a run that ended early has no iterations, no tasks, no lane.
 
@@ -55,8 +55,16 @@ export function iterationsOn(report: RunReport, taskId: string): readonly Journa
   return iterationsOf(report).filter((entry) => entry.taskId === taskId);
 }
 
-/** The newest verification that really ran in this run. */
+/** What `verify` said of the published head in a clean clone; null: not known. */
+export function publishedCheck(report: RunReport): HeadCheck | null {
+  const check = workOf(report)?.headCheck ?? null;
+  return check?.of === 'head' ? check : null;
+}
+
+/** The verification that counts: of the published head in a clean clone, else the newest that really ran in this run. */
 export function lastVerification(report: RunReport): Verification {
+  const published = publishedCheck(report);
+  if (published !== null) return published.verification;
   const ran = iterationsOf(report)
     .map((entry) => entry.evidence.verification)
     .filter(({ kind }) => kind !== 'not-run');

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { VerifyCall } from '../../src/ports/agent.ts';
-import { finisher } from './stage/behaviours.ts';
+import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
+import { finisher, stuck, type Behaviour } from './stage/behaviours.ts';
+import { addCommit } from './stage/in-memory.ts';
+import type { Project } from './stage/project.ts';
 import { createProject, runOnce, savedState } from './stage/river.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -22,12 +25,23 @@ function checkedProject(...clean: readonly Verification[]) {
   return { project, places };
 }
 
+/** What the pull request says for machines. */
+function statusOf({ forge }: Project): RalphStatus | null {
+  const hidden = parseHiddenStatus(forge.pulls[0]?.body ?? '');
+  return hidden.kind === 'found' ? hidden.status : null;
+}
+
 describe('before the first call the verify commands run on the base', () => {
   test('once: what is known of a commit is not asked again', async () => {
     const { project, places } = checkedProject();
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(places).toEqual(['clean base', 'work tree', 'clean head']);
     expect(savedState(project)).toMatchObject({ baseCheck: { kind: 'passed' }, headCheck: { kind: 'passed' } });
+    expect(statusOf(project)).toMatchObject({
+      tests: 'passing',
+      cleanCheck: { result: 'passed' },
+      baseTests: 'passing',
+    });
   });
 
   test('a command that cannot run at all ends the run without a call, and no branch is left', async () => {
@@ -48,6 +62,7 @@ describe('before the first call the verify commands run on the base', () => {
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
     expect(savedState(project).baseCheck).toMatchObject({ kind: 'failed', command: 'npm test', exitCode: 1 });
     expect(project.script.calls[0]?.prompt).toContain('fails on the base branch as well');
+    expect(project.forge.pulls[0]?.body).toContain('`npm test` already failed on `main` before this work.');
   });
 });
 
@@ -74,9 +89,54 @@ describe('at the end of a run that finished tasks the published head is verified
       tasks: { 'issue-1': { state: 'in-progress', doneCommit: null } },
     });
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
+    expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
+    expect(statusOf(project)).toMatchObject({ tests: 'failing', cleanCheck: { result: 'failed' } });
     // The next run builds on it, and is told.
     await runOnce(project);
     expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
+  });
+});
+
+describe('the pull request speaks of the check that is about what is published', () => {
+  test('a last commit that only archives changes nothing about it', async () => {
+    const path = '.ralph/prd.json';
+    const prd = (passes: boolean) => JSON.stringify({ userStories: [{ id: 'US-1', title: 'Cart', passes }] });
+    const { project } = checkedProject();
+    const main = project.origin.branches.get('main') ?? '';
+    const tree = { ...project.origin.commits.get(main)?.tree, [path]: prd(false) };
+    project.origin.branches.set('main', addCommit(project.origin, { tree, parent: main, message: 'Tasks' }));
+    const worker: Behaviour = () => ({ writes: { 'src/cart.ts': 'done', [path]: prd(true) } });
+    project.script.behaviours = [worker];
+    project.inputs = { ...project.inputs, 'task-sources': 'prd' };
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+    const head = project.origin.branches.get('ralph/queue');
+    const checked = savedState(project).headCheck?.commit ?? '';
+    expect(project.origin.commits.get(head ?? '')).toMatchObject({ parent: checked });
+    expect(project.forge.pulls[0]?.body).toContain(`passes in a clean clone of [\`${checked.slice(0, 7)}\`]`);
+    expect(project.forge.pulls[0]?.body).not.toContain('The commits after it');
+  });
+
+  test('one of an earlier run holds as long as the head is that', async () => {
+    const { project } = checkedProject(green, red);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    await runOnce(project);
+    project.script.behaviours = [stuck];
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 1 });
+    expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
+    project.script.behaviours = [() => ({ writes: { 'src/more.ts': 'x' } })];
+    await runOnce(project);
+    expect(project.forge.pulls[0]?.body).not.toContain('clean clone');
+    expect(statusOf(project)).toMatchObject({ tests: 'passing', cleanCheck: null });
+  });
+
+  test('by other commands it says nothing of these', async () => {
+    const { project } = checkedProject(green, red);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    await runOnce(project);
+    project.script.behaviours = [stuck];
+    project.inputs = { ...project.inputs, verify: 'npm run other' };
+    await runOnce(project);
+    expect(project.forge.pulls[0]?.body).not.toContain('clean clone');
   });
 });

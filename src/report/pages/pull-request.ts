@@ -6,6 +6,7 @@ import { code, link, table, text } from '../markdown.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, startedTasks } from '../facts.ts';
 import {
+  checkSection,
   commitLink,
   discrepancySection,
   fitSections,
@@ -14,8 +15,8 @@ import {
   stateWord,
   statusTable,
   taskLink,
+  taskVerificationWord,
   unlistedLine,
-  verificationWord,
   verifyOutputSection,
   warningSection,
   withheldSection,
@@ -39,6 +40,7 @@ export function renderPullRequestTitle(report: WorkedReport): string {
 export function renderPullRequestBody(report: WorkedReport): string {
   const sections: readonly Section[] = [
     { name: 'outcome', rank: 0, markdown: headline(report) },
+    { name: 'verification', rank: 0, markdown: checkSection(report) },
     { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
     { name: 'what was done', rank: 1, markdown: workSection(report) },
     { name: 'status', rank: 0, markdown: statusTable(report) },
@@ -96,7 +98,7 @@ function evidenceSection(report: WorkedReport): string {
         taskLink(task),
         commit === null ? 'none' : commitLink(commit, report),
         changeWord(entries),
-        verifiedWord(entries),
+        entries.length === 0 ? '–' : taskVerificationWord(entries, report),
         `${progress.attempts}`,
         entries.length === 0 ? '–' : formatCost(costOf(entries)),
       ];
@@ -140,12 +142,6 @@ function changeWord(entries: readonly JournalEntry[]): string {
   return most === 0
     ? 'nothing'
     : `${count(most, 'file')}, +${sum((entry) => entry.evidence.insertions)} −${sum((entry) => entry.evidence.deletions)}`;
-}
-
-function verifiedWord(entries: readonly JournalEntry[]): string {
-  if (entries.length === 0) return '–';
-  const newest = entries.map((entry) => entry.evidence.verification).findLast(({ kind }) => kind !== 'not-run');
-  return verificationWord(newest ?? { kind: 'not-run' });
 }
 
 function costOf(entries: readonly JournalEntry[]): number {

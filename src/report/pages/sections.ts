@@ -1,14 +1,16 @@
 import type { Verification } from '../../core/evidence.ts';
+import type { JournalEntry } from '../../core/journal/journal.ts';
 import { nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
-import type { LaneReport, RunReport, SavedReport } from '../../handover/report.ts';
+import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
   discrepancies,
   iterationsOf,
   laneOf,
   lastVerification,
+  publishedCheck,
   storesWord,
   tasksOf,
   warningsOf,
@@ -95,6 +97,51 @@ export function verificationWord(verification: Verification): string {
   }
 }
 
+/** What became of a task's iterations: what a clean clone of the published head says counts more than what the work tree said. */
+export function taskVerificationWord(entries: readonly JournalEntry[], report: RunReport): string {
+  const inWorkTree = newestThatRan(entries);
+  const published = publishedCheck(report);
+  if (inWorkTree.kind === 'not-run' || published === null) return verificationWord(inWorkTree);
+  const { verification } = published;
+  return verification.kind === 'passed'
+    ? 'passed in a clean clone'
+    : `${verificationWord(verification)} in a clean clone`;
+}
+
+/** What `verify` said where it counts: of the branch in a clean clone, and of the untouched base if it failed there. Empty where neither is known. */
+export function checkSection(report: RunReport): string {
+  const work = workOf(report);
+  if (work === null) return '';
+  const { baseCheck, headCheck } = work;
+  return [
+    ...(headCheck === null ? [] : [headCheckLine(headCheck, work)]),
+    ...(baseCheck?.kind === 'failed'
+      ? [
+          `⚠️ ${code(baseCheck.command ?? 'verify', 80)} already failed on ${work.baseBranch === null ? 'the base branch' : code(work.baseBranch, 120)} before this work.`,
+        ]
+      : []),
+  ].join('\n\n');
+}
+
+function headCheckLine({ of, commit, verification }: HeadCheck, report: WorkedReport): string {
+  const where = `in a clean clone of ${commitLink(commit, report)}`;
+  const isLast = of === 'head';
+  const rest = isLast ? '' : ' The commits after it have not been checked in this way.';
+  if (verification.kind === 'passed')
+    return `✅ ${verifyNames(report)} ${report.verifyCommands.length === 1 ? 'passes' : 'pass'} ${where}.${rest}`;
+  const command = code(verification.command, 80);
+  if (!isLast) return `❌ ${command} **failed** ${where}: what this run had finished by then was opened again.${rest}`;
+  const passedBefore =
+    newestThatRan(report.iterations).kind === 'passed' ? ', although it passed in the work tree' : '';
+  return `❌ ${command} **fails** ${where}${passedBefore}: nothing that this run finished counts as done yet.${passedBefore === '' ? '' : ' The agent gets to know. What `verify` needs must be committed, or installed by `verify` itself.'}`;
+}
+
+function newestThatRan(entries: readonly JournalEntry[]): Verification {
+  return entries.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run') ?? NOT_RUN;
+}
+
+const NOT_RUN: Verification = { kind: 'not-run' };
+
 /** A short commit id that leads to the commit. */
 export function commitLink(sha: string, report: RunReport): string {
   return /^[0-9a-f]{7,64}$/.test(sha)
@@ -170,7 +217,7 @@ export function warningSection(report: RunReport): string {
 export function verifyOutputSection(report: RunReport): string {
   const verification = lastVerification(report);
   if (verification.kind !== 'failed' || verification.tail.trim() === '') return '';
-  return `<details>\n<summary>Last output of ${codeElement(verification.command, 80)}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
+  return `<details>\n<summary>Last output of ${codeElement(verification.command, 80)}${publishedCheck(report) === null ? '' : ' in the clean clone'}</summary>\n\n${fence(verification.tail, 2000)}\n\n</details>`;
 }
 
 /** A heading and a list; empty string for an empty list. */
@@ -192,15 +239,20 @@ function joinSection(heading: string, blocks: readonly string[], empty: boolean)
 
 function testsWord(report: LaneReport): string {
   const verification = lastVerification(report);
-  if (verification.kind === 'passed')
-    return `passing: ${report.verifyCommands
-      .slice(0, 3)
-      .map((command) => code(command, 80))
-      .join(', ')}`;
-  if (verification.kind === 'failed') return verificationWord(verification);
+  const where = publishedCheck(report) === null ? '' : ' in a clean clone';
+  if (verification.kind === 'passed') return `passing${where}: ${verifyNames(report)}`;
+  if (verification.kind === 'failed') return `${verificationWord(verification)}${where}`;
   const claim = iterationsOf(report).at(-1)?.analysis.signal.testsStatus ?? null;
   const claimed = claim === null || claim === 'NOT_RUN' ? '' : `; the agent says they are ${claim.toLowerCase()}`;
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
+}
+
+/** The verify commands, the first three of them. */
+function verifyNames({ verifyCommands }: LaneReport): string {
+  return firstLines(
+    verifyCommands.map((command) => code(command, 80)),
+    3,
+  ).join(', ');
 }
 
 function savedWord(saved: SavedReport | null): readonly string[] {

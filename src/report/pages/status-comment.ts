@@ -11,7 +11,15 @@ import { COMMANDS, nearestCommand } from '../../core/people/command.ts';
 import { tasksBar } from './progress-bar.ts';
 import type { LaneView, RunReport, TaskReport, WorkedReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOn, settingOf, warningsOf } from '../facts.ts';
-import { commitLink, headline, stateWord, taskLink, verificationWord, warningSection } from './sections.ts';
+import {
+  checkSection,
+  commitLink,
+  headline,
+  stateWord,
+  taskLink,
+  taskVerificationWord,
+  warningSection,
+} from './sections.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { formatInstant } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -45,6 +53,7 @@ export function renderStatusComment(
     // What a person must do comes before what the run did.
     ...stuckIn(report, task),
     headline(report),
+    ...[checkSection(report)].filter((section) => section !== ''),
     ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
@@ -121,6 +130,6 @@ function taskWord({ task, progress }: TaskReport, report: RunReport): string {
     ...(commit === null ? [] : [`commit ${commitLink(commit, report)}`]),
     ...(newest === undefined || newest.evidence.verification.kind === 'not-run'
       ? []
-      : [`verification ${verificationWord(newest.evidence.verification)}`]),
+      : [`verification ${taskVerificationWord(entries, report)}`]),
   ].join(', ');
 }

@@ -63,7 +63,18 @@ const ralphStatusSchema = z.object({
     .describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
   tests: z
     .enum(['passing', 'failing', 'not-run'])
-    .describe('Result of the verify commands, never a claim of the agent.'),
+    .describe(
+      'Result of the verify commands, never a claim of the agent: of the published head in a clean clone, if they ran there.',
+    ),
+  cleanCheck: z
+    .object({ commit: z.string(), result: z.enum(['passed', 'failed']) })
+    .nullable()
+    .optional()
+    .describe('What the verify commands said of a commit of the branch in a clean clone; null: not known.'),
+  baseTests: z
+    .enum(['passing', 'failing', 'not-run'])
+    .optional()
+    .describe('Result of the verify commands on the base commit before the work.'),
   discrepancies: whole.describe('Claims of the agent that the evidence contradicted.'),
   withheldFiles: whole.describe('Changed files that were left out of the commits.'),
   circuit: z.enum(circuitWords).nullable(),
@@ -133,6 +144,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
   const lane = laneOf(report);
   const work = workOf(report);
   const saved = work?.saved ?? null;
+  const headCheck = work?.headCheck ?? null;
   const baseBranch = lane?.baseBranch ?? null;
   const taskCount = tasksOf(report).length;
   const tasksDone = doneTasks(report).length;
@@ -162,7 +174,9 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     })),
     tasksOmitted: taskCount - tasks.length,
     unlisted: (work?.unlisted ?? []).slice(-MAX_UNLISTED),
-    tests: ({ passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const)[lastVerification(report).kind],
+    tests: TESTS_WORD[lastVerification(report).kind],
+    cleanCheck: headCheck === null ? null : { commit: headCheck.commit, result: headCheck.verification.kind },
+    baseTests: TESTS_WORD[work?.baseCheck?.kind ?? 'not-run'],
     discrepancies: discrepancies(report).length,
     withheldFiles: work?.withheld.length ?? 0,
     circuit: lane?.circuit ?? null,
@@ -176,6 +190,8 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     endedAt: new Date(report.endedAt).toISOString(),
   };
 }
+
+const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;
 
 /**
  * JSON that cannot end the comment it stands in, and in which nobody finds a mention, an issue or an address to close:

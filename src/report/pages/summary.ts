@@ -8,6 +8,7 @@ import type { RunReport } from '../../handover/report.ts';
 import { iterationsOf, iterationsOn, laneOf, tasksOf } from '../facts.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import {
+  checkSection,
   commitLink,
   discrepancySection,
   fitSections,
@@ -34,6 +35,7 @@ export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
+      { name: 'verification', rank: 0, markdown: checkSection(report) },
       // A person who asks how the lane stands wants to know about the lane, not about the run that looked.
       {
         name: 'status',

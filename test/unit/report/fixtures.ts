@@ -163,6 +163,8 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
     withheld: [],
     lookAt: [],
+    baseCheck: null,
+    headCheck: null,
     verifyCommands: ['npm test'],
     policy,
     taskLabel: 'ralph',

@@ -53,6 +53,8 @@ test('says what the run did, in the published shape', () => {
     tasksOmitted: 0,
     unlisted: [],
     tests: 'passing',
+    cleanCheck: null,
+    baseTests: 'not-run',
     discrepancies: 0,
     withheldFiles: 0,
     circuit: 'closed',

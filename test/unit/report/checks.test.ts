@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import type { Check } from '../../../src/core/lane/state.ts';
+import type { HeadCheck, WorkedReport } from '../../../src/handover/report.ts';
+import { renderPullRequestBody } from '../../../src/report/pages/pull-request.ts';
+import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
+import { parseHiddenStatus, renderStatusJson } from '../../../src/report/pages/status-json.ts';
+import { renderSummary } from '../../../src/report/pages/summary.ts';
+import { entry, report } from './fixtures.ts';
+
+const COMMIT = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
+const LINK = `[\`a1b2c3d\`](https://github.com/acme/shop/commit/${COMMIT})`;
+
+const passed: HeadCheck = { of: 'head', commit: COMMIT, verification: { kind: 'passed', durationMs: 9000 } };
+const failed: HeadCheck = {
+  of: 'head',
+  commit: COMMIT,
+  verification: { kind: 'failed', command: 'npm test', code: 1, tail: 'Cannot find module "chalk"', durationMs: 9000 },
+};
+const baseFailed: Check = { commit: COMMIT, commands: 'abc', kind: 'failed', command: 'npm test', exitCode: 1 };
+
+const ended = (change: Partial<WorkedReport>) => report({ kind: 'limit', reason: 'iterations' }, change);
+
+/** What people read of a run, by page. */
+const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
+  body: renderPullRequestBody(run).replace(/<!--.*?-->/gs, ''),
+  summary: renderSummary(run),
+  comment: renderStatusComment(run, 'issue-12', null),
+});
+
+describe.each(['body', 'summary', 'comment'])('%s', (page) => {
+  const shown = (change: Partial<WorkedReport>): string => pagesOf(ended(change))[page] ?? '';
+
+  test.each<[string, Partial<WorkedReport>, string]>([
+    ['that it passes', { headCheck: passed }, `✅ \`npm test\` passes in a clean clone of ${LINK}.\n`],
+    [
+      'that several pass',
+      { headCheck: passed, verifyCommands: ['npm ci', 'npm test'] },
+      `✅ \`npm ci\`, \`npm test\` pass in a clean clone of ${LINK}.\n`,
+    ],
+    [
+      'that it fails, although it passed in the work tree',
+      { headCheck: failed },
+      `❌ \`npm test\` **fails** in a clean clone of ${LINK}, although it passed in the work tree: nothing that this run finished counts as done yet. The agent gets to know. What \`verify\` needs must be committed, or installed by \`verify\` itself.\n`,
+    ],
+    [
+      'that it fails, where the work tree had not been verified',
+      { headCheck: failed, iterations: [] },
+      `❌ \`npm test\` **fails** in a clean clone of ${LINK}: nothing that this run finished counts as done yet.\n`,
+    ],
+    [
+      'that an earlier commit passes, and no more than that',
+      { headCheck: { ...passed, of: 'earlier' } },
+      `✅ \`npm test\` passes in a clean clone of ${LINK}. The commits after it have not been checked in this way.\n`,
+    ],
+    [
+      'that an earlier commit fails',
+      { headCheck: { ...failed, of: 'earlier' } },
+      `❌ \`npm test\` **failed** in a clean clone of ${LINK}: what this run had finished by then was opened again. The commits after it have not been checked in this way.\n`,
+    ],
+    [
+      'that the base failed already',
+      { baseCheck: baseFailed },
+      '⚠️ `npm test` already failed on `main` before this work.\n',
+    ],
+  ])('says %s', (_what, change, line) => {
+    expect(shown(change)).toContain(`\n\n${line}`);
+  });
+
+  test('says nothing where nothing is known, or the base passed', () => {
+    for (const change of [{}, { baseCheck: { ...baseFailed, kind: 'passed', command: null } }] as const)
+      expect(shown(change)).not.toMatch(/clean clone|before this work/);
+  });
+
+  test('says it right below the outcome', () => {
+    const text = shown({ headCheck: failed, baseCheck: baseFailed });
+    const next = text.indexOf('**Next:**');
+    expect(text.slice(next).split('\n\n')[1]).toContain('❌ `npm test` **fails**');
+    expect(text.slice(next).split('\n\n')[2]).toContain('⚠️');
+  });
+});
+
+describe('of the published head, a clean clone outranks the work tree', () => {
+  test('in the words for verification', () => {
+    const bad = pagesOf(ended({ headCheck: failed }));
+    const word = '**failed**: `npm test` ended with 1 in a clean clone';
+    expect(bad['comment']).toContain(`verification ${word}`);
+    expect(bad['body']).toContain(`| Tests | ${word} |`);
+    expect(bad['body']).toContain(`+20 −1 | ${word} | 1 |`);
+    expect(bad['summary']).toContain('<summary>Last output of <code>npm test</code> in the clean clone</summary>');
+    const good = pagesOf(ended({ headCheck: passed }));
+    expect(good['comment']).toContain('verification passed in a clean clone');
+    expect(good['body']).toContain('| Tests | passing in a clean clone: `npm test` |');
+  });
+
+  test('but a task that was never verified does not borrow it', () => {
+    const run = ended({ headCheck: passed, iterations: [entry(1, { verification: { kind: 'not-run' } })] });
+    expect(pagesOf(run)['body']).toContain('+20 −1 | not run | 1 |');
+  });
+
+  test.each<[HeadCheck | null, string, string]>([
+    [passed, 'passing', 'failing'],
+    [failed, 'failing', 'passing'],
+    [{ ...failed, of: 'earlier' }, 'passing', 'passing'],
+    [null, 'failing', 'failing'],
+  ])('in the status for machines (%#)', (headCheck, tests, inWorkTree) => {
+    const verification =
+      inWorkTree === 'passing'
+        ? ({ kind: 'passed', durationMs: 1 } as const)
+        : ({ kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const);
+    const run = ended({ headCheck, baseCheck: baseFailed, iterations: [entry(1, { verification })] });
+    const cleanCheck = headCheck === null ? null : { commit: COMMIT, result: headCheck.verification.kind };
+    const expected = { tests, cleanCheck, baseTests: 'failing' };
+    expect(JSON.parse(renderStatusJson(run))).toMatchObject(expected);
+    expect(parseHiddenStatus(renderPullRequestBody(run))).toMatchObject({ kind: 'found', status: expected });
+  });
+});
