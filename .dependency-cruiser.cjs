@@ -28,7 +28,7 @@ const layers = {
   'agents/*/output': { may: ['core', 'agents/*/events'], packages: [] },
   git: { may: [...ADAPTER, 'processes'], packages: ['node:'] },
   github: { may: ADAPTER, packages: ['@octokit/', '@actions/http-client', 'undici', 'node:'] },
-  secrets: { may: ADAPTER, packages: ['@secretlint/'] },
+  secrets: { may: ADAPTER, packages: ['@secretlint/', 'node:'] },
   state: { may: [...ADAPTER, 'processes'], packages: ['@actions/cache', 'node:'] },
   runner: { may: [...ADAPTER, 'config'], packages: ['@actions/core', '@actions/github', 'node:'] },
   cli: { may: ['core', 'config', 'ports', 'report'], packages: ['node:', 'zod'] },
