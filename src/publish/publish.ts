@@ -82,7 +82,8 @@ async function publishBranch(deps: PublishDeps, work: Work): Promise<PublishedBr
     deps.remote.push({ branch: lane.branch, commit: head, since: remoteHead ?? base, start }),
   ).catch(rejectedBy);
   if (pushed.kind === 'pushed') {
-    deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
+    // The loop said so of what it pushed itself.
+    if (head !== remoteHead) deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
     return { kind: 'published', remoteHead: head, outcome };
   }
   const message = `The commits of this run could not be pushed to ${lane.branch}: ${sentence(pushed.why)}`;

@@ -147,7 +147,7 @@ describe('files of tasks, over scheduled runs', () => {
         }),
       ],
     });
-    expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '2' });
+    expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '1' });
     const { body, status } = scene.pullOf('ralph/queue');
     expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
       '- Iteration 1: It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.',
@@ -155,10 +155,8 @@ describe('files of tasks, over scheduled runs', () => {
       '- Iteration 3: It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.',
       '- Iteration 4: It deleted 1 open item of the files of tasks.',
     ]);
-    expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual([
-      'Add a cart',
-      'Add a till',
-    ]);
+    // The till was ticked in an iteration that was not about it, and nothing verified it.
+    expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
 
     // What it reworded for a while was never a task of the plan; what it added is one.
     const last = await scene.run();
