@@ -5,18 +5,21 @@ import {
   finishedSince,
   isCheckOf,
   recordHeadCheck,
+  reopen,
   type CheckSubject,
 } from '../core/lane/check.ts';
 import type { Verification } from '../core/evidence.ts';
 import { serializeCheck } from '../core/journal/journal.ts';
 import type { Outcome } from '../core/outcome.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import { oneLine } from '../core/text/one-line.ts';
 import type { Work } from '../handover/work.ts';
 import { textOf } from '../errors.ts';
 import type { LoopDeps } from './deps.ts';
 
-/** A first run of a large test suite is given at least so long, in ms, whatever is left of the run. */
-const MIN_CHECK_MS = 60_000;
+/** A verification is given at least so long, in ms, whatever is left of the run: without it what was finished does not count. */
+const MIN_CHECK_MS = 3 * MINUTE_MS;
 
 /** The work, and why the run ends here; null: it goes on. */
 interface BaseChecked {
@@ -28,11 +31,19 @@ interface BaseChecked {
 export async function checkBase(deps: LoopDeps, work: Work, base: string): Promise<BaseChecked> {
   if (!deps.config.policy.verifies) return { work, end: null };
   // Whatever the agent does to them later: the clean clone gets them as they are now.
-  await deps.repository.keepIgnored();
+  await deps.repository.keepIgnored().catch((error: unknown) => {
+    deps.log.warning(
+      `What git ignores in the checkout cannot be copied, so verify runs without it in a clean clone. ${sentence(textOf(error))}`,
+    );
+  });
   const subject = subjectOf(deps, base);
   if (isCheckOf(work.state.baseCheck, subject)) return { work, end: null };
   deps.log.info(`verify runs once on the untouched base (${base.slice(0, 7)}) …`);
   const verification = await verifyClean(deps, work, base);
+  if (verification.kind === 'impossible') {
+    deps.log.warning(`verify could not run on the base. ${sentence(verification.why)}`);
+    return { work, end: null };
+  }
   const baseCheck = checkOf(subject, verification);
   const checked: Work = { ...work, state: { ...work.state, baseCheck } };
   if (verification.kind !== 'failed' || !cannotRun(verification)) return { work: checked, end: null };
@@ -48,12 +59,15 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
 }
 
 /** What is checked, and whether it held. */
-type HeadChecked = { readonly kind: 'not-needed' } | { readonly kind: 'passed' | 'failed'; readonly work: Work };
+type HeadChecked =
+  | { readonly kind: 'not-needed' }
+  | { readonly kind: 'passed' | 'failed' | 'cancelled'; readonly work: Work }
+  /** Nothing can be verified here: a call more would not help. */
+  | { readonly kind: 'impossible'; readonly work: Work; readonly end: Outcome };
 
 /** At the end of a run that finished tasks: what the verify commands say of the head in a clean clone, after the agent's processes are gone. */
 export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
-  if (!deps.config.policy.verifies || !work.hasNewCommits || outcome.kind === 'cancelled')
-    return { kind: 'not-needed' };
+  if (!deps.config.policy.verifies || outcome.kind === 'cancelled') return { kind: 'not-needed' };
   const finished = finishedSince(work.stateBefore, work.state);
   const subject = subjectOf(deps, commitToCheck(work.state, finished, work.head));
   const claims = finished.length > 0 || outcome.kind === 'complete';
@@ -61,9 +75,14 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   await deps.agent.sweep();
   deps.log.info(`verify runs on a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);
-  const check = checkOf(subject, verification);
-  if (check === null) return { kind: 'not-needed' };
   const now = deps.clock.now();
+  const unverified: Work = { ...work, state: reopen(work.state, finished, now) };
+  if (verification.kind === 'impossible') {
+    const message = `What this run finished could not be verified in a clean clone, so it does not count as done. ${sentence(verification.why)}`;
+    return { kind: 'impossible', work: unverified, end: { kind: 'failed', reason: 'infrastructure', message } };
+  }
+  const check = checkOf(subject, verification);
+  if (check === null) return { kind: 'cancelled', work: unverified };
   deps.appendJournal(serializeCheck({ version: 1, lane: work.lane.id, checkedAt: now, check, finished }));
   const checked: Work = {
     ...work,
@@ -82,7 +101,9 @@ function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {
   return { commit, commands: sha256(config.verify.join('\n')).slice(0, 32) };
 }
 
-async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<Verification> {
+type CleanVerification = Verification | { readonly kind: 'impossible'; readonly why: string };
+
+async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<CleanVerification> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
   const timeoutMs = Math.max(MIN_CHECK_MS, Math.min(policy.agentTimeoutMs, leftMs));
@@ -90,7 +111,6 @@ async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<
     const folder = await deps.repository.cleanClone(commit);
     return await deps.verifier.verify({ folder, timeoutMs, signal: deps.signal });
   } catch (error) {
-    deps.log.warning(`verify could not run in a clean clone: ${textOf(error)}`);
-    return { kind: 'not-run' };
+    return { kind: 'impossible', why: textOf(error) };
   }
 }

@@ -29,8 +29,9 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
       if (step.kind === 'stop') {
         const head = await checkHead(deps, work, step.outcome);
         if (head.kind !== 'not-needed') work = head.work;
+        if (head.kind === 'impossible') return ended(deps, head.work, head.end);
         // What this run finished is open again.
-        if (head.kind === 'failed') continue;
+        if (head.kind === 'failed' || head.kind === 'cancelled') continue;
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
         deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Verification } from '../../src/core/evidence.ts';
+import { UserError } from '../../src/errors.ts';
 import type { VerifyCall } from '../../src/ports/agent.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
 import { finisher, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
 import { createProject, runOnce, savedState } from './stage/river.ts';
+import { open, type Tap } from './stage/tap.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
 const red: Verification = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failed', durationMs: 1 };
@@ -138,5 +140,32 @@ describe('the pull request speaks of the check that is about what is published',
     project.inputs = { ...project.inputs, verify: 'npm run other' };
     await runOnce(project);
     expect(project.forge.pulls[0]?.body).not.toContain('clean clone');
+  });
+});
+
+describe('where nothing can be verified', () => {
+  test('nothing is done: the run fails and says why, and makes no further call', async () => {
+    const { project } = checkedProject();
+    const impossible: Tap = {
+      ...open,
+      call: (name, call) =>
+        name === 'repository.cleanClone' && project.script.calls.length > 0
+          ? Promise.reject(new UserError('infrastructure', 'The disk is full'))
+          : call(),
+    };
+    const run = await runOnce(project, { tap: impossible });
+    expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 1 });
+    expect(run.outcome).toMatchObject({ message: expect.stringContaining('The disk is full.') as string });
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
+  });
+
+  test('what git ignores and cannot be copied is done without', async () => {
+    const { project } = checkedProject();
+    const uncopied: Tap = {
+      ...open,
+      call: (name, call) =>
+        name === 'repository.keepIgnored' ? Promise.reject(new UserError('infrastructure', 'Too much')) : call(),
+    };
+    expect(await runOnce(project, { tap: uncopied })).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
   });
 });

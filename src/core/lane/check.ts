@@ -68,19 +68,11 @@ export function recordHeadCheck(
 ): LaneState {
   const checked: LaneState = { ...state, headCheck: check };
   if (check.kind === 'passed') return checked;
-  const reopened = finished.reduce<LaneState>((next, id) => {
-    const task = { ...progressOf(next.tasks, id), state: 'in-progress' as const, doneCommit: null };
-    return withTransition(
-      { ...next, tasks: { ...next.tasks, [id]: task } },
-      { at: now, subject: 'task', from: `${id} done`, to: 'in-progress', reason: 'clean_check_failed' },
-    );
-  }, checked);
+  const reopened = reopen(checked, finished, now);
   const { lastIteration } = reopened;
   return {
     ...reopened,
     signals: noSignals,
-    currentTask: finished.at(-1) ?? reopened.currentTask,
-    unmarked: reopened.unmarked.filter((id) => !finished.includes(id)),
     lastIteration:
       lastIteration === null
         ? null
@@ -89,5 +81,21 @@ export function recordHeadCheck(
             verification: 'failed',
             hints: [...new Set([...lastIteration.hints, 'clean_check' as const])],
           },
+  };
+}
+
+/** The state in which these tasks are not done: nobody has seen them pass where it counts. */
+export function reopen(state: LaneState, finished: readonly TaskId[], now: number): LaneState {
+  const reopened = finished.reduce<LaneState>((next, id) => {
+    const task = { ...progressOf(next.tasks, id), state: 'in-progress' as const, doneCommit: null };
+    return withTransition(
+      { ...next, tasks: { ...next.tasks, [id]: task } },
+      { at: now, subject: 'task', from: `${id} done`, to: 'in-progress', reason: 'not_verified' },
+    );
+  }, state);
+  return {
+    ...reopened,
+    currentTask: finished.at(-1) ?? reopened.currentTask,
+    unmarked: reopened.unmarked.filter((id) => !finished.includes(id)),
   };
 }

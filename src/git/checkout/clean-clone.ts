@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
@@ -36,10 +36,17 @@ export async function keepIgnored(
     '--directory',
     '-z',
   ]);
-  const paths = listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+  const ignored = listed.map((path) => path.replace(/\/$/, '')).filter((path) => !isLoopState(path));
+  const paths = [...ignored, ...(await filesOfOthers(workspace, repository))];
   const folder = keptFolder(workFolder);
   await rm(folder, { recursive: true, force: true });
-  await copyPaths(paths, { from: workspace.top, to: folder, env });
+  try {
+    await copyPaths(paths, { from: workspace.top, to: folder, env });
+  } catch (error) {
+    // Half a copy is worse than none, and takes room.
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
   return paths;
 }
 
@@ -78,6 +85,25 @@ export async function layCleanClone(
     );
   await copyPaths(kept, { from: keptFolder(workFolder), to: folder, env });
   return folder;
+}
+
+/** What a clone of ours does not get from its objects: submodules, and files that git-lfs brought. */
+async function filesOfOthers(workspace: Workspace, { git }: PrivateRepository): Promise<readonly string[]> {
+  const has = (path: string): Promise<boolean> =>
+    access(path).then(
+      () => true,
+      () => false,
+    );
+  const submodules = (await has(join(workspace.top, '.gitmodules')))
+    ? (await git.records(['ls-files', '--stage', '-z'])).flatMap(
+        (record) => /^160000 \S+ \d\t([^]*)$/.exec(record)?.[1] ?? [],
+      )
+    : [];
+  const large = (await has(join(workspace.commonFolder, 'lfs')))
+    ? await git.records(['ls-files', '-z', '--', ':(attr:filter=lfs)'])
+    : [];
+  const there = await Promise.all([...submodules, ...large].map((path) => has(join(workspace.top, path))));
+  return [...submodules, ...large].filter((_, i) => there[i]);
 }
 
 function keptFolder(workFolder: string): string {

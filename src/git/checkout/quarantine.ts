@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
@@ -28,6 +29,8 @@ export function quarantineFolder(workFolder: string): string {
   return join(workFolder, 'quarantine');
 }
 
+/** For a work tree of gigabytes. */
+const FILL_MS = 10 * MINUTE_MS;
 /** GitHub takes no larger push; what an agent packs to be larger is not worth unpacking. */
 const LARGEST_PACK_BYTES = 2 * 1024 * 1024 * 1024;
 
@@ -53,6 +56,7 @@ export async function createQuarantine(
         GIT_OBJECT_DIRECTORY: objects,
         GIT_ALTERNATE_OBJECT_DIRECTORIES: join(workspace.commonFolder, 'objects'),
       },
+      timeoutMs: FILL_MS,
     },
   );
   if (fill.exitCode !== 0)

@@ -109,11 +109,7 @@ describe('the check of the published head', () => {
       unmarked: ['plan-1'],
       lastIteration: { verification: 'failed', hints: ['clean_check'] },
     });
-    expect(after.transitions.at(-1)).toMatchObject({
-      from: 'issue-2 done',
-      to: 'in-progress',
-      reason: 'clean_check_failed',
-    });
+    expect(after.transitions.at(-1)).toMatchObject({ from: 'issue-2 done', to: 'in-progress', reason: 'not_verified' });
   });
 
   test('that fails without a finished task only resets what the agent signalled', () => {
