@@ -71,7 +71,8 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   const finished = finishedSince(work.stateBefore, work.state);
   const subject = subjectOf(deps, commitToCheck(work.state, finished, work.head));
   const claims = finished.length > 0 || outcome.kind === 'complete';
-  if (!claims || isCheckOf(work.state.headCheck, subject)) return { kind: 'not-needed' };
+  const { headCheck } = work.state;
+  if (!claims || (headCheck?.kind === 'passed' && isCheckOf(headCheck, subject))) return { kind: 'not-needed' };
   await deps.agent.sweep();
   deps.log.info(`verify runs on a clean clone of ${subject.commit.slice(0, 7)} …`);
   const verification = await verifyClean(deps, work, subject.commit);

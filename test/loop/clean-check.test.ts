@@ -143,6 +143,22 @@ describe('the pull request speaks of the check that is about what is published',
   });
 });
 
+describe('a head that failed', () => {
+  test('is not taken for a good one because a later run changed nothing and says that all is done', async () => {
+    const { project } = checkedProject(green, red, red, red);
+    project.inputs = { ...project.inputs, 'max-iterations': '1' };
+    await runOnce(project);
+    project.script.behaviours = [
+      () => ({ output: { signal: { status: 'COMPLETE', exitSignal: true, tasksCompleted: 1 } } }),
+    ];
+    await runOnce(project);
+    expect(savedState(project)).toMatchObject({
+      headCheck: { kind: 'failed' },
+      tasks: { 'issue-1': { state: 'in-progress' } },
+    });
+  });
+});
+
 describe('where nothing can be verified', () => {
   test('nothing is done: the run fails and says why, and makes no further call', async () => {
     const { project } = checkedProject();
