@@ -31,6 +31,7 @@ export async function measureEvidence(folder: string): Promise<readonly Row[]> {
     },
     identity: { name: 'bench', email: 'bench@example.com' },
     env: { PATH: process.env.PATH, HOME: folder },
+    log: { warning: () => undefined },
   });
   const snapshot = () =>
     costOf(async () => {

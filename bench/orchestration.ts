@@ -46,6 +46,7 @@ export async function measureOrchestration(folder: string): Promise<readonly Row
     },
     identity: { name: 'bench', email: 'bench@example.com' },
     env: { PATH: process.env.PATH, HOME: folder },
+    log: { warning: () => undefined },
   });
   const opened = await repository.openLane({ branch: LANE.branch, baseBranch: LANE.baseBranch, start: LANE.start });
 

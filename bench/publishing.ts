@@ -67,6 +67,7 @@ async function ready(
     identity: { name: 'bench', email: 'bench@example.com' },
     sealKey: Buffer.alloc(32),
     env,
+    log: { warning: () => undefined },
   });
   const opened = await repository.openLane({ branch: 'ralph/queue', baseBranch: 'main', start: { kind: 'fresh' } });
   const before = await repository.snapshot();

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGit, type Git, type GitSetup } from './git.ts';
+import { writeRegular } from './regular-files.ts';
 
-export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration'> {
+export interface BareRepositoryOptions extends Pick<GitSetup, 'env' | 'hide' | 'configuration' | 'unblock'> {
   /** A folder outside of the checkout. */
   readonly workFolder: string;
   /** A folder of objects that can be read as well, and a list of the commits in it whose past is not there. */
@@ -22,12 +23,12 @@ export async function withBareRepository<T>(
   try {
     await Promise.all([mkdir(join(objects, 'info'), { recursive: true }), mkdir(join(folder, 'refs'))]);
     await Promise.all([
-      writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
-      writeFile(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'),
+      writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
+      writeRegular(join(folder, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n'),
     ]);
     if (borrow !== null) {
-      await writeFile(join(objects, 'info', 'alternates'), `${borrow.objects}\n`);
-      if (borrow.shallow !== '') await writeFile(join(folder, 'shallow'), borrow.shallow);
+      await writeRegular(join(objects, 'info', 'alternates'), `${borrow.objects}\n`);
+      if (borrow.shallow !== '') await writeRegular(join(folder, 'shallow'), borrow.shallow);
     }
     return await body(
       createGit({ ...setup, folder, variables: { GIT_DIR: folder, GIT_OBJECT_DIRECTORY: objects } }),

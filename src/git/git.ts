@@ -38,6 +38,8 @@ export interface GitSetup {
   readonly variables?: Readonly<Record<string, string>>;
   readonly hide?: readonly string[];
   readonly configuration?: 'none' | 'own';
+  /** Called when a command takes long: removes what it could wait for in vain. */
+  readonly unblock?: () => Promise<unknown>;
 }
 
 /** Binds git to a folder. Every command gets a minimal environment and the settings below, which beat any config file. */
@@ -53,6 +55,7 @@ export function createGit(setup: GitSetup): Git {
   const settings = isOwn ? ownSettings : fixedSettings;
 
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+    const slow = setTimeout(() => void setup.unblock?.().catch(() => undefined), SLOW_MS);
     const { end, stdout, stderr } = await collectOutput(
       {
         file: findGit(setup.env),
@@ -64,7 +67,9 @@ export function createGit(setup: GitSetup): Git {
         family: { kind: 'group', graceMs: GRACE_MS, leftover: 'keep' },
       },
       MAX_OUTPUT_BYTES,
-    );
+    ).finally(() => {
+      clearTimeout(slow);
+    });
     const why = end.kind === 'exited' ? '' : `it ${describeCollected(end)}\n`;
     return {
       exitCode: end.kind === 'exited' ? end.code : -1,
@@ -119,6 +124,8 @@ const NETWORK_TIMEOUT_MS = 10 * MINUTE_MS;
 const NETWORK_COMMANDS: ReadonlySet<string> = new Set(['fetch', 'push', 'ls-remote', 'clone']);
 /** What takes longer waits for something: a named pipe in a file's place, say. */
 const LOCAL_TIMEOUT_MS = MINUTE_MS;
+/** Most commands are done in a hundredth of it. */
+const SLOW_MS = 2_000;
 /** What git gets to clean up after it was asked to end, in ms. */
 const GRACE_MS = 200;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { laneKeyPrefix, sequenceKeyPrefix } from '../core/sharing/cache-keys.ts';
@@ -110,12 +111,14 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
 
   /** A cache that hung once is not asked the same again, in post neither: each wait would cost the run its limit once more. */
   async function noteHang(kind: CacheRequest['kind'], why: string): Promise<void> {
-    await writeFile(hangFile(kind), why).catch(() => undefined);
+    await writeFile(hangFile(kind), why, { flag: 'wx' }).catch(() => undefined);
   }
 
   /** How it hung before in this run; null: it did not. */
   async function hangOf(kind: CacheRequest['kind']): Promise<string | null> {
-    return readFile(hangFile(kind), 'utf8').catch(() => null);
+    // A named pipe in its place is not waited for.
+    const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    return readFile(hangFile(kind), { encoding: 'utf8', flag }).catch(() => null);
   }
 
   function hangFile(kind: CacheRequest['kind']): string {

@@ -38,6 +38,7 @@ export async function openRepository(world: World, rules: PublishingRules): Prom
     rules,
     identity: COMMIT_IDENTITY,
     env: world.environment,
+    log: world.log,
   });
 }
 

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, open, realpath, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { mapTexts } from '../../core/text/redact.ts';
 import { MAX_SESSION_BYTES } from '../../core/lane/state.ts';
@@ -47,7 +47,9 @@ export async function importSession(
   if (!isSessionId(id) || content.length === 0 || content.length > MAX_SESSION_BYTES) return false;
   const path = await transcriptPath(folders, id);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, content, { mode: 0o600 });
+  // Whatever an agent put in its place is not opened.
+  await rm(path, { recursive: true, force: true });
+  await writeFile(path, content, { mode: 0o600, flag: 'wx' });
   return true;
 }
 

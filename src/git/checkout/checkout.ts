@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type { ObjectId, Snapshot } from '../../core/evidence.ts';
+import type { Log } from '../../ports/machine.ts';
 import type { Repository, TreeChange } from '../../ports/repository.ts';
 import { UserError } from '../../errors.ts';
 import { keepIgnored, layCleanClone } from './clean-clone.ts';
@@ -31,6 +32,7 @@ export interface RepositoryOptions {
   readonly identity: Identity;
   /** Of this process; git gets PATH, HOME and proxy settings of it. */
   readonly env: NodeJS.ProcessEnv;
+  readonly log: Pick<Log, 'warning'>;
 }
 
 /** The checkout behind the port Repository. Nothing is read or written before the first call. */
@@ -213,9 +215,10 @@ async function open({
   folder,
   workFolder,
   env,
+  log,
   remote,
 }: RepositoryOptions): Promise<Opened | { readonly why: string }> {
-  const workspace = await findWorkspace(folder, env);
+  const workspace = await findWorkspace(folder, { env, log });
   if ('why' in workspace) return workspace;
   const repository = await createPrivateRepository(workspace, {
     workFolder,

@@ -1,4 +1,4 @@
-import { access, mkdir, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
@@ -8,6 +8,7 @@ import { createGit, lastWords } from '../git.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { isLoopState } from '../inspection/protected-paths.ts';
 import { quarantineFolder } from './quarantine.ts';
+import { writeRegular } from '../regular-files.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Where clean clones are laid, and what they are made of. */
@@ -61,8 +62,13 @@ export async function layCleanClone(
   const folder = join(parent, basename(workspace.top));
   await rm(parent, { recursive: true, force: true, maxRetries: 3 });
   await mkdir(parent, { recursive: true });
-  await writeFile(join(source, CLONED_REF), `${commit}\n`);
-  const git = createGit({ folder: parent, env, variables: { GIT_ALLOW_PROTOCOL: 'file' } });
+  await writeRegular(join(source, CLONED_REF), `${commit}\n`);
+  const git = createGit({
+    folder: parent,
+    env,
+    variables: { GIT_ALLOW_PROTOCOL: 'file' },
+    unblock: () => workspace.removePipes([source]),
+  });
   const cloned = await git.answer(
     [
       'clone',

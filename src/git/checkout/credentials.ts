@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { chmod, copyFile, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
+import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 import type { Workspace } from './workspace.ts';
 
 interface HideOptions {
@@ -48,20 +48,14 @@ export async function hideCredentials(workspace: Workspace, options: HideOptions
 
 /** Puts back what hideCredentials took away; does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. Throws a UserError when what was kept is not what hideCredentials wrote. */
 export async function restoreCredentials(options: Pick<HideOptions, 'workFolder' | 'sealKey'>): Promise<void> {
-  const sealed = await readSealed(sealedFile(options.workFolder));
-  if (sealed !== null) await putBack(options, unseal(sealed, options.sealKey));
+  const sealed = await readRegular(sealedFile(options.workFolder));
+  if (sealed !== null) await putBack(options, unseal(sealed.bytes, options.sealKey));
 }
 
 async function putBack({ workFolder }: Pick<HideOptions, 'workFolder'>, hidden: readonly HiddenFile[]): Promise<void> {
   for (const { path, content, mode } of hidden) {
     if (!(await stat(dirname(path)).catch(() => null))) continue;
-    const fresh = `${path}.ralph`;
-    await rm(fresh, { recursive: true, force: true });
-    await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
-    await chmod(fresh, mode);
-    // A folder cannot be replaced by a file.
-    if ((await stat(path).catch(() => null))?.isDirectory() === true) await rm(path, { recursive: true, force: true });
-    await rename(fresh, path);
+    await writeRegular(path, content, { mode });
   }
   await rm(sealedFile(workFolder), { recursive: true, force: true });
 }
@@ -150,16 +144,16 @@ async function includedSecrets(
 
 function readAll(paths: readonly string[]): Promise<HiddenFile[]> {
   return Promise.all(
-    paths.map(async (path) => ({ path, mode: (await stat(path)).mode & 0o777, content: await readFile(path) })),
+    paths.map(async (path) => {
+      const { mode, bytes } = (await readLinked(path)) ?? unreadable(path);
+      return { path, mode, content: bytes };
+    }),
   );
 }
 
 /** Keeps the originals for a `post` after a kill, before anything is changed. */
 async function save({ workFolder, sealKey }: HideOptions, hidden: readonly HiddenFile[]): Promise<void> {
-  const file = sealedFile(workFolder);
-  await Promise.all([file, `${file}.new`].map((path) => rm(path, { recursive: true, force: true })));
-  await writeFile(`${file}.new`, seal(hidden, sealKey), { mode: 0o600, flag: 'wx' });
-  await rename(`${file}.new`, file);
+  await writeRegular(sealedFile(workFolder), seal(hidden, sealKey), { mode: 0o600 });
 }
 
 const IV_BYTES = 12;
@@ -189,21 +183,11 @@ function unseal(sealed: Buffer, key: Buffer): readonly HiddenFile[] {
   }
 }
 
-/** null: there is no such file. A named pipe in its place is not waited for. */
-async function readSealed(path: string): Promise<Buffer | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
-  if (file === null) return null;
-  try {
-    return (await file.stat()).isFile() ? await file.readFile() : null;
-  } finally {
-    await file.close();
-  }
-}
-
 /** Edits a copy and moves it into place, so that at no instant the config is half written. */
 async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> {
   const fresh = `${path}.ralph`;
-  await copyFile(path, fresh);
+  const { bytes, mode } = (await readLinked(path)) ?? unreadable(path);
+  await writeRegular(fresh, bytes, { mode });
   for (const key of new Set(
     settings.filter((setting) => isInclude(setting) || isCredential(setting)).map((setting) => setting.key),
   )) {
@@ -218,6 +202,10 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
       `Credentials could not be taken out of ${path}. Set "persist-credentials: false" on actions/checkout.`,
     );
   await rename(fresh, path);
+}
+
+function unreadable(path: string): never {
+  throw new UserError('infrastructure', `${path} cannot be read, so no credentials can be taken out of it.`);
 }
 
 function sealedFile(workFolder: string): string {

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { createGit, type Git } from '../git.ts';
 import { LOST_COMMITS } from '../refusal.ts';
+import { readLinked, writeRegular } from '../regular-files.ts';
 import { copyIndex, headOf, type Workspace } from './workspace.ts';
 
 /**
@@ -52,7 +53,7 @@ export async function createPrivateRepository(
     env,
     hide,
     config: await configText(workspace, env),
-    excludes: await readFile(join(workspace.commonFolder, 'info', 'exclude'), 'utf8').catch(() => ''),
+    excludes: (await readLinked(join(workspace.commonFolder, 'info', 'exclude')))?.bytes.toString() ?? '',
     folder,
     objects: join(workspace.commonFolder, 'objects'),
     shallow: [],
@@ -77,16 +78,18 @@ export async function createOwnRepository(
       GIT_INDEX_FILE: indexFile,
       GIT_OBJECT_DIRECTORY: objects,
     },
+    unblock: () => workspace.removePipes([folder]),
   });
 
   async function seal(): Promise<void> {
     if (!(await stat(objects).catch(() => null))) throw lostObjects(workspace);
     await Promise.all([
-      writeFile(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
-      writeFile(join(folder, 'config'), setup.config),
-      writeFile(join(folder, 'info', 'exclude'), setup.excludes),
-      ...(shallow.length === 0 ? [] : [writeFile(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
-      ...unwanted.map((name) => rm(join(folder, name), { force: true })),
+      writeRegular(join(folder, 'HEAD'), 'ref: refs/heads/none\n'),
+      writeRegular(join(folder, 'config'), setup.config),
+      writeRegular(join(folder, 'info', 'exclude'), setup.excludes),
+      ...(shallow.length === 0 ? [] : [writeRegular(join(folder, 'shallow'), shallow.map((id) => `${id}\n`).join(''))]),
+      ...unwanted.map((name) => rm(join(folder, name), { recursive: true, force: true })),
+      removeUnlessFile(indexFile),
     ]);
   }
 
@@ -99,6 +102,8 @@ export async function createOwnRepository(
     'index.lock',
     'objects/info/alternates',
     'objects/info/commit-graph',
+    'objects/pack/multi-pack-index',
+    'packed-refs',
     ...(shallow.length === 0 ? ['shallow'] : []),
   ];
 
@@ -123,7 +128,7 @@ export async function createOwnRepository(
 /** The workspace's index knows when each file was last looked at; where it is missing or unreadable, the work tree is read once. */
 async function startIndex(workspace: Workspace, git: Git, indexFile: string): Promise<void> {
   const theirs = join(workspace.gitFolder, 'index');
-  if (await stat(theirs).catch(() => null)) await copyIndex(theirs, indexFile);
+  await copyIndex(theirs, indexFile);
   const refreshed = await git.answer(['update-index', '-q', '--unmerged', '--refresh']);
   // 1 means "some files differ"; anything else is an index that git cannot read.
   if (refreshed.exitCode === 0 || refreshed.exitCode === 1) return;
@@ -131,6 +136,12 @@ async function startIndex(workspace: Workspace, git: Git, indexFile: string): Pr
   const head = await headOf(workspace);
   // Not simply empty: an ignored file that is tracked all the same is found by its entry only.
   if (head !== null) await git.answer(['read-tree', head]);
+}
+
+/** Without an index the work tree is read anew. */
+async function removeUnlessFile(path: string): Promise<void> {
+  const found = await lstat(path).catch(() => null);
+  if (found?.isFile() === false) await rm(path, { recursive: true, force: true });
 }
 
 /** What a git directory stands on is gone: what was not pushed cannot be saved. */

@@ -1,9 +1,10 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { UserError } from '../../errors.ts';
 import { lastWords } from '../git.ts';
+import { writeRegular } from '../regular-files.ts';
 import { createOwnRepository, type OwnRepository, type PrivateRepository } from './private-repository.ts';
 import { copyIndex, type Workspace } from './workspace.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -102,7 +103,8 @@ export async function createQuarantine(
     await checkout.seal();
     // Strict: what the commits build on must be there as well.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
-    if (known === null) await writeFile(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
+    if (known === null)
+      await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
   }
 
   return {
@@ -110,8 +112,8 @@ export async function createQuarantine(
     take,
     give,
     keep: async (head) => {
-      await rm(join(folder, `${PUBLISHED_REF}.lock`), { force: true });
-      await writeFile(join(folder, PUBLISHED_REF), `${head}\n`);
+      await rm(join(folder, `${PUBLISHED_REF}.lock`), { recursive: true, force: true });
+      await writeRegular(join(folder, PUBLISHED_REF), `${head}\n`);
       heads.add(head);
     },
   };

@@ -1,5 +1,6 @@
-import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeRegular } from '../regular-files.ts';
 import { readConfig, type Workspace } from './workspace.ts';
 
 /** Makes a git directory that an agent broke or removed one that git accepts: without objects, and with HEAD on no commit. */
@@ -17,10 +18,8 @@ export async function createWorkspaceRestorer(workspace: Workspace): Promise<Wor
     for (const [path, text] of [
       [join(commonFolder, 'config'), config],
       [join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n'],
-    ] as const) {
-      await rm(path, { recursive: true, force: true });
-      await writeFile(path, text);
-    }
+    ] as const)
+      await writeRegular(path, text);
     // What would lend it objects or a past that are not its own.
     for (const name of ['objects/info/alternates', 'objects/info/commit-graph', 'objects/info/grafts', 'packed-refs'])
       await rm(join(commonFolder, name), { recursive: true, force: true });

@@ -1,7 +1,11 @@
-import { copyFile, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
+import { oneLine } from '../../core/text/one-line.ts';
+import type { Log } from '../../ports/machine.ts';
 import { createGit, type Git } from '../git.ts';
+import { removePipes } from '../pipes.ts';
+import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
 
 /** A checkout as git sees it; the folders are absolute. `commonFolder` differs from `gitFolder` in a linked work tree only. */
 export interface Workspace {
@@ -12,12 +16,14 @@ export interface Workspace {
   readonly objectFormat: 'sha1' | 'sha256';
   /** Runs git on the workspace's own git directory. Its config may be hostile, so this is for refs only: no objects, no index, no work tree. */
   readonly git: Git;
+  /** Removes named pipes that stand where git reads files, here and in other git directories over it. */
+  removePipes(gitDirectories: readonly string[]): Promise<void>;
 }
 
 /** Finds the work tree that `folder` is in; or git's words why it cannot. */
 export async function findWorkspace(
   folder: string,
-  env: NodeJS.ProcessEnv,
+  { env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Pick<Log, 'warning'> },
 ): Promise<Workspace | { readonly why: string }> {
   const questions = [
     '--show-toplevel',
@@ -29,13 +35,25 @@ export async function findWorkspace(
   const found = await createGit({ folder, env }).answer(['rev-parse', '--path-format=absolute', ...questions]);
   if (found.exitCode !== 0) return { why: found.stderr.trim().split('\n')[0] ?? '' };
   const [top = '', gitFolder = '', commonFolder = '', shallow, format] = found.stdout.toString().split('\n');
+  async function removeAll(gitDirectories: readonly string[]): Promise<void> {
+    const folders = new Set([gitFolder, commonFolder, ...gitDirectories]);
+    const removed = await removePipes([
+      ...[...folders].map((place) => ({ kind: 'git-directory', folder: place }) as const),
+      { kind: 'work-tree', folder: top },
+    ]);
+    if (removed.length > 0)
+      log.warning(
+        `git waited for named pipes that stood in the place of its files, so they were removed: ${oneLine(removed.join(', '), 300)}.`,
+      );
+  }
   return {
     top,
     gitFolder,
     commonFolder,
     shallow: shallow === 'true',
     objectFormat: format === 'sha256' ? 'sha256' : 'sha1',
-    git: createGit({ folder: top, env, variables: { GIT_DIR: gitFolder } }),
+    git: createGit({ folder: top, env, variables: { GIT_DIR: gitFolder }, unblock: () => removeAll([]) }),
+    removePipes: removeAll,
   };
 }
 
@@ -85,22 +103,19 @@ export async function setHeadAndIndex(
     ),
   ]);
   await workspace.git.text(['update-ref', '--no-deref', ref, at.commit]);
-  const there = await readFile(join(workspace.gitFolder, 'HEAD'), 'utf8').catch(() => '');
-  if (there !== `ref: ${ref}\n`) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
+  const there = await readRegular(join(workspace.gitFolder, 'HEAD'));
+  if (there?.bytes.toString() !== `ref: ${ref}\n`) await workspace.git.text(['symbolic-ref', 'HEAD', ref]);
   await copyIndex(at.indexFile, join(workspace.gitFolder, 'index'));
 }
 
 /**
  * Copies an index. The time of the file goes along, rounded down: git compares it with those of the entries
- * to know which ones may have changed since, and a newer time would hide such changes.
+ * to know which ones may have changed since, and a newer time would hide such changes. Where there is none, `to` is none either.
  */
 export async function copyIndex(from: string, to: string): Promise<void> {
-  const { mtimeMs } = await stat(from);
-  const fresh = `${to}.ralph`;
-  await copyFile(from, fresh);
-  const seconds = Math.floor(mtimeMs) / 1000;
-  await utimes(fresh, seconds, seconds);
-  await rename(fresh, to);
+  const index = await readRegular(from);
+  if (index === null) await rm(to, { recursive: true, force: true });
+  else await writeRegular(to, index.bytes, { seconds: Math.floor(index.mtimeMs) / 1000 });
 }
 
 /** The operation that was left half done, in git's words; null when there is none. */
@@ -122,5 +137,5 @@ const operations = {
 
 /** Bytes of the workspace's config file; null when there is none. */
 export async function readConfig(workspace: Workspace): Promise<Buffer | null> {
-  return await readFile(join(workspace.commonFolder, 'config')).catch(() => null);
+  return (await readLinked(join(workspace.commonFolder, 'config')))?.bytes ?? null;
 }

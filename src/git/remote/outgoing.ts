@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import { namesOf } from '../../core/text/lists.ts';
@@ -6,7 +6,9 @@ import { withBareRepository } from '../bare-repository.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import type { Git } from '../git.ts';
 import { changesOfCommits, eachObject, sizesOf } from '../objects.ts';
+import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
+import { readRegular } from '../regular-files.ts';
 
 /** Commits on their way out: `commit` builds on `since`, which was published before. */
 export interface Outgoing {
@@ -36,8 +38,9 @@ export async function withPushRepository<T>(
     () => false,
   );
   // A past that were cut off where it should not be breaks the chain, which is checked.
-  const shallow = await readFile(join(quarantineFolder, 'shallow'), 'utf8').catch(() => '');
-  return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide }, body);
+  const shallow = (await readRegular(join(quarantineFolder, 'shallow')))?.bytes.toString() ?? '';
+  const unblock = () => removePipes([{ kind: 'git-directory', folder: quarantineFolder }]);
+  return withBareRepository({ workFolder, borrow: isThere ? { objects, shallow } : null, env, hide, unblock }, body);
 }
 
 /**

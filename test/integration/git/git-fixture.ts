@@ -91,6 +91,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       rules: { ...ordinaryRules, ...rules, ...changed },
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
+      log: silent,
     });
 
   return {
