@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { UserError } from '../../errors.ts';
 import { describeCollected, type CollectedEnd } from '../../processes/collect-output.ts';
 import { programAt, runAlone, versionOf, type Program } from '../../processes/program.ts';
+import { trustedProgram } from '../../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { cut } from '../../core/text/cut.ts';
 
@@ -72,7 +73,7 @@ async function npmInstall(folder: string, { version, ...surroundings }: Wanted):
     `${PACKAGE}@${version}`,
   ];
   const { end, stderr } = await runAlone(
-    { file: 'npm', args },
+    { file: trustedProgram('npm', surroundings.environment) ?? 'npm', args },
     { ...surroundings, cwd: folder, timeoutMs: INSTALL_MS },
   );
   if (end.kind !== 'exited' || end.code !== 0) throw installError(version, end, stderr.toString());

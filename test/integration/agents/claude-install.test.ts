@@ -46,10 +46,10 @@ test('npm gets no key and no other variable of the agent', async () => {
   await using machine = await createMachine();
   const bin = join(machine.home, 'bin');
   await mkdir(bin);
-  await writeFile(join(bin, 'npm'), '#!/bin/sh\nenv >&2\nexit 1\n');
+  await writeFile(join(bin, 'npm'), '#!/bin/sh\n/usr/bin/env >&2\nexit 1\n');
   await chmod(join(bin, 'npm'), 0o755);
   const seen = install(machine, {
-    environment: { PATH: `${bin}:${machine.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk-ant-1', MY_TOKEN: 'my-token' },
+    environment: { PATH: bin, ANTHROPIC_API_KEY: 'sk-ant-1', MY_TOKEN: 'my-token' },
   }).catch((error: unknown) => String(error));
   expect(await seen).toContain('npm ended with exit code 1');
   expect(await seen).not.toMatch(/sk-ant-1|my-token/);
