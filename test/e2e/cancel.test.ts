@@ -51,8 +51,10 @@ test.each(rows(1, hanging))(
 test('cancel while a verify command hangs: main is gone within 7 s, and the work before it is kept', async () => {
   await using scene = await createScene();
   scene.openIssue('Count');
+  // The first time it looks at the base.
+  const seen = join(scene.sandbox.folder, 'seen');
   const run = await scene.run({
-    inputs: { verify: 'trap "" TERM; sleep 1000' },
+    inputs: { verify: `[ -e '${seen}' ] || exec touch '${seen}'; trap "" TERM; sleep 1000` },
     when: {
       text: 'agent done',
       act: (main) =>
@@ -165,6 +167,8 @@ test.each([
             () =>
               scene.sandbox.github.requests.filter(({ method, path }) => method === 'POST' && path.endsWith('/pulls'))
                 .length,
+            // The first push is the one of the first iteration.
+            { timeout: 30_000 },
           )
           .toBe(2);
         main.kill('SIGKILL');
