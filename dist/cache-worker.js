@@ -1,2 +1,3 @@
-import { cacheWorker } from './index.js';
+process.on('SIGUSR1', () => undefined);
+const { cacheWorker } = await import('./index.js');
 await cacheWorker();

@@ -1,2 +1,3 @@
-import { main } from './index.js';
+process.on('SIGUSR1', () => undefined);
+const { main } = await import('./index.js');
 await main();

@@ -1,2 +1,3 @@
-import { post } from './index.js';
+process.on('SIGUSR1', () => undefined);
+const { post } = await import('./index.js');
 await post();
