@@ -105,6 +105,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
       });
     },
     putBack: () => Promise.resolve([]),
+    lookAt: () => Promise.resolve([]),
     keepIgnored: () => Promise.resolve(),
     cleanClone: (commit) => Promise.resolve(commit),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),

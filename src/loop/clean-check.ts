@@ -19,7 +19,9 @@ import { textOf } from '../errors.ts';
 import type { LoopDeps } from './deps.ts';
 
 /** A verification is given at least so long, in ms, whatever is left of the run: without it what was finished does not count. */
-const MIN_CHECK_MS = 3 * MINUTE_MS;
+const MIN_CHECK_MS = 2 * MINUTE_MS;
+/** What it may take beyond the run's time: the watchdog waits five minutes. */
+const MAX_OVERTIME_MS = 4 * MINUTE_MS;
 
 /** The work, and why the run ends here; null: it goes on. */
 interface BaseChecked {
@@ -69,7 +71,7 @@ type HeadChecked =
 export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
   if (!deps.config.policy.verifies || outcome.kind === 'cancelled') return { kind: 'not-needed' };
   const finished = finishedSince(work.stateBefore, work.state);
-  const subject = subjectOf(deps, commitToCheck(work.state, finished, work.head));
+  const subject = subjectOf(deps, commitToCheck(work.state, { finished, commits: commitsOf(work), head: work.head }));
   const claims = finished.length > 0 || outcome.kind === 'complete';
   const { headCheck } = work.state;
   if (!claims || (headCheck?.kind === 'passed' && isCheckOf(headCheck, subject))) return { kind: 'not-needed' };
@@ -84,6 +86,12 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   }
   const check = checkOf(subject, verification);
   if (check === null) return { kind: 'cancelled', work: unverified };
+  if (verification.kind === 'failed' && verification.code === null) {
+    deps.log.warning(
+      `verify did not end in time on a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify shorter.`,
+    );
+    return { kind: 'cancelled', work: unverified };
+  }
   deps.appendJournal(serializeCheck({ version: 1, lane: work.lane.id, checkedAt: now, check, finished }));
   const checked: Work = {
     ...work,
@@ -98,6 +106,10 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   return { kind: 'failed', work: checked };
 }
 
+function commitsOf({ journal }: Work): readonly string[] {
+  return journal.flatMap(({ commit }) => (commit === null ? [] : [commit]));
+}
+
 function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {
   return { commit, commands: sha256(config.verify.join('\n')).slice(0, 32) };
 }
@@ -107,7 +119,12 @@ type CleanVerification = Verification | { readonly kind: 'impossible'; readonly 
 async function verifyClean(deps: LoopDeps, work: Work, commit: string): Promise<CleanVerification> {
   const { policy } = deps.config;
   const leftMs = work.startedAt + policy.maxRunMs - deps.clock.now();
-  const timeoutMs = Math.max(MIN_CHECK_MS, Math.min(policy.agentTimeoutMs, leftMs));
+  const known = work.journal.map(({ evidence }) => evidence.verification).findLast(({ kind }) => kind !== 'not-run');
+  const usualMs = known === undefined || known.kind === 'not-run' ? 0 : 2 * known.durationMs;
+  const timeoutMs = Math.max(
+    Math.min(Math.max(MIN_CHECK_MS, usualMs), MAX_OVERTIME_MS),
+    Math.min(policy.agentTimeoutMs, leftMs),
+  );
   try {
     const folder = await deps.repository.cleanClone(commit);
     return await deps.verifier.verify({ folder, timeoutMs, signal: deps.signal });

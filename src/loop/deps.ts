@@ -14,7 +14,7 @@ export interface LoopDeps {
   readonly agentName: AgentName;
   readonly repository: Pick<
     Repository,
-    'snapshot' | 'compare' | 'commit' | 'putBack' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
+    'snapshot' | 'compare' | 'commit' | 'putBack' | 'lookAt' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
   >;
   readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
   readonly verifier: Verifier;

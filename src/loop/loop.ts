@@ -33,6 +33,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         // What this run finished is open again.
         if (head.kind === 'failed' || head.kind === 'cancelled') continue;
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
+        work = { ...work, lookAt: await lookAtAll(deps, work) };
         deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
         );
@@ -58,6 +59,11 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
   } finally {
     await giveBack();
   }
+}
+
+/** The pull request is about all that the branch has, also of earlier runs. */
+async function lookAtAll({ repository, signal }: LoopDeps, { lookAt }: Work): Promise<Work['lookAt']> {
+  return signal.aborted ? lookAt : repository.lookAt().catch(() => lookAt);
 }
 
 /** No decision of the loop's: the journal ends without one, as that of a run that failed. */

@@ -29,6 +29,8 @@ export interface Repository {
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
   putBack(): Promise<readonly string[]>;
+  /** What a reviewer looks at first in all that the lane has changed since it left the base branch. */
+  lookAt(): Promise<readonly LookAt[]>;
   /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. */
   keepIgnored(): Promise<void>;
   /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. */

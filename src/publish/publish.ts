@@ -1,3 +1,4 @@
+import { withoutUnverified } from '../core/lane/check.ts';
 import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
@@ -29,7 +30,8 @@ export interface Published {
 }
 
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
-export async function publish(deps: PublishDeps, finished: Work): Promise<Published> {
+export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
+  const finished = verifiedWork(deps, unchecked);
   const branch = await publishBranch(deps, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
   const pull = await publishPullRequest(deps, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
@@ -63,6 +65,14 @@ export async function publish(deps: PublishDeps, finished: Work): Promise<Publis
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
+}
+
+/** The loop checks in a clean clone what it finished before it ends; a run that was ended before counts nothing. */
+function verifiedWork({ config, clock }: PublishDeps, work: Work): Work {
+  if (!config.policy.verifies) return work;
+  const { stateBefore: before, state: after, head, headVerification } = work;
+  const checked = headVerification === null ? [head] : [head, headVerification.commit];
+  return { ...work, state: withoutUnverified({ before, after, checked }, clock.now()) };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */

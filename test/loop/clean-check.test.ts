@@ -6,8 +6,8 @@ import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/stat
 import { finisher, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { createProject, runOnce, savedState } from './stage/river.ts';
-import { open, type Tap } from './stage/tap.ts';
+import { createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import { killAt, open, type Tap } from './stage/tap.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
 const red: Verification = { kind: 'failed', command: 'npm test', code: 1, tail: '1 failed', durationMs: 1 };
@@ -157,6 +157,17 @@ describe('a head that failed', () => {
       tasks: { 'issue-1': { state: 'in-progress' } },
     });
   });
+});
+
+test('a run that was killed before the check leaves nothing done that was not checked', async () => {
+  const { project } = checkedProject();
+  const main = await runOnce(project, {
+    tap: killAt((name) => name === 'repository.cleanClone' && project.script.calls.length > 0, 'before'),
+  });
+  expect((await finishOnce(project, main))?.end).toBe('cancelled (killed)');
+  expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
+  expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
 });
 
 describe('where nothing can be verified', () => {

@@ -54,10 +54,29 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   );
 }
 
-/** The commit at which what was `finished` can be checked: the head, unless a later iteration left it red, which is known already. */
-export function commitToCheck(state: LaneState, finished: readonly TaskId[], head: ObjectId): ObjectId {
+/** The commit at which what was `finished` can be checked: the head, unless a later iteration left it red, which is known already. `commits`: of this run, oldest first. */
+export function commitToCheck(
+  state: LaneState,
+  {
+    finished,
+    commits,
+    head,
+  }: { readonly finished: readonly TaskId[]; readonly commits: readonly ObjectId[]; readonly head: ObjectId },
+): ObjectId {
   if (state.lastIteration?.verification !== 'failed') return head;
-  return finished.map((id) => progressOf(state.tasks, id).doneCommit).findLast((commit) => commit !== null) ?? head;
+  const done = finished.map((id) => progressOf(state.tasks, id).doneCommit);
+  return commits.findLast((commit) => done.includes(commit)) ?? head;
+}
+
+/** The state of a run that may have ended before its head was checked: what it finished is open again, unless a check of one of `checked` passed. */
+export function withoutUnverified(
+  run: { readonly before: LaneState; readonly after: LaneState; readonly checked: readonly ObjectId[] },
+  now: number,
+): LaneState {
+  const { before, after, checked } = run;
+  if (after.headCheck?.kind === 'passed' && checked.includes(after.headCheck.commit)) return after;
+  const finished = finishedSince(before, after);
+  return finished.length === 0 ? after : reopen(after, finished, now);
 }
 
 /** The state after the published head was checked in a clean clone. Where it fails, what this run finished is not done. */

@@ -16,6 +16,7 @@ import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createWorkspaceRestorer, type WorkspaceRestorer } from './restore.ts';
 import { mayHave, textsOf } from './texts.ts';
 import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
+import { reviewBetween } from '../inspection/review.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
 export interface RepositoryOptions {
@@ -129,7 +130,7 @@ export function createRepository(options: RepositoryOptions): Repository {
         ...options.rules,
         secretValues: [...options.rules.secretValues, token],
       });
-      quarantined = { quarantine, committer: { repository: quarantine, inspection, identity: options.identity } };
+      quarantined = { quarantine, fork, committer: { repository: quarantine, inspection, identity: options.identity } };
       return answer;
     },
 
@@ -179,6 +180,13 @@ export function createRepository(options: RepositoryOptions): Repository {
       return left.map(({ path }) => path);
     },
 
+    async lookAt() {
+      if (quarantined === null || lane === null) return [];
+      const { quarantine, fork } = quarantined;
+      const [before, after] = await Promise.all([treeOf(quarantine.git, fork), treeOf(quarantine.git, lane.tip)]);
+      return before === null || after === null ? [] : await reviewBetween(quarantine.git, before, after);
+    },
+
     async keepIgnored() {
       const { workspace, repository } = await needOpened();
       ignored = await keepIgnored({ ...options, workspace }, repository);
@@ -198,6 +206,8 @@ export function createRepository(options: RepositoryOptions): Repository {
 
 interface Quarantined {
   readonly quarantine: Quarantine;
+  /** Where the lane left the base branch. */
+  readonly fork: ObjectId;
   readonly committer: Committer;
 }
 

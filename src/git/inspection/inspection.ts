@@ -32,12 +32,19 @@ export interface Inspection {
 /** Larger files are not searched for secrets, and what was not searched is not published. */
 const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 
+/** Larger binaries are searched for the job's own secrets only: a pattern finds nothing but chance in them. */
+const LARGEST_BINARY_BYTES = 1024 * 1024;
+
 export function createInspection(git: Git, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
   const findsSecret = createSecretSearch(rules.secretValues);
 
   async function keysIn(content: Buffer): Promise<readonly string[]> {
-    return content.subarray(0, 8000).includes(0) ? [] : await rules.scanner.scan(content.toString());
+    if (!content.subarray(0, 8000).includes(0)) return await rules.scanner.scan(content.toString());
+    // UTF-16, as some shells write it, or a binary: what is text in it has its letters in a row then.
+    return content.length > LARGEST_BINARY_BYTES
+      ? []
+      : await rules.scanner.scan(content.toString('latin1').replaceAll('\0', ''));
   }
 
   async function inspectText(text: string): Promise<string | null> {

@@ -117,23 +117,32 @@ async function pushOn(
   if (misnamed !== null) return rejected(misnamed);
   const objection = await inspectOutgoing(git, { commit, since }, options.rules);
   if (objection !== null) return rejected(objection);
-  const ref = `refs/heads/${branch}`;
+  const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
+  const first = await sendOn(git, question, { commit, at });
+  if (first.kind !== 'moved') return first;
+  // The answer to a push of ours may have been lost: then the branch is at one of our own commits.
+  const { tip } = await readRemote(git, question);
+  if (tip === commit) return { kind: 'pushed' };
+  const isOurs = tip !== null && (await git.answer(['merge-base', '--is-ancestor', tip, commit])).exitCode === 0;
+  const isNewer = isOurs && (await git.answer(['merge-base', '--is-ancestor', since, tip])).exitCode === 0;
+  return isNewer && tip !== since ? sendOn(git, question, { commit, at: tip }) : first;
+}
+
+async function sendOn(
+  git: Git,
+  { url, ref, network }: Question & { readonly ref: string },
+  { commit, at }: { readonly commit: ObjectId; readonly at: ObjectId | null },
+): Promise<PushResult> {
+  const lease = `--force-with-lease=${ref}:${at ?? ''}`;
   const pushed = await ask(
     git,
-    [
-      'push',
-      '--porcelain',
-      '--no-verify',
-      '--no-follow-tags',
-      `--force-with-lease=${ref}:${at ?? ''}`,
-      options.url,
-      `${commit}:${ref}`,
-    ],
-    networkOf(options),
+    ['push', '--porcelain', '--no-verify', '--no-follow-tags', lease, url, `${commit}:${ref}`],
+    network,
   );
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   const why = explainRefusal(wordsOf(pushed));
-  if (isUnreachable(pushed.stderr)) return { kind: 'unreachable', why };
+  // -1: it was ended for taking too long.
+  if (pushed.exitCode === -1 || isUnreachable(pushed.stderr)) return { kind: 'unreachable', why };
   return isMoved(wordsOf(pushed)) ? { kind: 'moved', why } : rejected(why);
 }
 

@@ -524,3 +524,64 @@ describe('deleteBranch()', () => {
     expect(await tipOf(scene, BRANCH)).toBe(head);
   });
 });
+
+describe('pushOn()', () => {
+  const since = (scene: Scene) => tipOf(scene, 'main');
+
+  test('makes the branch, and goes on from where it left it, in one request each', async () => {
+    await using scene = await setScene();
+    const base = await since(scene);
+    const first = await work(scene);
+    const on = { branch: BRANCH, since: base };
+    expect(await scene.remote().pushOn({ ...on, commit: base, at: null })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().pushOn({ ...on, commit: first, at: base })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, BRANCH)).toBe(first);
+  });
+
+  test('an answer that was lost is no reason to give up: the branch is at a commit of ours', async () => {
+    await using scene = await setScene();
+    const base = await since(scene);
+    const first = await work(scene);
+    const second = (await iterate(scene, () => scene.write('b.txt', 'b'))).committed.head;
+    const on = { branch: BRANCH, since: base, at: null };
+    expect(await scene.remote().pushOn({ ...on, commit: first })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().pushOn({ ...on, commit: first })).toEqual({ kind: 'pushed' });
+    expect(await scene.remote().pushOn({ ...on, commit: second })).toEqual({ kind: 'pushed' });
+    expect(await tipOf(scene, BRANCH)).toBe(second);
+  });
+
+  test('what a person pushed meanwhile stays', async () => {
+    await using scene = await setScene();
+    const base = await since(scene);
+    const first = await work(scene);
+    const theirs = await personPushes(scene);
+    expect(await scene.remote().pushOn({ branch: BRANCH, since: base, commit: first, at: base })).toMatchObject({
+      kind: 'moved',
+    });
+    expect(await tipOf(scene, BRANCH)).toBe(theirs);
+  });
+
+  test('commits that hold what must not be published are not sent, whoever made them', async () => {
+    await using scene = await setScene();
+    const base = await since(scene);
+    await openFresh(scene);
+    const blob = await scene.quarantineGit('rev-parse', `${base}:README.md`);
+    await scene.quarantineGit('update-index', '--add', '--cacheinfo', `100644,${blob},.github/workflows/ci.yml`);
+    const tree = await scene.quarantineGit('write-tree');
+    const forged = await scene.quarantineGit('commit-tree', tree, '-p', base, '-m', 'forged');
+    expect(await scene.remote().pushOn({ branch: BRANCH, since: base, commit: forged, at: null })).toMatchObject({
+      kind: 'rejected',
+      why: expect.stringContaining('.github/workflows/ci.yml (it is a protected path') as string,
+    });
+    expect(await tipOf(scene, BRANCH)).toBe('none');
+  });
+
+  test('a push that is refused is tried on a branch that is gone afterwards', async () => {
+    await using scene = await setScene();
+    const base = await since(scene);
+    await openFresh(scene);
+    expect(await scene.remote().probePush(BRANCH, base)).toEqual({ kind: 'pushed' });
+    expect(await scene.serverGit('for-each-ref', '--format=%(refname)', 'refs/heads/ralph/')).toBe('');
+    expect(await scene.remote({ token: READ_ONLY_TOKEN }).probePush(BRANCH, base)).toMatchObject({ kind: 'rejected' });
+  });
+});

@@ -139,6 +139,7 @@ export function createCheckout(origin: Origin): Checkout {
         };
       }),
     putBack: () => guarded(faults, 'putBack', () => []),
+    lookAt: () => guarded(faults, 'lookAt', () => []),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>

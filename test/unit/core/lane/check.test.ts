@@ -6,6 +6,7 @@ import {
   finishedSince,
   isCheckOf,
   recordHeadCheck,
+  withoutUnverified,
 } from '../../../../src/core/lane/check.ts';
 import type { Verification } from '../../../../src/core/evidence.ts';
 import { initialState, type LaneState } from '../../../../src/core/lane/state.ts';
@@ -85,11 +86,36 @@ describe('the check of the published head', () => {
   });
 
   test('is made at the head, or where the last of them was finished when the head is known to be red', () => {
-    expect(commitToCheck(state, ['issue-2'], 'head')).toBe('head');
+    const asked = { finished: ['issue-1', 'issue-2'], commits: ['a', 'b', 'c'], head: 'head' };
+    expect(commitToCheck(state, asked)).toBe('head');
     const left = { ...state, lastIteration: { ...state.lastIteration, verification: 'failed' } } as LaneState;
-    expect(commitToCheck(left, ['issue-1', 'issue-2'], 'head')).toBe('b');
-    expect(commitToCheck(left, [], 'head')).toBe('head');
-    expect(commitToCheck({ ...state, lastIteration: null }, ['issue-2'], 'head')).toBe('head');
+    expect(commitToCheck(left, asked)).toBe('b');
+    const another = {
+      ...left,
+      tasks: { ...left.tasks, 'issue-1': { ...task, doneCommit: 'c', state: 'done' } },
+    } as LaneState;
+    expect(commitToCheck(another, asked)).toBe('c');
+    expect(commitToCheck(left, { ...asked, finished: [] })).toBe('head');
+    expect(commitToCheck({ ...state, lastIteration: null }, asked)).toBe('head');
+  });
+
+  test('that never came leaves nothing done', () => {
+    const run = { before, after: state, checked: ['c0ffee'] };
+    expect(withoutUnverified(run, NOW).tasks).toMatchObject({
+      'issue-1': { state: 'done' },
+      'issue-2': { state: 'in-progress', doneCommit: null },
+    });
+    expect(withoutUnverified({ ...run, after: { ...state, headCheck: red } }, NOW).tasks['issue-2']?.state).toBe(
+      'in-progress',
+    );
+    expect(withoutUnverified({ ...run, after: { ...state, headCheck: passed } }, NOW)).toEqual({
+      ...state,
+      headCheck: passed,
+    });
+    expect(
+      withoutUnverified({ ...run, after: { ...state, headCheck: passed }, checked: [] }, NOW).tasks['issue-2']?.state,
+    ).toBe('in-progress');
+    expect(withoutUnverified({ ...run, before: state }, NOW)).toBe(state);
   });
 
   test('that passes changes nothing else', () => {
