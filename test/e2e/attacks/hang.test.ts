@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { Run, Scene, SceneJob } from '../e2e-fixture.ts';
 import { attackBy, repel, type Attack } from './attack-fixture.ts';
 
-/** A run that is not over by then hangs; the machine takes its process away, so that the row can say so. */
-const PATIENCE_MS = 12_000;
+/** Longer than the minute that one git command may take: a run that is not over by then hangs, and its process is taken away, so that the row can say so. */
+const PATIENCE_MS = 100_000;
 
 interface Aftermath {
   readonly run: Run;
