@@ -143,4 +143,20 @@ describe('a clean clone', () => {
     expect(again).toBe(folder);
     expect(await Promise.all(['work.txt', 'node_modules/pkg/index.js'].map(read))).toEqual(['absent', 'before']);
   });
+
+  test('has the submodules that the job checked out', async () => {
+    await using scene = await setScene();
+    const head = await scene.git('rev-parse', 'HEAD');
+    await scene.write('.gitmodules', '[submodule "lib"]\n\tpath = lib\n\turl = ../lib.git\n');
+    await scene.git('update-index', '--add', '--cacheinfo', `160000,${head},lib`);
+    await scene.git('add', '.gitmodules');
+    await scene.git('commit', '--quiet', '-m', 'submodule');
+    await scene.git('push', '--quiet', scene.server.repositoryFolder, 'HEAD:main');
+    await scene.write('lib/index.js', 'of the submodule');
+    const { base } = await openFresh(scene);
+    await scene.repository.keepIgnored();
+    await scene.write('lib/index.js', 'changed by the agent');
+    const folder = await scene.repository.cleanClone(base);
+    expect(await readFile(join(folder, 'lib', 'index.js'), 'utf8')).toBe('of the submodule');
+  });
 });
