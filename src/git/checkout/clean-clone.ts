@@ -4,6 +4,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { UserError } from '../../errors.ts';
 import { collectOutput, describeCollected } from '../../processes/collect-output.ts';
 import { MINUTE_MS } from '../../core/time.ts';
+import { trustedPath, trustedProgram } from '../../processes/trusted-programs.ts';
 import { createGit, lastWords } from '../git.ts';
 import type { PrivateRepository } from './private-repository.ts';
 import { isLoopState } from '../inspection/protected-paths.ts';
@@ -121,17 +122,20 @@ async function copyPaths(
   paths: readonly string[],
   { from, to, env }: { readonly from: string; readonly to: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<void> {
-  await mkdir(to, { recursive: true });
+  if (paths.length === 0) return;
+  const cp = trustedProgram('cp', env);
+  if (cp === null)
+    throw new UserError('infrastructure', 'The program cp was not found on PATH. Install it on the runner.');
   const byFolder = Map.groupBy(paths, (path) => dirname(path));
   for (const [folder, names] of byFolder) {
     const target = join(to, folder);
     await mkdir(target, { recursive: true });
     const { end, stderr } = await collectOutput(
       {
-        file: 'cp',
+        file: cp,
         args: ['-a', ...names.map((name) => join(from, name)), target],
         cwd: from,
-        environment: { PATH: env['PATH'] ?? '', LC_ALL: 'C' },
+        environment: { PATH: trustedPath(env), LC_ALL: 'C' },
         input: '',
         timeoutMs: COPY_MS,
         family: { kind: 'group', graceMs: 200, leftover: 'end' },

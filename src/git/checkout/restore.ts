@@ -11,15 +11,11 @@ export async function createWorkspaceRestorer(workspace: Workspace): Promise<Wor
   const config = (await readConfig(workspace)) ?? '[core]\n\trepositoryformatversion = 0\n\tbare = false\n';
   const { gitFolder, commonFolder } = workspace;
   return async () => {
-    const folders = [commonFolder, 'objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'].map((name) =>
-      name === commonFolder ? commonFolder : join(commonFolder, name),
-    );
-    for (const folder of [...folders, gitFolder]) await makeFolder(folder);
-    for (const [path, text] of [
-      [join(commonFolder, 'config'), config],
-      [join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n'],
-    ] as const)
-      await writeRegular(path, text);
+    const inside = ['objects', 'objects/pack', 'objects/info', 'refs', 'refs/heads'];
+    for (const folder of [commonFolder, ...inside.map((name) => join(commonFolder, name)), gitFolder])
+      await makeFolder(folder);
+    await writeRegular(join(commonFolder, 'config'), config);
+    await writeRegular(join(gitFolder, 'HEAD'), 'ref: refs/heads/lost\n');
     // What would lend it objects or a past that are not its own.
     for (const name of ['objects/info/alternates', 'objects/info/commit-graph', 'objects/info/grafts', 'packed-refs'])
       await rm(join(commonFolder, name), { recursive: true, force: true });
