@@ -1,3 +1,4 @@
+import { addRun } from '../core/lane/change.ts';
 import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -115,7 +116,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
     tasks: intake.tasks,
     notes: intake.notes,
     stateBefore: intake.state,
-    state,
+    state: { ...state, change: addRun(state.change, intake.lane.start.kind !== 'continue') },
     journal: [],
     headVerification: null,
     base: intake.opened.head,
@@ -140,7 +141,7 @@ function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {
       startedAt: work.startedAt,
       policy: deps.config.policy,
       tasks: work.tasks,
-      state,
+      state: work.state,
     }),
   );
   return work;

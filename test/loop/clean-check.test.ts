@@ -88,7 +88,7 @@ describe('at the end of a run that finished tasks the published head is verified
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 1 });
     expect(savedState(project)).toMatchObject({
       headCheck: { kind: 'failed' },
-      tasks: { 'issue-1': { state: 'in-progress', doneCommit: null } },
+      tasks: { 'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null } },
     });
     expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
     expect(project.forge.pulls[0]?.body).toContain('`npm test` **fails** in a clean clone of');
@@ -165,7 +165,9 @@ test('a run that was killed before the check leaves nothing done that was not ch
     tap: killAt((name) => name === 'repository.cleanClone' && project.script.calls.length > 0, 'before'),
   });
   expect((await finishOnce(project, main))?.end).toBe('cancelled (killed)');
-  expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
+  expect(savedState(project).tasks).toMatchObject({
+    'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
+  });
   expect(project.forge.pulls[0]?.body).not.toContain('Closes #1');
   expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
 });
@@ -183,7 +185,9 @@ describe('where nothing can be verified', () => {
     const run = await runOnce(project, { tap: impossible });
     expect(run).toMatchObject({ end: 'failed (infrastructure)', calls: 1 });
     expect(run.outcome).toMatchObject({ message: expect.stringContaining('The disk is full.') as string });
-    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
+    expect(savedState(project).tasks).toMatchObject({
+      'issue-1': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
+    });
   });
 
   test('what git ignores and cannot be copied is done without', async () => {

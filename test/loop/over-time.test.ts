@@ -188,7 +188,12 @@ describe('the circuit over several runs', () => {
       calls: 1,
       outcome: { tripped: 'this-run' },
     });
-    expect(savedState(project).circuit).toMatchObject({ kind: 'open', totalOpens: 2, openedAt: project.clock.now() });
+    expect(savedState(project).circuit).toMatchObject({
+      kind: 'open',
+      totalOpens: 2,
+      openedAt: project.clock.now(),
+      taskId: null,
+    });
     expect(project.script.calls.at(-1)?.prompt).toContain('This is a probe');
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });
   });

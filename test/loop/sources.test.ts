@@ -344,7 +344,10 @@ describe('a file that cannot be read', () => {
     await runOnce(project);
     changeState(project, (state) => ({
       ...state,
-      tasks: { ...state.tasks, 'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c' } },
+      tasks: {
+        ...state.tasks,
+        'plan-a': { state: 'done', attempts: 1, startedTree: null, doneCommit: 'c', reason: null, setAside: null },
+      },
       unmarked: ['plan-a'],
     }));
     for (const [prepare, expected] of [

@@ -38,7 +38,10 @@ describe("a lane's record", () => {
       'lane-record-v2-orders.json',
       'queue',
       { sequence: 1, lease: null },
-      { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: 1795345956238 }, session: null },
+      {
+        circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: 1795345956238, taskId: null },
+        session: null,
+      },
     ],
     [
       'lane-record-v2-parked.json',

@@ -28,6 +28,8 @@ export const analysisSchema = z.object({
       tasksCompleted: z.number().int().nonnegative().nullable(),
       filesModified: z.number().int().nonnegative().nullable(),
       recommendation: z.string().nullable(),
+      summary: z.string().nullable().default(null).describe('SUMMARY: what was done, assumed and left out.'),
+      asks: z.string().nullable().default(null).describe('QUESTION: what a person must decide.'),
       unreadable: z.array(z.string()).describe('Names of fields that were there and could not be read.'),
     })
     .describe('What the agent claims of itself. null: absent or unreadable.'),

@@ -56,5 +56,7 @@ const NO_SIGNAL: Omit<Signal, 'from'> = {
   tasksCompleted: null,
   filesModified: null,
   recommendation: null,
+  summary: null,
+  asks: null,
   unreadable: [],
 };

@@ -203,7 +203,18 @@ function parseBlock(passage: Passage): StatusBlock | null {
   const recommendation = fieldOf('RECOMMENDATION', (value) =>
     value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
   );
-  return { status, exitSignal, testsStatus, workType, tasksCompleted, filesModified, recommendation, unreadable };
+  return {
+    status,
+    exitSignal,
+    testsStatus,
+    workType,
+    tasksCompleted,
+    filesModified,
+    recommendation,
+    summary: null,
+    asks: null,
+    unreadable,
+  };
 
   /** Absent may be inferred from STATUS; there but unreadable never, in whatever way it is there. */
   function parseExitSignal(): boolean | null {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { count, instant } from '../numbers.ts';
 import type { CircuitPolicy } from '../policy.ts';
+import { storedTaskId, type TaskId } from '../tasks/ids.ts';
 
 /** Output that declines without progress trips the circuit after so many iterations in a row. */
 const DECLINES_TO_TRIP = 2;
@@ -33,8 +34,17 @@ export const circuitSchema = z.discriminatedUnion('kind', [
     denials: count,
     decline: count,
     questionHeld: z.boolean(),
+    /** The task before was set aside: the next iteration decides whether it was the task. */
+    probes: z.boolean().default(false),
   }),
-  z.object({ kind: z.literal('open'), totalOpens: count, reason: z.enum(circuitReasons), openedAt: instant }),
+  z.object({
+    kind: z.literal('open'),
+    totalOpens: count,
+    reason: z.enum(circuitReasons),
+    openedAt: instant,
+    /** Whose iteration opened it; null: not known. */
+    taskId: storedTaskId.nullable().default(null),
+  }),
 ]);
 
 /**
@@ -46,11 +56,31 @@ type Closed = Circuit & { readonly kind: 'closed' };
 
 /** A circuit without any history but its number of trips. */
 export function closedCircuit(totalOpens: number): Closed {
-  return { kind: 'closed', totalOpens, noProgress: 0, errorStreaks: [], denials: 0, decline: 0, questionHeld: false };
+  return {
+    kind: 'closed',
+    totalOpens,
+    noProgress: 0,
+    errorStreaks: [],
+    denials: 0,
+    decline: 0,
+    questionHeld: false,
+    probes: false,
+  };
+}
+
+/** What was open or about to open, after the task that caused it was set aside: the next iteration decides. */
+export function probingCircuit(totalOpens: number): Circuit {
+  return { ...closedCircuit(totalOpens), probes: true };
 }
 
 /** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */
-export const unreadableCircuit: Circuit = { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 };
+export const unreadableCircuit: Circuit = {
+  kind: 'open',
+  totalOpens: 0,
+  reason: 'state_unreadable',
+  openedAt: 0,
+  taskId: null,
+};
 
 /** What the circuit means at one instant. `diagnosis`: one more idle iteration may trip it; `probe`: one iteration decides. */
 export type CircuitView =
@@ -69,11 +99,16 @@ export interface CircuitFacts {
   readonly fingerprints: readonly string[];
   readonly countedDenials: number;
   readonly output: 'declined' | 'normal' | 'unmeasured';
+  /** null: not known. */
+  readonly taskId: TaskId | null;
+  /** Its task was set aside before and had another turn: that nothing changed says nothing new. */
+  readonly returned: boolean;
 }
 
 /** The circuit as seen at `now`. An `openedAt` in the future (a clock that went back) leaves it open. */
 export function viewCircuit(circuit: Circuit, policy: CircuitPolicy, now: number): CircuitView {
   if (circuit.kind === 'closed') {
+    if (circuit.probes) return { kind: 'half-open', of: 'probe' };
     return circuit.noProgress >= Math.max(1, policy.noProgress - 1)
       ? { kind: 'half-open', of: 'diagnosis' }
       : { kind: 'closed' };
@@ -89,11 +124,11 @@ export function record(circuit: Circuit, facts: CircuitFacts, policy: CircuitPol
   if (circuit.kind === 'open') {
     return facts.progress
       ? closedCircuit(circuit.totalOpens)
-      : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', now);
+      : opened(circuit, facts.countedDenials > 0 ? 'permission_denied' : 'no_progress', facts.taskId, now);
   }
   const next = counted(circuit, facts);
   const reason = tripReason(next, policy);
-  if (reason !== null) return opened(next, reason, now);
+  if (reason !== null) return opened(next, reason, facts.taskId, now);
   const recovered = facts.progress && viewCircuit(circuit, policy, now).kind === 'half-open';
   return recovered ? closedCircuit(circuit.totalOpens) : next;
 }
@@ -108,8 +143,9 @@ function counted(circuit: Closed, facts: CircuitFacts): Closed {
   if (facts.questionOnly && !circuit.questionHeld) return { ...circuit, questionHeld: true };
   return {
     ...circuit,
-    noProgress: facts.progress ? 0 : circuit.noProgress + 1,
-    errorStreaks: continued(circuit.errorStreaks, facts.fingerprints),
+    noProgress: facts.progress ? 0 : circuit.noProgress + (facts.returned && !circuit.probes ? 0 : 1),
+    // An error beside which the work goes on is none that stops it.
+    errorStreaks: facts.progress ? [] : continued(circuit.errorStreaks, facts.fingerprints),
     denials: facts.countedDenials > 0 ? circuit.denials + 1 : 0,
     decline: declines(circuit.decline, facts),
     questionHeld: circuit.questionHeld && !facts.progress,
@@ -134,9 +170,9 @@ function tripReason(circuit: Closed, policy: CircuitPolicy): CircuitReason | nul
   if (circuit.errorStreaks.some(({ count }) => count >= policy.sameError)) return 'same_error';
   if (circuit.noProgress >= policy.noProgress) return 'no_progress';
   if (circuit.decline >= DECLINES_TO_TRIP) return 'output_decline';
-  return null;
+  return circuit.probes && circuit.noProgress > 0 ? 'no_progress' : null;
 }
 
-function opened(circuit: Circuit, reason: CircuitReason, now: number): Circuit {
-  return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now };
+function opened(circuit: Circuit, reason: CircuitReason, taskId: TaskId | null, now: number): Circuit {
+  return { kind: 'open', totalOpens: circuit.totalOpens + 1, reason, openedAt: now, taskId };
 }

@@ -8,6 +8,7 @@ import { BLOCKED_IN_A_ROW } from './settle.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { isPlanComplete, nextTask } from '../tasks/queue.ts';
+import { awake } from '../tasks/set-aside.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
 import { usedUp } from './windows.ts';
@@ -52,11 +53,19 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
     const outcome = rule(situation);
     if (outcome !== null) return { kind: 'stop', outcome };
   }
-  const { state, tasks, policy, now } = situation;
-  const task = nextTask(tasks, state.tasks, state.currentTask);
+  const { state, policy, now } = situation;
+  const task = taskToWork(situation);
   if (task === null) return { kind: 'stop', outcome: { kind: 'idle', reason: 'no_tasks' } };
   const circuit = viewCircuit(state.circuit, policy.circuit, now);
   return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
+}
+
+/** The task that an iteration would work on now. The probe of an open circuit goes to another than the one that opened it, where there is one. */
+function taskToWork<T extends QueuedTask>({ state, tasks, policy, now }: Situation<T>): T | null {
+  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
+  const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
+  const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
+  return nextTask(others, progress, state.currentTask) ?? nextTask(tasks, progress, state.currentTask);
 }
 
 /** A run that has not called yet. */
@@ -152,8 +161,9 @@ function safety({ state, run }: Situation): Outcome | null {
 }
 
 /** Said twice by the agent, or nothing is left that could be worked on: what is open failed, is blocked, or waits for such. */
-function blocked({ state, tasks, run }: Situation): Outcome | null {
-  const stuck = tasks.length > 0 && nextTask(tasks, state.tasks, state.currentTask) === null;
+function blocked(situation: Situation): Outcome | null {
+  const { state, tasks, run } = situation;
+  const stuck = tasks.length > 0 && taskToWork(situation) === null;
   return stuck || (hasIterated(run) && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
     ? { kind: 'blocked', reason: 'needs_human' }
     : null;

@@ -1,11 +1,21 @@
-import { MAX_FINGERPRINT_CHARS, record, reset, viewCircuit, type CircuitFacts, type CircuitView } from './circuit.ts';
+import {
+  MAX_FINGERPRINT_CHARS,
+  probingCircuit,
+  record,
+  reset,
+  viewCircuit,
+  type Circuit,
+  type CircuitFacts,
+  type CircuitView,
+} from './circuit.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { bookCall, bookUsage } from './ledger.ts';
 import { resetUnfitSession, keepSession, resetSession } from './session.ts';
 import { noSignals, outputDeclined, pushSignals } from './signals.ts';
 import { MAX_REFUSAL_CHARS, MAX_UNMARKED, type LaneState, type Published } from './state.ts';
-import { progressOf } from '../tasks/queue.ts';
+import { isEligible, progressOf, untouched } from '../tasks/queue.ts';
+import { awake, setAside } from '../tasks/set-aside.ts';
 import { isIssueTask, type TaskId } from '../tasks/ids.ts';
 import type { TaskProgress } from '../tasks/task.ts';
 import { withTransition } from './transitions.ts';
@@ -41,6 +51,7 @@ export function beginIteration(
   const started: TaskProgress = {
     ...before,
     state: 'in-progress',
+    reason: null,
     attempts: before.attempts + 1,
     startedTree: untouched ? call.tree : before.startedTree,
   };
@@ -57,7 +68,7 @@ export function beginIteration(
 /** One iteration's facts → the new state and what was made of them. Always the same for the same arguments. */
 export function settle(state: LaneState, facts: IterationFacts, policy: Policy, now: number): Settled {
   const judgement = judge(state, facts, policy);
-  const circuit = record(state.circuit, circuitFacts(state, facts, judgement, policy), policy.circuit, now);
+  const { circuit, aside } = settleStuck(state, facts, { judgement, policy, now });
   const signalled: LaneState = {
     ...state,
     circuit,
@@ -73,7 +84,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   };
   const steps: readonly ((state: LaneState) => LaneState)[] = [
     (next) => settleUsage(next, facts, now),
-    (next) => settleTask(next, facts, { judgement, policy, now }),
+    (next) => settleTask(next, facts, { judgement, aside, policy, now }),
     (next) => settleMark(next, facts, judgement),
     (next) => judgement.verdict.alsoDone.reduce((settled, id) => settleAlsoDone(settled, id, now), next),
     (next) => keepSession(next, { analysis: facts.analysis, taskId: facts.task.id }, policy, now),
@@ -82,7 +93,7 @@ export function settle(state: LaneState, facts: IterationFacts, policy: Policy, 
   ];
   return {
     state: steps.reduce((next, step) => step(next), signalled),
-    verdict: { ...judgement.verdict, circuit: viewCircuit(circuit, policy.circuit, now).kind },
+    verdict: { ...judgement.verdict, setAside: aside, circuit: viewCircuit(circuit, policy.circuit, now).kind },
   };
 }
 
@@ -146,6 +157,8 @@ export function loseProgress(
     fingerprints: [],
     countedDenials: 0,
     output: 'unmeasured',
+    taskId: before.currentTask,
+    returned: false,
   };
   let circuit = before.circuit;
   for (let iteration = 0; iteration < run.iterations && circuit.kind !== 'open'; iteration += 1)
@@ -157,7 +170,8 @@ export function loseProgress(
     Object.entries(after.tasks).map(([id, { attempts }]) => {
       const spent = policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask;
       const known = progressOf(before.tasks, id);
-      return [id, { ...known, attempts, state: spent && known.state !== 'done' ? ('failed' as const) : known.state }];
+      const failed = { state: 'failed', reason: 'max_iterations_per_task' } as const;
+      return [id, { ...known, attempts, ...(spent && known.state !== 'done' ? failed : {}) }];
     }),
   );
   const { unmarked, currentTask, signals, lastIteration } = before;
@@ -174,7 +188,7 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
 
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
-  return withTask(state, taskId, { state: 'todo', attempts: 0, startedTree: null, doneCommit: null }, { reason, now });
+  return withTask(state, taskId, untouched, { reason, now });
 }
 
 function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): LaneState {
@@ -195,19 +209,52 @@ function probeOrCloseCircuit(state: LaneState, policy: Policy, now: number): Lan
   });
 }
 
+/** Why an iteration's task is set aside; null: it is not. */
+type Aside = Verdict['setAside'];
+
+/** A task that is stuck steps aside where another can be worked; a circuit opens for what is the matter with all of them. */
+function settleStuck(
+  state: LaneState,
+  facts: IterationFacts,
+  { judgement, policy, now }: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number },
+): { readonly circuit: Circuit; readonly aside: Aside } {
+  const { verdict } = judgement;
+  const fed = circuitFacts(state, facts, judgement, policy);
+  const circuit = record(state.circuit, fed, policy.circuit, now);
+  if (verdict.nothingToDo && !verdict.taskDone) return { circuit, aside: 'nothing_to_do' };
+  if (verdict.progress || fed.neutral || verdict.taskDone) return { circuit, aside: null };
+  const trips = circuit.kind === 'open';
+  if (judgement.providerFailed) return { circuit, aside: null };
+  // A task that had another turn has had it.
+  if (!trips) return { circuit, aside: fed.returned ? 'no_progress' : null };
+  const { reason } = circuit;
+  const saysTask = reason === 'no_progress' || reason === 'output_decline';
+  if (!saysTask || !hasOther(state, facts, policy, now)) return { circuit, aside: null };
+  const wasProbe = state.circuit.kind === 'open' || state.circuit.probes;
+  return { circuit: wasProbe ? circuit : probingCircuit(state.circuit.totalOpens), aside: reason };
+}
+
+function hasOther(state: LaneState, { task, tasks }: IterationFacts, policy: Policy, now: number): boolean {
+  const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
+  return tasks.some((other) => other.id !== task.id && isEligible(other, progress));
+}
+
 function circuitFacts(
   state: LaneState,
-  { analysis, evidence }: IterationFacts,
+  { analysis, evidence, task }: IterationFacts,
   judgement: Judgement,
   policy: Policy,
 ): CircuitFacts {
   return {
     progress: judgement.verdict.progress,
-    neutral: judgement.neutral,
+    // That there is nothing to do is an answer.
+    neutral: judgement.neutral || judgement.verdict.nothingToDo,
     questionOnly: judgement.verdict.questionOnly,
     fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
     countedDenials: judgement.verdict.countedDenials,
     output: outputFact(),
+    taskId: task.id,
+    returned: progressOf(state.tasks, task.id).setAside !== null,
   };
 
   function outputFact(): CircuitFacts['output'] {
@@ -252,10 +299,11 @@ function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, 
 function settleTask(
   state: LaneState,
   { task }: IterationFacts,
-  judged: { readonly judgement: Judgement; readonly policy: Policy; readonly now: number },
+  judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
 ): LaneState {
   const {
     judgement: { verdict, neutral, providerFailed },
+    aside,
     policy,
     now,
   } = judged;
@@ -263,17 +311,20 @@ function settleTask(
   // Neither a wrong key nor a limit of the provider is an attempt of the agent.
   const refunded = (neutral || providerFailed) && !verdict.progress;
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  const next = nextTaskState();
-  const settled = withTask(state, task.id, { ...before, attempts, state: next.state }, { reason: next.reason, now });
+  const worked = { ...before, attempts, setAside: verdict.progress ? null : before.setAside };
+  const next = nextProgress();
+  const settled = withTask(state, task.id, next, { reason: next.reason ?? next.state, now });
   return next.state === 'in-progress' ? settled : { ...settled, currentTask: null };
 
-  function nextTaskState(): { readonly state: TaskProgress['state']; readonly reason: string } {
-    if (verdict.taskDone) return { state: 'done', reason: 'done' };
+  function nextProgress(): TaskProgress {
+    if (verdict.taskDone) return { ...worked, state: 'done', reason: null, setAside: null };
+    if (aside === 'nothing_to_do') return { ...worked, state: 'blocked', reason: aside };
     if (!neutral && state.signals.blockedInARow >= BLOCKED_IN_A_ROW)
-      return { state: 'blocked', reason: 'status_blocked' };
+      return { ...worked, state: 'blocked', reason: 'status_blocked' };
     if (policy.maxIterationsPerTask > 0 && attempts >= policy.maxIterationsPerTask)
-      return { state: 'failed', reason: 'max_iterations_per_task' };
-    return { state: 'in-progress', reason: 'continued' };
+      return { ...worked, state: 'failed', reason: 'max_iterations_per_task' };
+    if (aside !== null) return setAside(worked, aside, now);
+    return { ...worked, state: 'in-progress', reason: null };
   }
 }
 
@@ -293,7 +344,7 @@ function settleAlsoDone(state: LaneState, id: TaskId, now: number): LaneState {
   return withTask(
     state,
     id,
-    { ...before, state: 'done', attempts: Math.max(1, before.attempts) },
+    { ...before, state: 'done', attempts: Math.max(1, before.attempts), reason: null, setAside: null },
     { reason: 'done', now },
   );
 }

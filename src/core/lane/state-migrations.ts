@@ -1,3 +1,5 @@
+import { noChange } from './change.ts';
+
 /** Turns a stored document of `version` into one of the next version; a document is any JSON object. */
 type Migration = (document: Record<string, unknown>) => Record<string, unknown>;
 
@@ -17,7 +19,23 @@ const migrations: Readonly<Record<number, Migration>> = {
     headCheck: null,
     refusedPush: null,
   }),
+  // 5: why tasks were given up, what the branch holds over all runs, and who was notified of what.
+  4: (document) => ({
+    ...document,
+    version: 5,
+    tasks: isObject(document.tasks)
+      ? Object.fromEntries(Object.entries(document.tasks).map(([id, task]) => [id, withReason(task)]))
+      : document.tasks,
+    change: noChange,
+    notified: [],
+  }),
 };
+
+function withReason(task: unknown): unknown {
+  if (!isObject(task)) return task;
+  const reasons: Readonly<Record<string, string>> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
+  return { ...task, reason: reasons[String(task.state)] ?? null, setAside: null };
+}
 
 /** The document in today's version. What is not an object or has no migration comes back as it is, for the schema to refuse. */
 export function migrateState(document: unknown, version: number): unknown {

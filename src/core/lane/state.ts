@@ -8,7 +8,9 @@ import { storedTaskId, type LaneId, type TaskId } from '../tasks/ids.ts';
 import { approvalSchema, taskProgressSchema, type TaskProgress } from '../tasks/task.ts';
 import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
+import { changeSchema, noChange } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
+import { MAX_NOTIFICATIONS, notificationSchema } from '../people/notifications.ts';
 import { sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
@@ -16,7 +18,7 @@ import { MAX_TRANSITIONS, withTransition, transitionSchema } from './transitions
 import { believableWindows, parseWindows, type Windows } from './windows.ts';
 
 /** Version of the documents that are written; older ones are migrated. */
-export const STATE_VERSION = 4;
+export const STATE_VERSION = 5;
 /** A stored document is at most this long, in bytes of UTF-8. */
 export const MAX_STATE_BYTES = 64 * 1024;
 /** What is kept of a session's transcript: more is not worth its transfer. */
@@ -111,6 +113,9 @@ const bodySchema = z.object({
   headCheck: checkSchema.nullable(),
   /** The server's words about a push that it will refuse again; no call is made until a probe of the push succeeds. */
   refusedPush: z.object({ why: z.string().max(MAX_REFUSAL_CHARS), at: instant }).nullable(),
+  change: changeSchema,
+  /** Notifications that people have not settled yet, oldest first. */
+  notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
@@ -152,6 +157,8 @@ export function initialState(lane: LaneId, now: number): LaneState {
     baseCheck: null,
     headCheck: null,
     refusedPush: null,
+    change: noChange,
+    notified: [],
   };
 }
 
@@ -256,6 +263,7 @@ const prunings: readonly ((state: LaneState) => LaneState)[] = [
     transitions: [],
     tasks: newest(state.tasks, 150),
     approvals: newest(state.approvals, 150),
+    change: { ...state.change, tasks: newest(state.change.tasks, 20) },
     unmarked: state.unmarked.slice(-50),
   }),
 ];

@@ -20,6 +20,10 @@ export const verdictSchema = z.object({
   alsoDone: z.array(z.string()).default([]),
   testOnly: z.boolean(),
   questionOnly: z.boolean(),
+  /** It says that the task is done, nothing has changed since the task was begun, and nothing speaks against it. */
+  nothingToDo: z.boolean().default(false),
+  /** Why its task was set aside; null: it was not. */
+  setAside: z.enum(['no_progress', 'output_decline', 'nothing_to_do']).nullable().default(null),
   /** Claims that the evidence contradicts, as fixed sentences with numbers. */
   discrepancies: z.array(z.string()),
   /** Why a claim that everything is done was overruled; empty when it was not. */
@@ -47,7 +51,7 @@ export interface IterationFacts {
 
 /** An iteration, judged: the verdict but for the circuit, and what the state needs to settle. */
 export interface Judgement {
-  readonly verdict: Omit<Verdict, 'circuit'>;
+  readonly verdict: Omit<Verdict, 'circuit' | 'setAside'>;
   /** Says nothing about the agent: a usage limit, the run's own deadline, a cancel, a wrong key, a forgotten session. */
   readonly neutral: boolean;
   /** The provider failed for a while, not the agent: no attempt at the task, but more of it is a reason to stop. */
@@ -64,11 +68,14 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
   const changed = evidence.before.tree !== evidence.after.tree;
   const passed = verification === 'passed';
   const discrepancies = discrepanciesOf(state, facts);
+  const nothingToDo = discrepancies.length === 0 && isNothingToDo(state, facts);
   const accepts = discrepancies.length === 0 && evidence.end.kind !== 'cancelled' && (!policy.verifies || passed);
   // A mark of an iteration on another task: where nothing can verify it, an iteration on its own task confirms it.
   const confirmed = !policy.verifies && wasMarked(facts) && claimsDone(analysis);
   const taskDone =
-    accepts && claimsTask(facts) && (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed);
+    accepts &&
+    claimsTask(facts) &&
+    (changedSinceStart(state, facts) || (isMarked(facts) && passed) || confirmed || (nothingToDo && passed));
   const alsoDone = accepts && passed ? alsoMarked(state, facts) : [];
   // A mark in a file of tasks is a claim like any other: alone it is no progress, on content that passes it is.
   const progress =
@@ -91,6 +98,7 @@ export function judge(state: LaneState, facts: IterationFacts, policy: Policy): 
       alsoDone,
       testOnly: analysis.testOnly && evidence.files.every(isTestFile),
       questionOnly,
+      nothingToDo: nothingToDo && !confirmed && denials.counted === 0,
       discrepancies: discrepancies.map(({ sentence }) => sentence),
       vetoes: vetoes.map(({ sentence }) => sentence),
       advice: denials.advice,
@@ -154,6 +162,23 @@ function claimsDone({ signal }: Analysis): boolean {
   return (signal.tasksCompleted ?? 0) >= 1 || signal.status === 'COMPLETE' || signal.exitSignal === true;
 }
 
+/** An honest "nothing to do", as far as anybody can see: claimed, and without a change since the task was begun. */
+function isNothingToDo(state: LaneState, facts: IterationFacts): boolean {
+  const { analysis, evidence } = facts;
+  return (
+    claimsDone(analysis) &&
+    // Where nothing is required, the claims of several iterations decide.
+    facts.tasks.some(({ optional }) => !optional) &&
+    analysis.signal.status !== 'BLOCKED' &&
+    !changedSinceStart(state, facts) &&
+    evidence.before.tree === evidence.after.tree &&
+    evidence.end.kind === 'exited' &&
+    analysis.agentError === null &&
+    // An item of a file that it did not mark was not what it spoke of.
+    (evidence.checklist === null || evidence.checklist.current !== 'open')
+  );
+}
+
 function claimsEverything({ signal, completionIndicator }: Analysis): boolean {
   return signal.exitSignal === true || (completionIndicator && signal.exitSignal !== false);
 }
@@ -185,18 +210,6 @@ function discrepanciesOf(state: LaneState, facts: IterationFacts): readonly Find
     found.push({
       hint: 'discrepancy_removed',
       sentence: `It deleted ${checklist.removed} open ${checklist.removed === 1 ? 'item' : 'items'} of the files of tasks.`,
-    });
-  }
-  if (
-    tasksCompleted !== null &&
-    tasksCompleted > 0 &&
-    !changedSinceStart(state, facts) &&
-    !wasMarked(facts) &&
-    !(isMarked(facts) && verificationAfter(state, evidence) === 'passed')
-  ) {
-    found.push({
-      hint: 'discrepancy_no_change',
-      sentence: `It reported TASKS_COMPLETED_THIS_LOOP: ${tasksCompleted}, but nothing has changed since the task was started.`,
     });
   }
   if (

@@ -24,9 +24,15 @@ export const NOTICE_LABEL: LifecycleLabel = 'ralph:needs-approval';
 export function labelFor({ state }: Pick<TaskProgress, 'state'>, obstacle: TaskObstacle | null): LifecycleLabel | null {
   if (state === 'done') return 'ralph:done';
   if (obstacle === 'needs-approval') return NOTICE_LABEL;
-  return ({ todo: null, 'in-progress': 'ralph:working', failed: 'ralph:failed', blocked: 'ralph:blocked' } as const)[
-    state
-  ];
+  return (
+    {
+      todo: null,
+      'in-progress': 'ralph:working',
+      failed: 'ralph:failed',
+      blocked: 'ralph:blocked',
+      stuck: 'ralph:blocked',
+    } as const
+  )[state];
 }
 
 /** GitHub takes names of labels for the same in any case. */

@@ -11,9 +11,18 @@ export interface TaskCounts {
   readonly requiredOpen: number;
   readonly failed: number;
   readonly blocked: number;
+  readonly stuck: number;
 }
 
-const untouched: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
+/** Of a task that no run has begun. */
+export const untouched: TaskProgress = {
+  state: 'todo',
+  attempts: 0,
+  startedTree: null,
+  doneCommit: null,
+  reason: null,
+  setAside: null,
+};
 
 /** How far the lane got with a task; a task never seen is `todo`. */
 export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
@@ -21,7 +30,7 @@ export function progressOf(progress: ProgressById, id: TaskId): TaskProgress {
   return (Object.hasOwn(progress, id) ? progress[id] : undefined) ?? untouched;
 }
 
-/** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order. Null: nothing is eligible. */
+/** The task to work on now: what is in progress first (`current` before others), then required, by priority, by order; what was set aside comes last. Null: nothing is eligible. */
 export function nextTask<T extends QueuedTask>(
   tasks: readonly T[],
   progress: ProgressById,
@@ -79,9 +88,11 @@ function inOrder<T extends QueuedTask>(
 }
 
 function rankOf(task: QueuedTask, progress: ProgressById, current: TaskId | null): readonly number[] {
+  const { state, setAside } = progressOf(progress, task.id);
   return [
+    setAside === null ? 0 : 1,
     task.id === current ? 0 : 1,
-    progressOf(progress, task.id).state === 'in-progress' ? 0 : 1,
+    state === 'in-progress' ? 0 : 1,
     task.optional ? 1 : 0,
     task.priority,
   ];
@@ -98,6 +109,7 @@ export function countTasks(tasks: readonly QueuedTask[], progress: ProgressById)
     requiredOpen: open.filter(({ optional }) => !optional).length,
     failed: states.filter(({ state }) => state === 'failed').length,
     blocked: states.filter(({ state }) => state === 'blocked').length,
+    stuck: states.filter(({ state }) => state === 'stuck').length,
   };
 }
 
@@ -108,7 +120,8 @@ export function isPlanComplete(tasks: readonly QueuedTask[], progress: ProgressB
   return wanted.length > 0 && wanted.every((task) => progressOf(progress, task.id).state === 'done');
 }
 
-function isEligible(task: QueuedTask, progress: ProgressById): boolean {
+/** Whether it may be worked on now, as far as the lane knows. */
+export function isEligible(task: QueuedTask, progress: ProgressById): boolean {
   return (
     task.obstacle === null &&
     !isSettled(progressOf(progress, task.id)) &&

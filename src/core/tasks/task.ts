@@ -52,7 +52,21 @@ export const queuedTaskSchema = z.object({
 /** What decisions read of a task. */
 export type QueuedTask = Immutable<z.infer<typeof queuedTaskSchema>>;
 
-export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked'] as const;
+/**
+ * `failed`: it took too many iterations. `blocked`: it takes a person to go on.
+ * `stuck`: set aside, since nothing changed; it has another turn when its time has come.
+ */
+export const taskStates = ['todo', 'in-progress', 'done', 'failed', 'blocked', 'stuck'] as const;
+
+/** Why a task is failed, blocked or stuck. */
+export const stuckReasons = [
+  'max_iterations_per_task',
+  'status_blocked',
+  'nothing_to_do',
+  'no_progress',
+  'output_decline',
+] as const;
+export type StuckReason = (typeof stuckReasons)[number];
 
 const objectId = z.string().max(64);
 
@@ -64,6 +78,10 @@ export const taskProgressSchema = z.object({
   startedTree: objectId.nullable(),
   /** HEAD after the iteration that finished it. */
   doneCommit: objectId.nullable(),
+  /** Why it is failed, blocked or stuck; null: it is not. */
+  reason: z.enum(stuckReasons).nullable(),
+  /** How often in a row it was set aside, and when last; null: not since it last made progress. */
+  setAside: z.object({ times: count, at: instant }).nullable(),
 });
 
 /** How far a lane got with a task. */
@@ -74,9 +92,9 @@ export function isSettled(progress: Pick<TaskProgress, 'state'>): boolean {
   return progress.state === 'done' || isStuck(progress);
 }
 
-/** Whether it was given up: it takes a person to go on. */
+/** Whether it was given up for now: a person can go on with it at once. */
 export function isStuck({ state }: Pick<TaskProgress, 'state'>): boolean {
-  return state === 'failed' || state === 'blocked';
+  return state === 'failed' || state === 'blocked' || state === 'stuck';
 }
 
 export const approvalSchema = z.object({

@@ -60,7 +60,7 @@ export function stateWord(state: TaskProgress['state']): string {
   return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
 }
 
-const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔' } as const;
+const STATE_GLYPH = { todo: '⬜', 'in-progress': '🚧', done: '✅', failed: '❌', blocked: '⛔', stuck: '⛔' } as const;
 
 /** The RALPH_STATUS table; rows of work only for a run that worked. Empty for a run that had no lane: there is nothing to report. */
 export function statusTable(report: RunReport): string {

@@ -48,7 +48,7 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
               work.hasNewCommits = true;
               work.outcome = { kind: 'complete', reason: 'plan_complete' };
               work.withheld = [];
-              work.state.tasks['issue-1'] = { state: 'done', attempts: 1, startedTree: null, doneCommit: work.head };
+              work.state.tasks['issue-1'] = { state: 'done', attempts: 1, startedTree: null, doneCommit: work.head, reason: null, setAside: null };
               work.state.approvals['issue-7'] = { text: '0'.repeat(32), by: 'octo', at: Date.now() };
               work.state.pause = { by: 'octo', at: 1 };
               work.lane.branch = 'ralph/elsewhere';

@@ -23,6 +23,8 @@ describe('ralph analyze --json', () => {
         tasksCompleted: 1,
         filesModified: null,
         recommendation: null,
+        summary: null,
+        asks: null,
         unreadable: [],
       },
       completionIndicator: false,

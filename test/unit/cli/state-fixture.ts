@@ -25,11 +25,18 @@ export const lease: Lease = {
 export const richState: LaneState = {
   ...initialState('queue', noon - 60 * MINUTE),
   sequence: 41,
-  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * MINUTE },
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null },
   session: { id: 's-1', startedAt: noon - 90 * MINUTE, lastUsedAt: noon - 30 * MINUTE, taskId: 'issue-13' },
   tasks: {
-    'issue-12': { state: 'done', attempts: 1, startedTree: null, doneCommit: null },
-    'issue-13': { state: 'in-progress', attempts: 2, startedTree: null, doneCommit: null },
+    'issue-12': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
+    'issue-13': {
+      state: 'in-progress',
+      attempts: 2,
+      startedTree: null,
+      doneCommit: null,
+      reason: null,
+      setAside: null,
+    },
   },
   currentTask: 'issue-13',
   park: { reason: 'usage_limit', resumeAt: noon + 42 * MINUTE, taskId: null, branchHead: null },

@@ -63,7 +63,7 @@ export const promptParts: PromptParts = {
   task: task(12, { title: 'Add a flag', body: 'The flag --x.' }),
   iteration: 3,
   maxIterations: 10,
-  remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0 },
+  remaining: { all: 4, done: 1, open: 3, requiredOpen: 3, failed: 0, blocked: 0, stuck: 0 },
   circuit: { kind: 'closed' },
   lastIteration: null,
   lastVerification: null,
@@ -84,6 +84,8 @@ const silence: Signal = {
   tasksCompleted: null,
   filesModified: null,
   recommendation: null,
+  summary: null,
+  asks: null,
   unreadable: [],
 };
 

@@ -311,7 +311,7 @@ describe('preconditions', () => {
     changeState(project, (state) => ({
       ...state,
       tasks: {},
-      circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: project.clock.now() },
+      circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: project.clock.now(), taskId: null },
     }));
     expect((await runOnce(project, { hasProviderKey: false })).end).toBe('halted (circuit_open)');
   });

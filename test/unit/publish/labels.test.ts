@@ -19,7 +19,7 @@ function issueTask(
 }
 
 const progress = (state: TaskProgress['state']): LaneState['tasks'] => ({
-  'issue-1': { state, attempts: 1, startedTree: null, doneCommit: null },
+  'issue-1': { state, attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
 });
 
 describe('the label that an issue should have', () => {

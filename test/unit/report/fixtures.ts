@@ -1,3 +1,4 @@
+import { noChange } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
@@ -32,7 +33,15 @@ export function taskReport(
   const url = `${REPOSITORY}/issues/${number}`;
   return {
     task: task(number, { title, body: '', source: { kind: 'issue', number, url, labels: [] }, priority: 2 }),
-    progress: { state: 'todo', attempts: 0, startedTree: null, doneCommit: null, ...progress },
+    progress: {
+      state: 'todo',
+      attempts: 0,
+      startedTree: null,
+      doneCommit: null,
+      reason: null,
+      setAside: null,
+      ...progress,
+    },
   };
 }
 
@@ -87,6 +96,8 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
         tasksCompleted: 0,
         filesModified: 1,
         recommendation: change.recommendation ?? null,
+        summary: null,
+        asks: null,
         unreadable: [],
       },
       completionIndicator: false,
@@ -127,6 +138,8 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       alsoDone: [],
       testOnly: false,
       questionOnly: false,
+      nothingToDo: false,
+      setAside: null,
       discrepancies: [],
       vetoes: [],
       advice: [],
@@ -148,7 +161,14 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     headSha: SHA,
     pullRequest: { number: 7, url: `${REPOSITORY}/pull/7` },
     tasks: [
-      taskReport(12, { title: 'Greet people by name', state: 'done', attempts: 1, doneCommit: SHA }),
+      taskReport(12, {
+        title: 'Greet people by name',
+        state: 'done',
+        attempts: 1,
+        doneCommit: SHA,
+        reason: null,
+        setAside: null,
+      }),
       taskReport(13),
     ],
     unlisted: [],
@@ -187,11 +207,11 @@ export function answer(view: LaneView): AnsweredReport {
 
 /** State and view of a lane whose circuit is open and which is parked. */
 export const laneState: LaneState = {
-  version: 4,
+  version: 5,
   lane: 'queue',
   sequence: 41,
   savedAt: END,
-  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000 },
+  circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: END - 600_000, taskId: null },
   windows: { hour: null, day: null },
   signals: { indicators: [], vetoed: [], outputChars: [], doneInARow: 0, blockedInARow: 0, testOnlyInARow: 0 },
   session: null,
@@ -211,6 +231,8 @@ export const laneState: LaneState = {
   baseCheck: null,
   headCheck: null,
   refusedPush: null,
+  change: noChange,
+  notified: [],
 };
 
 export const laneView: LaneView = {

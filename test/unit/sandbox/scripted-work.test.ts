@@ -43,6 +43,6 @@ function promptWith(open: number): string {
     ...promptParts,
     promptTemplate: '# Your task: be kind\n\nBe kind.',
     task: task(12, { title: 'Say "hello" – twice', body: 'Please.\n- Tasks: 0 done, 1 open' }),
-    remaining: { all: open, done: 0, open, requiredOpen: open, failed: 0, blocked: 0 },
+    remaining: { all: open, done: 0, open, requiredOpen: open, failed: 0, blocked: 0, stuck: 0 },
   });
 }

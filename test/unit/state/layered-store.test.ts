@@ -217,7 +217,9 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
 
   describe('where the place takes no writes of this run', () => {
     const progress = {
-      tasks: { 'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null } },
+      tasks: {
+        'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
+      },
     } as const;
     const words = {
       approvals: { 'issue-1': { text: 'f'.repeat(32), by: 'ada', at: noon } },

@@ -1,5 +1,5 @@
 import type { FileTask } from './file-task.ts';
-import { progressOf } from '../queue.ts';
+import { progressOf, untouched } from '../queue.ts';
 import type { TaskProgress } from '../task.ts';
 import type { TaskId } from '../ids.ts';
 
@@ -51,7 +51,7 @@ export function fileProgress(
     const isAsInFile = known === undefined || (known.attempts === 0 && known.doneCommit === null);
     if (isAsInFile || isUndone) {
       own.delete(id);
-      if (state !== 'todo') ofFile.push([id, { state, attempts: 0, startedTree: null, doneCommit: null }]);
+      if (state !== 'todo') ofFile.push([id, { ...untouched, state }]);
     } else if (state === 'done') own.set(id, { ...known, state });
   }
   // What the files say anyway stands first, as the oldest: it is the first to go when the state gets too long.

@@ -10,6 +10,8 @@ const NO_FIELD: StatusBlock = {
   workType: null,
   tasksCompleted: null,
   filesModified: null,
+  summary: null,
+  asks: null,
   recommendation: null,
   unreadable: [],
 };

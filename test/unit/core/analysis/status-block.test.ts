@@ -183,6 +183,8 @@ function asParsed(block: StatusBlock): StatusBlock {
     tasksCompleted: has('TASKS_COMPLETED_THIS_LOOP') ? null : block.tasksCompleted,
     filesModified: has('FILES_MODIFIED') ? null : block.filesModified,
     recommendation: has('RECOMMENDATION') ? null : block.recommendation,
+    summary: null,
+    asks: null,
     unreadable: block.unreadable,
   };
 }
@@ -215,6 +217,8 @@ test('parse(render(block)) is the block', () => {
       ),
       tasksCompleted: orNull(fc.nat()),
       filesModified: orNull(fc.nat()),
+      summary: fc.constant(null),
+      asks: fc.constant(null),
       recommendation: orNull(text.map((line) => line.replace(/[\r\n]/g, ' ').trim()).filter((line) => line !== '')),
       unreadable: fc.subarray([
         'STATUS',

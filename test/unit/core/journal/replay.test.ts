@@ -39,7 +39,9 @@ describe('a journal replays to the same decisions', () => {
 });
 
 describe('a record that was changed is found', () => {
-  const { text } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
+  const { text } = record([progress(), idle, idle, idle], {
+    tasks: [task(1), task(2, { obstacle: 'needs-approval' })],
+  });
   test.each<[string, (text: string) => string, Partial<Difference>]>([
     [
       'a verdict',

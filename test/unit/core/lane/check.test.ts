@@ -64,7 +64,7 @@ test.each<[Verification, boolean]>([
 });
 
 describe('the check of the published head', () => {
-  const task = { attempts: 1, startedTree: 'a', doneCommit: 'b' };
+  const task = { attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null };
   const before: LaneState = {
     ...initialState('queue', NOW),
     tasks: { 'issue-1': { ...task, state: 'done' }, 'issue-2': { ...task, state: 'todo' } },
@@ -103,7 +103,7 @@ describe('the check of the published head', () => {
     const run = { before, after: state, checked: ['c0ffee'] };
     expect(withoutUnverified(run, NOW).tasks).toMatchObject({
       'issue-1': { state: 'done' },
-      'issue-2': { state: 'in-progress', doneCommit: null },
+      'issue-2': { state: 'in-progress', doneCommit: null, reason: null, setAside: null },
     });
     expect(withoutUnverified({ ...run, after: { ...state, headCheck: red } }, NOW).tasks['issue-2']?.state).toBe(
       'in-progress',

@@ -5,6 +5,7 @@ import {
   viewCircuit,
   type CircuitFacts,
   closedCircuit,
+  probingCircuit,
   type Circuit,
 } from '../../../../src/core/lane/circuit.ts';
 import { MINUTE, noon, policy } from '../core-fixtures.ts';
@@ -17,13 +18,15 @@ const idle: CircuitFacts = {
   fingerprints: [],
   countedDenials: 0,
   output: 'normal',
+  taskId: 'issue-1',
+  returned: false,
 };
 const progress: CircuitFacts = { ...idle, progress: true };
 const question: CircuitFacts = { ...idle, questionOnly: true };
 const neutral: CircuitFacts = { ...idle, neutral: true };
 const denied: CircuitFacts = { ...idle, countedDenials: 1 };
 const declined: CircuitFacts = { ...idle, output: 'declined' };
-const error = (fingerprint: string, more: Partial<CircuitFacts> = { progress: true }): CircuitFacts => ({
+const error = (fingerprint: string, more: Partial<CircuitFacts> = {}): CircuitFacts => ({
   ...idle,
   fingerprints: [fingerprint],
   ...more,
@@ -41,6 +44,7 @@ const opened = (ago: number, more: Partial<Circuit & { kind: 'open' }> = {}): Ci
   totalOpens: 1,
   reason: 'no_progress',
   openedAt: noon - ago,
+  taskId: 'issue-1',
   ...more,
 });
 
@@ -51,20 +55,9 @@ const timelines: readonly (readonly [string, readonly CircuitFacts[], string])[]
   ['idle ones with progress between', [idle, progress, idle], 'closed'],
   ['threshold idle iterations', [idle, idle, idle], 'open no_progress'],
   [
-    'the same error five times, in spite of progress',
-    [error('a'), error('a'), error('a'), error('a'), error('a')],
-    'open same_error',
-  ],
-  ['five times another error', [error('a'), error('b'), error('c'), error('d'), error('e')], 'closed'],
-  [
-    'the same error, with one iteration free of it',
-    [error('a'), error('a'), error('b'), error('a'), error('a'), error('a')],
+    'the same error five times, beside progress',
+    [error('a'), error('a'), error('a'), error('a'), error('a')].map((facts) => ({ ...facts, progress: true })),
     'closed',
-  ],
-  [
-    'an error that stands beside changing ones',
-    ['b', 'c', 'd', 'e', 'f'].map((other) => ({ ...progress, fingerprints: [other, 'a'] })),
-    'open same_error',
   ],
   ['one denial', [denied], 'closed'],
   ['two denials in a row', [denied, denied], 'open permission_denied'],
@@ -85,7 +78,6 @@ const timelines: readonly (readonly [string, readonly CircuitFacts[], string])[]
   ['progress forgives the next question again', [question, progress, idle, question], 'closed'],
   ['neutral iterations neither raise', [idle, neutral, neutral, neutral], 'closed'],
   ['nor clear a counter', [idle, neutral, idle, neutral], 'half-open diagnosis'],
-  ['nor an error streak', [error('a'), error('a'), neutral, error('a'), error('a'), error('a')], 'open same_error'],
 ];
 test.each(timelines.map(([name, facts, expected]) => ({ name, facts, expected })))(
   '$name → $expected',
@@ -93,6 +85,47 @@ test.each(timelines.map(([name, facts, expected]) => ({ name, facts, expected })
     expect(word(after(facts))).toBe(expected);
   },
 );
+
+test.each<[string, readonly CircuitFacts[], string]>([
+  ['five times', [error('a'), error('a'), error('a'), error('a'), error('a')], 'open same_error'],
+  ['five times another', [error('a'), error('b'), error('c'), error('d'), error('e')], 'closed'],
+  ['with one iteration free of it', [error('a'), error('a'), error('b'), error('a'), error('a'), error('a')], 'closed'],
+  [
+    'with one iteration of progress',
+    [error('a'), error('a'), { ...error('a'), progress: true }, error('a'), error('a'), error('a')],
+    'closed',
+  ],
+  [
+    'beside changing ones',
+    ['b', 'c', 'd', 'e', 'f'].map((other) => ({ ...idle, fingerprints: [other, 'a'] })),
+    'open same_error',
+  ],
+  [
+    'with a neutral iteration between',
+    [error('a'), error('a'), neutral, error('a'), error('a'), error('a')],
+    'open same_error',
+  ],
+])('the same error %s → %s', (_, facts, expected) => {
+  const patient = { ...bounds, noProgress: 99 };
+  const circuit = facts.reduce<Circuit>((next, fact) => record(next, fact, patient, noon), closedCircuit(0));
+  expect(circuit.kind === 'open' ? `open ${circuit.reason}` : circuit.kind).toBe(expected);
+});
+
+test.each<[string, readonly CircuitFacts[], string]>([
+  ['progress', [progress], 'closed'],
+  ['none', [idle], 'open no_progress'],
+  ['a first question holds', [question], 'half-open probe'],
+  ['a second does not', [question, question], 'open no_progress'],
+  ['a neutral iteration says nothing', [neutral], 'half-open probe'],
+  ['nor does it spare the next', [neutral, idle], 'open no_progress'],
+  ['a task that had its turn before counts here', [{ ...idle, returned: true }], 'open no_progress'],
+])('the probe after a task was set aside: %s → %s', (_, facts, expected) => {
+  expect(word(after(facts, probingCircuit(0)))).toBe(expected);
+});
+
+test('that a task which was set aside changes nothing again is not counted', () => {
+  expect(word(after([idle, ...Array.from({ length: 5 }, () => ({ ...idle, returned: true }))]))).toBe('closed');
+});
 
 test.each<[string, CircuitFacts, Circuit['kind']]>([
   ['normal output', idle, 'closed'],
@@ -107,7 +140,7 @@ test.each<[string, CircuitFacts, Circuit['kind']]>([
 
 test('of many errors the ten longest streaks are kept', () => {
   const many = Array.from({ length: 15 }, (_, index) => `other-${String(index)}`);
-  const circuit = after([error('old'), { ...progress, fingerprints: [...many, 'old'] }]);
+  const circuit = after([error('old'), { ...idle, fingerprints: [...many, 'old'] }]);
   expect(circuit).toMatchObject({
     errorStreaks: [
       { fingerprint: 'old', count: 2 },
@@ -117,7 +150,7 @@ test('of many errors the ten longest streaks are kept', () => {
 });
 
 test('progress in a diagnosis clears every counter', () => {
-  expect(after([idle, idle, error('a')])).toEqual(closedCircuit(0));
+  expect(after([idle, idle, { ...error('a'), progress: true }])).toEqual(closedCircuit(0));
   expect(after([error('a', {}), error('a', {}), progress])).toEqual(closedCircuit(0));
 });
 

@@ -17,7 +17,14 @@ import {
   type Play,
 } from '../core-fixtures.ts';
 
-const done: TaskProgress = { state: 'done', attempts: 1, startedTree: 'a', doneCommit: 'c' };
+const done: TaskProgress = {
+  state: 'done',
+  attempts: 1,
+  startedTree: 'a',
+  doneCommit: 'c',
+  reason: null,
+  setAside: null,
+};
 const fresh = initialState('queue', noon);
 const exit: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: true } };
 const finishes: Play['output'] = { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } };
@@ -416,7 +423,7 @@ describe('before the first call', () => {
     describeStep(play([], { state, ...change }).step);
   const open = (openedAt: number): LaneState => ({
     ...fresh,
-    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt },
+    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt, taskId: null },
   });
 
   test.each(

@@ -185,7 +185,13 @@ test('a task gets no more counted attempts than max-iterations-per-task', () => 
 test('a circuit opened in the future is open at every earlier instant', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 10 * HOUR }), fc.integer({ min: 0, max: HOUR }), (ahead, cooldownMs) => {
-      const circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + ahead } as const;
+      const circuit = {
+        kind: 'open',
+        totalOpens: 1,
+        reason: 'no_progress',
+        openedAt: noon + ahead,
+        taskId: null,
+      } as const;
       expect(viewCircuit(circuit, { ...policy.circuit, cooldownMs }, noon).kind).toBe('open');
     }),
   );

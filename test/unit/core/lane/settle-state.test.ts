@@ -56,8 +56,8 @@ describe('every change of circuit, task, session and park is noted, with its rea
     ],
     [
       'a circuit that trips by errors',
-      Array.from({ length: 5 }, () => progress({ output: { errors: [{ text: 'Error: x', fingerprint: 'x' }] } })),
-      policy,
+      Array.from({ length: 5 }, () => ({ output: { errors: [{ text: 'Error: x', fingerprint: 'x' }] } })),
+      { ...policy, circuit: { ...policy.circuit, noProgress: 9 } },
       [started, 'circuit: closed → open (same_error)', 'session: active → none (circuit_opened)'],
     ],
   ])('%s', (_, script, bounds, expected) => {
@@ -66,7 +66,7 @@ describe('every change of circuit, task, session and park is noted, with its rea
 
   const open: LaneState = {
     ...initialState('queue', noon),
-    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR },
+    circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR, taskId: null },
   };
   test.each<[string, LaneState, typeof policy, Play, readonly string[]]>([
     [
@@ -107,7 +107,14 @@ describe('every change of circuit, task, session and park is noted, with its rea
   });
 
   const worked = (): LaneState => play([progress({ output: working })]).state;
-  const failed: TaskProgress = { state: 'failed', attempts: 8, startedTree: 'a', doneCommit: null };
+  const failed: TaskProgress = {
+    state: 'failed',
+    attempts: 8,
+    startedTree: 'a',
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  };
   test.each<[string, () => LaneState, readonly string[]]>([
     [
       'a run that completes',
@@ -207,7 +214,7 @@ describe('what of an iteration counts', () => {
   });
 
   test('errors are told apart by their fingerprints, of which 400 characters are kept', () => {
-    const failing = (fingerprint: string): Play => progress({ output: { errors: [{ text: 'Error', fingerprint }] } });
+    const failing = (fingerprint: string): Play => ({ output: { errors: [{ text: 'Error', fingerprint }] } });
     expect(play([failing('a'), failing('b')]).state.circuit).toMatchObject({
       errorStreaks: [{ fingerprint: 'b', count: 1 }],
     });
@@ -233,8 +240,8 @@ describe('a run whose commits did not reach the remote', () => {
   };
   const fresh = initialState('queue', noon);
   const made = (count: number): readonly Play[] => Array.from({ length: count }, () => progress({ output: working }));
-  const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + HOUR } as const;
-  const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR } as const;
+  const tripped = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon + HOUR, taskId: null } as const;
+  const opened = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - HOUR, taskId: null } as const;
 
   test.each<[string, LaneState['circuit'], readonly Play[], Partial<LaneState['circuit']>]>([
     ['two iterations are two without progress', closedCircuit(0), made(2), { kind: 'closed', noProgress: 2 }],
@@ -246,7 +253,7 @@ describe('a run whose commits did not reach the remote', () => {
       'output that declined before is not judged again',
       { ...closedCircuit(0), decline: 1 },
       made(1),
-      { decline: 1, denials: 0, errorStreaks: [], questionHeld: false },
+      { decline: 1, denials: 0, errorStreaks: [], questionHeld: false, probes: false },
     ],
     ['a probe has failed', opened, made(1), { ...tripped, totalOpens: 2 }],
     ['a probe that was not made is still due', opened, [], opened],
@@ -259,6 +266,8 @@ describe('a run whose commits did not reach the remote', () => {
     attempts,
     startedTree: 'a',
     doneCommit: null,
+    reason: null,
+    setAside: null,
   });
   test.each<[string, TaskProgress, readonly Play[], number, Partial<TaskProgress>]>([
     [

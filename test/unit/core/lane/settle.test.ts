@@ -136,12 +136,12 @@ describe('claims against evidence', () => {
       1,
       0,
     ],
-    ['TASKS_COMPLETED 3, nothing changed', { output: { signal: { tasksCompleted: 3 } } }, 1, 0],
+    ['TASKS_COMPLETED 3, nothing changed', { output: { signal: { tasksCompleted: 3 } } }, 0, 0],
     ['FILES_MODIFIED 3, nothing changed', { output: { signal: { filesModified: 3 } } }, 1, 0],
     [
-      'all three',
+      'both',
       { output: { signal: { tasksCompleted: 3, filesModified: 3, testsStatus: 'PASSING' } }, verification: 'failed' },
-      3,
+      2,
       0,
     ],
     ['EXIT_SIGNAL true, tasks open', { output: { signal: { exitSignal: true } } }, 0, 1],
@@ -179,12 +179,6 @@ describe('claims against evidence', () => {
       'discrepancy_tests',
     ],
     [
-      'finished tasks',
-      { output: { signal: { tasksCompleted: 3 } } },
-      /TASKS_COMPLETED_THIS_LOOP: 3, but nothing has changed/,
-      'discrepancy_no_change',
-    ],
-    [
       'modified files',
       { output: { signal: { filesModified: 4 } } },
       /FILES_MODIFIED: 4, but no file content changed/,
@@ -198,7 +192,7 @@ describe('claims against evidence', () => {
     ],
     [
       'the end, tasks open',
-      { output: { signal: { exitSignal: true } } },
+      { output: { signal: { exitSignal: true, filesModified: 3 } } },
       /required tasks are open: 1/,
       'veto_open_tasks',
     ],
@@ -391,7 +385,14 @@ describe('beginning an iteration', () => {
   });
 
   test('puts the task in progress and remembers the tree that it started from', () => {
-    expect(begun.tasks['issue-1']).toEqual({ state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: null });
+    expect(begun.tasks['issue-1']).toEqual({
+      state: 'in-progress',
+      attempts: 1,
+      startedTree: 'a',
+      doneCommit: null,
+      reason: null,
+      setAside: null,
+    });
     expect(begun.currentTask).toBe('issue-1');
     const changed: LaneState = play([progress({ output: working })], { tree: 'a' }).state;
     expect(beginIteration(changed, { taskId: 'issue-1', tree: 'b' }, policy, noon).tasks['issue-1']).toMatchObject({

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { noChange } from '../../../../src/core/lane/change.ts';
 import { migrateState } from '../../../../src/core/lane/state-migrations.ts';
 import { parseState, serializeState, STATE_VERSION } from '../../../../src/core/lane/state.ts';
 
@@ -18,12 +19,36 @@ const version3 = JSON.parse(readFileSync(new URL('../../../samples/state-v3.json
   string,
   unknown
 >;
-const since4 = { transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
+/** And as version 4 did. */
+const version4 = JSON.parse(readFileSync(new URL('../../../samples/state-v4.json', import.meta.url), 'utf8')) as Record<
+  string,
+  unknown
+>;
+const since5 = { change: noChange, notified: [] };
+const since4 = { ...since5, transcript: null, journalHash: null, baseCheck: null, headCheck: null, refusedPush: null };
 const samples: readonly [number, Record<string, unknown>, Record<string, unknown>][] = [
   [1, version1, { ordersApplied: 0, approvals: {}, unmarked: [], ...since4 }],
   [2, version2, { approvals: {}, unmarked: [], ...since4 }],
   [3, version3, since4],
+  [4, version4, since5],
 ];
+
+/** What tasks and circuits have had since. */
+function today({ tasks, circuit }: Record<string, unknown>): object {
+  const reasons: Record<string, string> = { failed: 'max_iterations_per_task', blocked: 'status_blocked' };
+  return {
+    tasks: Object.fromEntries(
+      Object.entries(tasks as Record<string, { readonly state: string }>).map(([id, task]) => [
+        id,
+        { ...task, reason: reasons[task.state] ?? null, setAside: null },
+      ]),
+    ),
+    circuit: {
+      ...(circuit as { readonly kind: string }),
+      ...((circuit as { readonly kind: string }).kind === 'open' ? { taskId: null } : { probes: false }),
+    },
+  };
+}
 
 describe.each(samples)('a stored document of version %i', (version, sample, added) => {
   test('is what that version wrote', () => {
@@ -35,7 +60,7 @@ describe.each(samples)('a stored document of version %i', (version, sample, adde
   test('is read without loss', () => {
     expect(parseState(JSON.stringify(sample), 'queue')).toEqual({
       kind: 'state',
-      state: { ...sample, ...added, version: STATE_VERSION },
+      state: { ...sample, ...added, ...today(sample), version: STATE_VERSION },
       problems: [],
     });
   });

@@ -10,6 +10,8 @@ import {
 } from '../../../../src/core/lane/state.ts';
 import { noon, play, progress } from '../core-fixtures.ts';
 import { runs } from '../../../runs.ts';
+import { notificationKinds } from '../../../../src/core/people/notifications.ts';
+import { stuckReasons } from '../../../../src/core/tasks/task.ts';
 
 const LANE = 'queue';
 const instant = fc.integer({ min: 0, max: 8e15 });
@@ -46,12 +48,14 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
       denials: count,
       decline: count,
       questionHeld: fc.boolean(),
+      probes: fc.boolean(),
     }),
     fc.record({
       kind: fc.constant('open' as const),
       totalOpens: count,
       reason: fc.constantFrom('no_progress' as const, 'same_error' as const, 'state_unreadable' as const),
       openedAt: instant,
+      taskId: fc.option(id),
     }),
   ),
   windows: fc.record({
@@ -76,10 +80,13 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         'done' as const,
         'failed' as const,
         'blocked' as const,
+        'stuck' as const,
       ),
       attempts: count,
       startedTree: objectId,
       doneCommit: objectId,
+      reason: fc.option(fc.constantFrom(...stuckReasons)),
+      setAside: fc.option(fc.record({ times: count, at: instant })),
     }),
     { noNullPrototype: true },
   ),
@@ -114,6 +121,44 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         fc.record({ head, pullRequest: fc.option(fc.record({ number: fc.integer({ min: 1, max: 1_000_000 }), url })) }),
       ),
     }),
+  ),
+  change: fc.record({
+    runs: count,
+    iterations: count,
+    costUsd: amount,
+    tokens: count,
+    durationMs: count,
+    tasks: fc.dictionary(
+      id,
+      fc.record({
+        title: text,
+        iterations: count,
+        costUsd: amount,
+        tokens: count,
+        durationMs: count,
+        commits: fc.array(head, { maxLength: 10 }),
+        commitCount: count,
+        summary: fc.option(text),
+        question: fc.option(text),
+        recommendation: fc.option(text),
+        verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
+        size: fc.option(fc.record({ files: count, insertions: count, deletions: count })),
+      }),
+      { noNullPrototype: true },
+    ),
+    failingSince: fc.option(count),
+    overruled: fc.array(text, { maxLength: 20 }),
+    lines: fc.option(count),
+  }),
+  notified: fc.array(
+    fc.record({
+      kind: fc.constantFrom(...notificationKinds),
+      about: id,
+      thread: fc.integer({ min: 1, max: 1_000_000 }),
+      comment: fc.integer({ min: 1, max: 1_000_000 }),
+      at: instant,
+    }),
+    { maxLength: 50 },
   ),
   transcript: fc.option(fc.record({ sha256, bytes: count })),
   journalHash: fc.option(sha256),

@@ -32,6 +32,7 @@ const full: LaneState = {
     denials: 1,
     decline: 1,
     questionHeld: true,
+    probes: false,
   },
   windows: { hour: { openedAt: noon, calls: 3, tokens: 100 }, day: { openedAt: noon, costUsd: 0.5 } },
   signals: {
@@ -43,7 +44,9 @@ const full: LaneState = {
     testOnlyInARow: 3,
   },
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
-  tasks: { 'issue-1': { state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: 'b' } },
+  tasks: {
+    'issue-1': { state: 'in-progress', attempts: 1, startedTree: 'a', doneCommit: 'b', reason: null, setAside: null },
+  },
   approvals: { 'issue-1': { text: '0123456789abcdef0123456789abcdef', by: 'octocat', at: noon } },
   unmarked: ['plan-1'],
   currentTask: 'issue-1',
@@ -71,8 +74,38 @@ const full: LaneState = {
   baseCheck: { commit: 'f', commands: '01', kind: 'failed', command: 'npm test', exitCode: 1 },
   headCheck: { commit: 'f', commands: '01', kind: 'passed', command: 'npm test', exitCode: 0 },
   refusedPush: { why: 'a rule', at: noon },
+  change: {
+    runs: 2,
+    iterations: 3,
+    costUsd: 0.5,
+    tokens: 100,
+    durationMs: MINUTE,
+    tasks: {
+      'issue-1': {
+        title: 'Greet people',
+        iterations: 3,
+        costUsd: 0.5,
+        tokens: 100,
+        durationMs: MINUTE,
+        commits: ['d'],
+        commitCount: 1,
+        summary: 'It greets.',
+        question: 'By name?',
+        recommendation: 'Merge it.',
+        verification: 'failed',
+        size: { files: 1, insertions: 2, deletions: 3 },
+      },
+    },
+    failingSince: 3,
+    overruled: ['Iteration 1: it claimed too much.'],
+    lines: 5,
+  },
+  notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
 };
-const open: LaneState = { ...full, circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon } };
+const open: LaneState = {
+  ...full,
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId: null },
+};
 
 function parseWith(state: LaneState, path: string, value: unknown): ParsedState {
   return parseState(JSON.stringify(replaced(state, path, value)), 'queue');
@@ -286,7 +319,10 @@ describe('a circuit with a value outside its field is replaced by one probe, nev
         value,
         parsed: {
           kind: 'state',
-          state: { ...state, circuit: { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0 } },
+          state: {
+            ...state,
+            circuit: { kind: 'open', totalOpens: 0, reason: 'state_unreadable', openedAt: 0, taskId: null },
+          },
           problems: [
             'The circuit in the stored state cannot be read: one probe iteration decides whether the loop goes on.',
           ],

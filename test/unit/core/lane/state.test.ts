@@ -129,7 +129,11 @@ test.each<[string, string]>([
   ['tasks of another form', tampered({ tasks: { 'issue-1': 'done' } })],
   [
     'a task in an unknown state',
-    tampered({ tasks: { 'issue-1': { state: 'won', attempts: 0, startedTree: null, doneCommit: null } } }),
+    tampered({
+      tasks: {
+        'issue-1': { state: 'won', attempts: 0, startedTree: null, doneCommit: null, reason: null, setAside: null },
+      },
+    }),
   ],
   ['a sequence that is no number', tampered({ sequence: '7' })],
   ['an instant beyond the calendar', tampered({ savedAt: 9e15 })],
@@ -200,7 +204,14 @@ describe('the document stays within 64 KiB', () => {
     const tasks = Object.fromEntries(
       Array.from({ length: count }, (_, index) => [
         `issue-${String(index)}`,
-        { state: 'done' as const, attempts: 1, startedTree: 'a'.repeat(40), doneCommit: 'b'.repeat(40) },
+        {
+          state: 'done' as const,
+          attempts: 1,
+          startedTree: 'a'.repeat(40),
+          doneCommit: 'b'.repeat(40),
+          reason: null,
+          setAside: null,
+        },
       ]),
     );
     const document = serializeState({
@@ -220,8 +231,22 @@ describe('the document stays within 64 KiB', () => {
     Object.fromEntries(
       Array.from({ length: count }, (_, index) => [`${from.state}-${String(from.attempts)}-${String(index)}`, from]),
     );
-  const todo: TaskProgress = { state: 'todo', attempts: 0, startedTree: 'a'.repeat(40), doneCommit: null };
-  const done: TaskProgress = { state: 'done', attempts: 1, startedTree: 'a'.repeat(40), doneCommit: 'b'.repeat(40) };
+  const todo: TaskProgress = {
+    state: 'todo',
+    attempts: 0,
+    startedTree: 'a'.repeat(40),
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  };
+  const done: TaskProgress = {
+    state: 'done',
+    attempts: 1,
+    startedTree: 'a'.repeat(40),
+    doneCommit: 'b'.repeat(40),
+    reason: null,
+    setAside: null,
+  };
   const kept = (large: LaneState): LaneState => JSON.parse(serializeState(large)) as LaneState;
 
   test('the ledger keeps 31 days', () => {
@@ -258,8 +283,14 @@ describe('the document stays within 64 KiB', () => {
   });
 
   test('then the commits of the tasks, and where finished ones started from', () => {
-    const { tasks } = kept({ ...state, tasks: { ...many(600, done), ...many(5, { ...done, state: 'in-progress' }) } });
-    expect(tasks['done-1-0']).toEqual({ ...done, startedTree: null, doneCommit: null });
-    expect(tasks['in-progress-1-0']).toEqual({ ...done, state: 'in-progress', doneCommit: null });
+    const { tasks } = kept({ ...state, tasks: { ...many(500, done), ...many(5, { ...done, state: 'in-progress' }) } });
+    expect(tasks['done-1-0']).toEqual({ ...done, startedTree: null, doneCommit: null, reason: null, setAside: null });
+    expect(tasks['in-progress-1-0']).toEqual({
+      ...done,
+      state: 'in-progress',
+      doneCommit: null,
+      reason: null,
+      setAside: null,
+    });
   });
 });

@@ -17,7 +17,7 @@ const working: LaneState = {
   ...initialState('queue', noon),
   sequence: 7,
   session: { id: 'session-1', startedAt: noon, lastUsedAt: noon, taskId: 'issue-1' },
-  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon },
+  circuit: { kind: 'open', totalOpens: 2, reason: 'no_progress', openedAt: noon, taskId: null },
 };
 const paused: LaneState = { ...working, pause: { by: 'octocat', at: noon - MINUTE } };
 const bare: LaneState = { ...working, session: null, circuit: closedCircuit(2) };
@@ -78,6 +78,8 @@ describe('a retry', () => {
     attempts: 8,
     startedTree: 'tree',
     doneCommit: null,
+    reason: null,
+    setAside: null,
   });
   const state: LaneState = {
     ...working,
@@ -88,7 +90,14 @@ describe('a retry', () => {
       'issue-4': progress('in-progress'),
     },
   };
-  const fresh: TaskProgress = { state: 'todo', attempts: 0, startedTree: null, doneCommit: null };
+  const fresh: TaskProgress = {
+    state: 'todo',
+    attempts: 0,
+    startedTree: null,
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  };
 
   test.each<[string, string | null, readonly string[]]>([
     ['of no task alone: all that failed or are blocked', null, ['issue-1', 'issue-2']],

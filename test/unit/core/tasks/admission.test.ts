@@ -35,6 +35,8 @@ const progress = (state: TaskProgress['state']): TaskProgress => ({
   attempts: 1,
   startedTree: null,
   doneCommit: null,
+  reason: null,
+  setAside: null,
 });
 const stateOf = (
   tasks: Readonly<Record<number, TaskProgress['state']>>,

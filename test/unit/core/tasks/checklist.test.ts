@@ -20,7 +20,14 @@ function item(text: string, change: Partial<Task> = {}): FileTask {
   return { task: fileTask, state: box === 'x' ? 'done' : 'todo' };
 }
 
-const done: TaskProgress = { state: 'done', attempts: 1, startedTree: null, doneCommit: null };
+const done: TaskProgress = {
+  state: 'done',
+  attempts: 1,
+  startedTree: null,
+  doneCommit: null,
+  reason: null,
+  setAside: null,
+};
 
 /** An iteration on `plan-a` that left `after` of `before`; the lane knows every task of before. */
 function facts(

@@ -72,7 +72,13 @@ describe('what a task waits for', () => {
   test('what is done on this lane, although the issue is still open and no task any more', () => {
     const { tasks } = settle({ 1: [9] }, { 9: 'open' }, ['issue-9']);
     expect(
-      nextTask(tasks, { 'issue-9': { state: 'done', attempts: 1, startedTree: null, doneCommit: null } }, null)?.id,
+      nextTask(
+        tasks,
+        {
+          'issue-9': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
+        },
+        null,
+      )?.id,
     ).toBe('issue-1');
   });
 
@@ -119,7 +125,9 @@ describe('circles', () => {
 
   test('never lets the plan be complete, nor anything else stop', () => {
     const { tasks } = settle({ 1: [], 3: [5], 5: [3] });
-    const done = { 'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null } } as const;
+    const done = {
+      'issue-1': { state: 'done', attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
+    } as const;
     expect(nextTask(tasks, {}, null)?.id).toBe('issue-1');
     expect(isPlanComplete(tasks, done)).toBe(false);
   });

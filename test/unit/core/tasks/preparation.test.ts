@@ -19,6 +19,8 @@ const worked = (state: TaskProgress['state']): TaskProgress => ({
   attempts: 1,
   startedTree: null,
   doneCommit: null,
+  reason: null,
+  setAside: null,
 });
 const judgedOf = (
   tasks: readonly Task[],

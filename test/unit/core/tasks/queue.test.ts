@@ -15,7 +15,7 @@ const is = (states: Record<number, TaskProgress['state']>): Record<string, TaskP
   Object.fromEntries(
     Object.entries(states).map(([number, state]) => [
       `issue-${number}`,
-      { state, attempts: 1, startedTree: null, doneCommit: null },
+      { state, attempts: 1, startedTree: null, doneCommit: null, reason: null, setAside: null },
     ]),
   );
 
@@ -131,6 +131,7 @@ test('counts what completion waits for', () => {
     requiredOpen: 3,
     failed: 1,
     blocked: 1,
+    stuck: 0,
   });
 });
 

@@ -14,6 +14,8 @@ const worked = (state: State): TaskProgress => ({
   attempts: 2,
   startedTree: 't',
   doneCommit: state === 'done' ? 'c' : null,
+  reason: null,
+  setAside: null,
 });
 const summaries = (items: readonly FileTask[]) =>
   items.map(({ task: { id }, state }) => `${id.slice('plan-'.length)} ${state}`);
@@ -95,7 +97,7 @@ describe('progress with what the files say', () => {
     [
       'what the file said earlier is forgotten',
       'todo',
-      { state: 'blocked', attempts: 0, startedTree: null, doneCommit: null },
+      { state: 'blocked', attempts: 0, startedTree: null, doneCommit: null, reason: null, setAside: null },
       false,
       null,
     ],

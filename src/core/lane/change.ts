@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import type { Signal } from '../analysis/analysis.ts';
+import { verificationKinds, type Verification } from '../evidence.ts';
+import type { Immutable } from '../immutable.ts';
+import { amount, count } from '../numbers.ts';
+import { storedTaskId, type TaskId } from '../tasks/ids.ts';
+import { cut } from '../text/cut.ts';
+
+/** More of a task's commits are counted and not named. */
+export const MAX_COMMITS = 10;
+/** Of what an agent says of a task. */
+export const MAX_WORDS_CHARS = 500;
+const MAX_TITLE_CHARS = 120;
+const MAX_LINES = 20;
+const MAX_LINE_CHARS = 250;
+/** Tasks that are named; of older ones only the totals are kept. */
+export const MAX_SHARES = 60;
+
+const words = z.string().max(MAX_WORDS_CHARS);
+
+const shareSchema = z.object({
+  title: z.string().max(MAX_TITLE_CHARS),
+  iterations: count,
+  costUsd: amount,
+  tokens: count,
+  durationMs: count,
+  /** Newest last; `commitCount` counts all. */
+  commits: z.array(z.string().max(64)).max(MAX_COMMITS),
+  commitCount: count,
+  /** The agent's own words, as it last said them: SUMMARY, QUESTION, RECOMMENDATION. */
+  summary: words.nullable(),
+  question: words.nullable(),
+  recommendation: words.nullable(),
+  /** Of the newest iteration that verified. */
+  verification: z.enum(verificationKinds),
+  /** Over all of the task's commits; null: not measured. */
+  size: z.object({ files: count, insertions: count, deletions: count }).nullable(),
+});
+
+/** What was spent on a task since the branch began, and what came of it. */
+export type TaskShare = Immutable<z.infer<typeof shareSchema>>;
+
+export const changeSchema = z.object({
+  runs: count,
+  iterations: count,
+  costUsd: amount,
+  tokens: count,
+  durationMs: count,
+  tasks: z.record(storedTaskId, shareSchema),
+  /** Iteration of the branch since which `verify` fails; null: it passes, or did not run. */
+  failingSince: count.nullable(),
+  /** Claims that the evidence overruled, newest last. */
+  overruled: z.array(z.string().max(MAX_LINE_CHARS)).max(MAX_LINES),
+  /** Changed lines of the branch, without generated and lock files; null: not measured. */
+  lines: count.nullable(),
+});
+
+/** What a lane's branch holds since it began, over all runs: what its pull request is about. Money in US dollars. */
+export type Change = Immutable<z.infer<typeof changeSchema>>;
+
+/** Of a branch that begins. */
+export const noChange: Change = {
+  runs: 0,
+  iterations: 0,
+  costUsd: 0,
+  tokens: 0,
+  durationMs: 0,
+  tasks: {},
+  failingSince: null,
+  overruled: [],
+  lines: null,
+};
+
+const noShare: TaskShare = {
+  title: '',
+  iterations: 0,
+  costUsd: 0,
+  tokens: 0,
+  durationMs: 0,
+  commits: [],
+  commitCount: 0,
+  summary: null,
+  question: null,
+  recommendation: null,
+  verification: 'not-run',
+  size: null,
+};
+
+/** What an iteration adds to the change. */
+export interface IterationShare {
+  readonly taskId: TaskId;
+  readonly title: string;
+  readonly signal: Pick<Signal, 'summary' | 'asks' | 'recommendation'>;
+  readonly costUsd: number | null;
+  readonly tokens: number | null;
+  readonly durationMs: number;
+  readonly commit: string | null;
+  readonly verification: Verification['kind'];
+  /** Claims that were overruled. */
+  readonly overruled: readonly string[];
+}
+
+/** The change after one more iteration. */
+export function addIteration(change: Change, iteration: IterationShare): Change {
+  const { taskId, title, signal, commit, verification, durationMs } = iteration;
+  const before = shareOf(change, taskId);
+  const [costUsd, tokens] = [iteration.costUsd ?? 0, iteration.tokens ?? 0];
+  const iterations = change.iterations + 1;
+  const share: TaskShare = {
+    title: cut(title, MAX_TITLE_CHARS),
+    iterations: before.iterations + 1,
+    costUsd: before.costUsd + costUsd,
+    tokens: before.tokens + tokens,
+    durationMs: before.durationMs + durationMs,
+    commits: commit === null ? before.commits : [...before.commits, commit].slice(-MAX_COMMITS),
+    commitCount: before.commitCount + (commit === null ? 0 : 1),
+    summary: wordsOf(signal.summary) ?? before.summary,
+    // An answered question is none any more.
+    question: wordsOf(signal.asks),
+    recommendation: wordsOf(signal.recommendation) ?? before.recommendation,
+    verification: verification === 'not-run' ? before.verification : verification,
+    size: before.size,
+  };
+  const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
+  return {
+    ...change,
+    iterations,
+    costUsd: change.costUsd + costUsd,
+    tokens: change.tokens + tokens,
+    durationMs: change.durationMs + durationMs,
+    tasks: Object.fromEntries([...others, [taskId, share] as const].slice(-MAX_SHARES)),
+    failingSince:
+      verification === 'not-run'
+        ? change.failingSince
+        : verification === 'passed'
+          ? null
+          : (change.failingSince ?? iterations),
+    overruled: [
+      ...change.overruled,
+      ...iteration.overruled.map((claim) => cut(`Iteration ${iterations}: ${claim}`, MAX_LINE_CHARS)),
+    ].slice(-MAX_LINES),
+  };
+}
+
+/** The change of a branch on which one more run works; `begins`: it has nothing of earlier runs. */
+export function addRun(change: Change, begins: boolean): Change {
+  const before = begins ? noChange : change;
+  return { ...before, runs: before.runs + 1 };
+}
+
+/** What the change has of a task. */
+export function shareOf({ tasks }: Change, id: TaskId): TaskShare {
+  return (Object.hasOwn(tasks, id) ? tasks[id] : undefined) ?? noShare;
+}
+
+function wordsOf(text: string | null): string | null {
+  return text === null || text === '' ? null : cut(text, MAX_WORDS_CHARS);
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { awake, setAside, turnOf } from '../../../../src/core/tasks/set-aside.ts';
+import { nextTask, untouched } from '../../../../src/core/tasks/queue.ts';
+import { DAY_MS } from '../../../../src/core/time.ts';
+import {
+  describeStep,
+  HOUR,
+  idle,
+  MINUTE,
+  noon,
+  play,
+  playAgain,
+  policy,
+  progress,
+  task,
+  type Play,
+  type Played,
+} from '../core-fixtures.ts';
+
+const done = (more: Play = {}): Play => progress({ ...more, output: { signal: { status: 'COMPLETE' } } });
+const saysDone: Play = { output: { signal: { status: 'COMPLETE', exitSignal: false, tasksCompleted: 1 } } };
+const tasks = [task(1), task(2)];
+const stateOf = ({ state }: Played, id: string): string => state.tasks[id]?.state ?? 'todo';
+const asides = ({ verdicts }: Played) => verdicts.map((verdict) => verdict.setAside);
+
+describe('a stuck task steps aside; the queue goes on', () => {
+  test('one that can never be done costs three calls, the other is done, and the run ends blocked', () => {
+    const run = play([idle, idle, idle, done()], { tasks });
+    expect(asides(run)).toEqual([null, null, 'no_progress', null]);
+    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['stuck', 'done']);
+    expect(run.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0, noProgress: 0, probes: false });
+    expect(describeStep(run.step)).toBe('blocked (needs_human)');
+  });
+
+  test('the iteration after it is the probe of the next: without progress the circuit opens', () => {
+    const run = play([idle, idle, idle, idle], { tasks: [...tasks, task(3)] });
+    expect(run.verdicts.map(({ circuit }) => circuit)).toEqual(['closed', 'half-open', 'half-open', 'open']);
+    expect(run.state.circuit).toMatchObject({ kind: 'open', reason: 'no_progress', taskId: 'issue-2', totalOpens: 1 });
+    expect(describeStep(run.step)).toBe('halted (circuit_open)');
+  });
+
+  test('with no other task the circuit opens as ever', () => {
+    const run = play([idle, idle, idle], { tasks: [task(1), task(2, { obstacle: 'needs-approval' })] });
+    expect(asides(run)).toEqual([null, null, null]);
+    expect(describeStep(run.step)).toBe('halted (circuit_open)');
+  });
+
+  test.each<[string, Play]>([
+    ['a permission that is missing', { output: { denials: [{ tool: 'Bash', command: 'docker ps' }] } }],
+    ['a provider that fails', { output: { agentError: { kind: 'server', text: '529' } } }],
+  ])('%s is nothing that a task can step aside from', (_, failing) => {
+    const run = play([failing, failing, failing], { tasks });
+    expect(asides(run).every((aside) => aside === null)).toBe(true);
+    expect(describeStep(run.step)).toBe('halted (circuit_open)');
+  });
+
+  test('the probe of an open circuit goes to another task than the one that opened it', () => {
+    const first = play([idle, idle, idle, idle], { tasks: [...tasks, task(3)] });
+    const next = playAgain(first, [done()], { tasks: [...tasks, task(3)], gapMs: 31 * MINUTE });
+    expect(stateOf(next, 'issue-3')).toBe('done');
+    expect(next.state.circuit.kind).toBe('closed');
+  });
+});
+
+describe('another turn', () => {
+  const stuck = setAside(untouched, 'no_progress', noon);
+  test.each([
+    [1, 30 * MINUTE],
+    [2, HOUR],
+    [3, 2 * HOUR],
+    [6, 16 * HOUR],
+    [7, DAY_MS],
+    [1000, DAY_MS],
+  ])('after being set aside %i times in a row comes after %i ms', (times, waitMs) => {
+    expect(turnOf({ ...stuck, setAside: { times, at: noon } }, 30 * MINUTE)).toBe(noon + waitMs);
+  });
+
+  test('comes last in the order', () => {
+    const progressById = { 'issue-1': stuck };
+    const at = (now: number) => nextTask(tasks, awake(progressById, 30 * MINUTE, now), null)?.id;
+    expect([at(noon), at(noon + 30 * MINUTE)]).toEqual(['issue-2', 'issue-2']);
+    expect(nextTask([task(1)], awake(progressById, 30 * MINUTE, noon + 30 * MINUTE), null)?.id).toBe('issue-1');
+    expect(nextTask([task(1)], awake(progressById, 30 * MINUTE, noon - DAY_MS), null)).toBeNull();
+  });
+
+  test('is one call, opens no circuit, and doubles the wait', () => {
+    const first = play([idle, idle, idle, done()], { tasks });
+    const again = playAgain(first, [idle], { tasks, gapMs: 31 * MINUTE });
+    expect(again.verdicts).toHaveLength(1);
+    expect(again.state.tasks['issue-1']).toMatchObject({ state: 'stuck', attempts: 4, setAside: { times: 2 } });
+    expect(again.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0 });
+    expect(describeStep(again.step)).toBe('blocked (needs_human)');
+  });
+
+  test('goes on with progress, and forgets what was', () => {
+    const first = play([idle, idle, idle, done()], { tasks });
+    const again = playAgain(first, [progress(), done()], { tasks, gapMs: 31 * MINUTE });
+    expect(again.state.tasks['issue-1']).toMatchObject({ state: 'done', setAside: null });
+    expect(describeStep(again.step)).toBe('complete (plan_complete)');
+  });
+
+  test('ends with max-iterations-per-task', () => {
+    const bounds = { ...policy, maxIterationsPerTask: 4 };
+    const first = play([idle, idle, idle, done()], { tasks, policy: bounds });
+    const again = playAgain(first, [idle], { tasks, policy: bounds, gapMs: 31 * MINUTE });
+    expect(again.state.tasks['issue-1']).toMatchObject({ state: 'failed', reason: 'max_iterations_per_task' });
+  });
+});
+
+describe('"nothing to do" is an answer', () => {
+  test('without verify the task is set aside, and a person is asked: one call', () => {
+    const run = play([saysDone], { tasks: [task(1)] });
+    expect(run.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: false, setAside: 'nothing_to_do' });
+    expect(run.state.tasks['issue-1']).toMatchObject({ state: 'blocked', reason: 'nothing_to_do', attempts: 1 });
+    expect(run.state.circuit).toMatchObject({ kind: 'closed', noProgress: 0 });
+    expect(describeStep(run.step)).toBe('blocked (needs_human)');
+  });
+
+  test('with verify it is verified, and done', () => {
+    const run = play([{ ...saysDone, verification: 'passed' }], {
+      tasks: [task(1)],
+      policy: { ...policy, verifies: true },
+    });
+    expect(run.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: true, setAside: null });
+    expect(describeStep(run.step)).toBe('complete (plan_complete)');
+  });
+
+  test('with a verify that fails a person is asked', () => {
+    const run = play([{ ...saysDone, verification: 'failed' }], {
+      tasks: [task(1)],
+      policy: { ...policy, verifies: true },
+    });
+    expect(run.verdicts[0]).toMatchObject({ taskDone: false, setAside: 'nothing_to_do' });
+  });
+
+  test.each<[string, Play]>([
+    ['files that it says it changed', { output: { signal: { status: 'COMPLETE', filesModified: 2 } } }],
+    [
+      'an error of the agent',
+      { ...saysDone, output: { ...saysDone.output, agentError: { kind: 'other', text: 'x' } } },
+    ],
+    ['a call that ran out of time', { ...saysDone, end: { kind: 'timeout', of: 'call' } }],
+    ['a status of BLOCKED', { output: { signal: { status: 'BLOCKED', tasksCompleted: 1 } } }],
+    ['no claim', { output: { signal: { status: 'IN_PROGRESS', tasksCompleted: 0 } } }],
+  ])('is not one beside %s', (_, iteration) => {
+    expect(play([iteration], { tasks: [task(1)] }).verdicts[0]).toMatchObject({ nothingToDo: false });
+  });
+
+  test('is none where nothing is required: there the claims of several iterations decide', () => {
+    expect(play([saysDone], { tasks: [task(1, { optional: true })] }).verdicts[0]).toMatchObject({
+      nothingToDo: false,
+    });
+  });
+
+  test('the queue goes on with the next task at once', () => {
+    const run = play([saysDone, done()], { tasks });
+    expect([stateOf(run, 'issue-1'), stateOf(run, 'issue-2')]).toEqual(['blocked', 'done']);
+  });
+});
