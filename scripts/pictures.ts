@@ -1,0 +1,53 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { findChromium, startBrowser } from './pictures/browser.ts';
+import { htmlPage } from './pictures/frame.ts';
+import { numbersOf, pagesOf } from './pictures/pages.ts';
+import { scenes } from './pictures/scenes.ts';
+
+const HELP = `Usage: npm run pictures [-- --readme] [SCENE …]
+
+Plays ten situations and leaves every page that people see of them in pictures/, as HTML and, where the machine has a
+Chromium (or CHROME names one), as PNG at 1040 and 390 pixels. --readme also replaces the picture in README.md.
+Scenes: ${scenes.map(({ name }) => name).join(', ')}
+`;
+
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'pictures');
+/** In CSS pixels: a window on a desk, and a phone. */
+const WIDE = 1040;
+const WIDTHS = [WIDE, 390];
+/** README.md shows the pull request of this scene, without its comments. */
+const README = { scene: 'complete', png: join(root, 'docs', 'pull-request.png') };
+
+const args = process.argv.slice(2);
+const replacesReadme = args.includes('--readme');
+const wanted = args.filter((arg) => arg !== '--readme');
+if (wanted.some((arg) => !scenes.some(({ name }) => name === arg))) {
+  process.stdout.write(HELP);
+  process.exit(args.includes('--help') ? 0 : 2);
+}
+
+const chromium = findChromium(process.env);
+if (chromium === null)
+  process.stdout.write(
+    'There is no Chromium on this machine, so only the HTML is written: install one, or set CHROME.\n',
+  );
+await using browser = chromium === null ? null : await startBrowser(chromium);
+for (const scene of scenes.filter(({ name }) => wanted.length === 0 || wanted.includes(name))) {
+  const played = await scene.play();
+  const at = join(folder, scene.name);
+  await rm(at, { recursive: true, force: true });
+  await mkdir(at, { recursive: true });
+  const place = { repositoryUrl: played.report.repositoryUrl, numbers: numbersOf(played) };
+  for (const page of pagesOf(scene, played)) {
+    const html = join(at, `${page.name}.html`);
+    await writeFile(html, htmlPage(page, place));
+    for (const width of WIDTHS) await browser?.picture({ html, png: join(at, `${page.name}-${width}.png`), width });
+    if (!replacesReadme || scene.name !== README.scene || page.name !== 'pull-request') continue;
+    const body = join(at, 'readme.html');
+    await writeFile(body, htmlPage({ ...page, posts: page.posts.slice(0, 1) }, place));
+    await browser?.picture({ html: body, png: README.png, width: WIDE });
+  }
+  process.stdout.write(`${relative(root, at)}/ ${scene.title}\n`);
+}

@@ -1,0 +1,71 @@
+import { renderClosingBlock } from '../../src/report/pages/progress.ts';
+import { renderSummary } from '../../src/report/pages/summary.ts';
+import { laneOf } from '../../src/report/facts.ts';
+import type { PlayedScene, Scene } from './scenes.ts';
+
+/** What a person opens in the browser. */
+export type Page =
+  /** An issue, or a pull request: what it says itself, and its comments. */
+  | {
+      readonly kind: 'thread';
+      readonly name: 'pull-request' | 'issue';
+      readonly number: number;
+      readonly title: string;
+      readonly labels: readonly string[];
+      /** By their author; Markdown. */
+      readonly posts: readonly { readonly by: string; readonly markdown: string }[];
+    }
+  | { readonly kind: 'summary'; readonly name: 'summary'; readonly markdown: string }
+  | { readonly kind: 'log'; readonly name: 'log'; readonly text: string };
+
+const BOT = 'github-actions[bot]';
+
+/** Every page that a run leaves for people. Comments of any kind are found where it put them. */
+export function pagesOf({ issue }: Pick<Scene, 'issue'>, { project, report }: PlayedScene): readonly Page[] {
+  return [
+    ...threads(issue, { project, report }),
+    { kind: 'summary', name: 'summary', markdown: renderSummary(report) },
+    { kind: 'log', name: 'log', text: renderClosingBlock(report) },
+  ];
+}
+
+function threads(issue: number, { project, report }: PlayedScene): readonly Page[] {
+  if (project === null) return [];
+  const { forge } = project;
+  const commentsOn = (number: number) =>
+    [...(forge.comments.get(number)?.values() ?? [])].map((markdown) => ({ by: BOT, markdown }));
+  const pull = forge.pulls.find(({ number }) => number === laneOf(report)?.pullRequest?.number);
+  const asked = forge.issues.get(issue);
+  return [
+    ...(pull === undefined
+      ? []
+      : [
+          {
+            kind: 'thread' as const,
+            name: 'pull-request' as const,
+            number: pull.number,
+            title: pull.title,
+            labels: pull.draft ? ['Draft'] : ['Open'],
+            posts: [{ by: BOT, markdown: pull.body }, ...commentsOn(pull.number)],
+          },
+        ]),
+    ...(asked === undefined
+      ? []
+      : [
+          {
+            kind: 'thread' as const,
+            name: 'issue' as const,
+            number: asked.number,
+            title: asked.title,
+            labels: asked.labels,
+            posts: [{ by: 'ann', markdown: asked.body }, ...commentsOn(issue)],
+          },
+        ]),
+  ];
+}
+
+/** Numbers of all issues and pull requests that are there. */
+export function numbersOf({ project }: PlayedScene): ReadonlySet<number> {
+  if (project === null) return new Set();
+  return new Set([...project.forge.issues.keys(), ...project.forge.pulls.map(({ number }) => number)]);
+}

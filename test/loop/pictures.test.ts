@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { htmlPage } from '../../scripts/pictures/frame.ts';
+import { numbersOf, pagesOf, type Page } from '../../scripts/pictures/pages.ts';
+import { scenes, type Scene } from '../../scripts/pictures/scenes.ts';
+
+/** GitHub's limit for the body of a pull request and of a comment. */
+const MAX_BODY_CHARS = 65_536;
+
+/** How each scene must end, and which pages it has: else it shows another situation than its name says. */
+const expected: readonly (readonly [string, string, number])[] = [
+  ['complete', 'complete (plan_complete)', 4],
+  ['limit-red', 'limit (iterations)', 4],
+  ['blocked', 'blocked (needs_human)', 4],
+  ['stuck', 'blocked (needs_human)', 4],
+  ['circuit-open', 'halted (circuit_open)', 4],
+  ['withheld', 'complete (plan_complete)', 4],
+  ['first-run', 'complete (plan_complete)', 4],
+  ['parked', 'parked (usage_limit)', 4],
+  ['configuration-error', 'failed (configuration)', 2],
+  ['thirty-tasks', 'limit (iterations)', 4],
+];
+
+test('there are pictures of ten situations', () => {
+  expect(scenes.map(({ name }) => name)).toEqual(expected.map(([name]) => name));
+});
+
+function sourcesOf(page: Page): readonly string[] {
+  switch (page.kind) {
+    case 'thread':
+      return page.posts.map(({ markdown }) => markdown);
+    case 'summary':
+      return [page.markdown];
+    case 'log':
+      return [page.text];
+  }
+}
+
+test.each(expected)('%s: ends as %s, and each of its %i pages can be shown', async (name, end, count) => {
+  const scene = scenes.find((one): one is Scene => one.name === name);
+  const played = await scene?.play();
+  if (scene === undefined || played === undefined) throw new Error('There is no such scene.');
+  expect(`${played.report.outcome.kind} (${played.report.outcome.reason})`).toBe(end);
+  const pages = pagesOf(scene, played);
+  expect(pages).toHaveLength(count);
+  for (const page of pages) {
+    for (const source of sourcesOf(page)) {
+      expect(source).not.toMatch(/\bundefined\b|\bNaN\b|\[object Object\]/);
+      expect(source.trim()).not.toBe('');
+      if (page.kind === 'thread') expect(source.length).toBeLessThanOrEqual(MAX_BODY_CHARS);
+    }
+    const html = htmlPage(page, { repositoryUrl: played.report.repositoryUrl, numbers: numbersOf(played) });
+    expect(html).toMatch(/^<!doctype html>[^]*<\/html>\n$/);
+    expect(html).not.toMatch(/<script|\bundefined\b|\bNaN\b|ralph-action:/);
+  }
+});
