@@ -27,6 +27,8 @@ export interface Config {
   readonly branchPrefix: string;
   /** null = the default branch. */
   readonly baseBranch: string | null;
+  /** Open pull requests of all lanes beyond which the queue opens none; 0 = no limit. */
+  readonly maxOpenPrs: number;
   readonly draft: boolean;
   /** Whether commits name the agent as their co-author. */
   readonly coAuthor: boolean;

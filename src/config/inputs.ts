@@ -84,6 +84,7 @@ const inputs: InputTable<Settings> = {
       'is not a branch name',
     ),
   ),
+  maxOpenPrs: input('max-open-prs', whole({ min: 0, max: 1000 })),
   draft: input('draft', flag()),
   coAuthor: input('co-author', flag()),
   allowProtectedPaths: input('allow-protected-paths', lines()),

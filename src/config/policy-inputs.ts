@@ -41,6 +41,8 @@ export const policyInputs: InputTable<PolicySettings> = {
   },
   completionSignals: input('completion-signals', whole({ min: 1, max: 100 })),
   testOnlyIterations: input('test-only-iterations', whole({ min: 1, max: 100 })),
+  maxTasksPerPr: input('max-tasks-per-pr', whole({ min: 0, max: 1000 })),
+  maxLinesPerPr: input('max-lines-per-pr', whole({ min: 0, max: 1_000_000 })),
 };
 
 /** Names of the inputs that make the policy. */

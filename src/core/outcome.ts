@@ -26,9 +26,12 @@ export const outcomeSchema = z.union([
   z.object({ kind: z.literal('blocked'), reason: z.literal('needs_human') }),
   z.object({ kind: z.literal('parked'), reason: z.enum(parkReasons), resumeAt: anyInstant }),
   z.object({ kind: z.literal('limit'), reason: z.enum(['iterations', 'minutes', 'cost']) }),
-  z.object({ kind: z.literal('idle'), reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered']) }),
+  z.object({
+    kind: z.literal('idle'),
+    reason: z.enum(['no_tasks', 'all_done', 'not_for_us', 'answered', 'waiting_for_review']),
+  }),
   /** An event changed what there is to do; `message` says how. */
-  z.object({ kind: z.literal('idle'), reason: z.literal('noted'), message }),
+  z.object({ kind: z.literal('idle'), reason: z.literal('updated'), message }),
   z.object({ kind: z.literal('paused'), reason: z.literal('by_person'), by: z.string() }),
   z.object({ kind: z.literal('refused'), reason: z.enum(['not_allowed', 'another_run']), message }),
   z.object({ kind: z.literal('failed'), reason: z.enum(['configuration', 'infrastructure']), message }),

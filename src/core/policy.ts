@@ -42,6 +42,10 @@ export const policySchema = z.object({
   testOnlyIterations: count,
   session: z.enum(sessionModes),
   sessionExpiryMs: count,
+  /** Of the queue's pull request; 0 = no limit. Journals of before have none. */
+  maxTasksPerPr: count.default(0),
+  /** Changed lines without generated and lock files; 0 = no limit. */
+  maxLinesPerPr: count.default(0),
   /** Whether verify commands are configured. */
   verifies: z.boolean(),
   /** The agent's allow rules, in its own form; they decide what a refused call amounts to. */

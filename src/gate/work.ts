@@ -17,12 +17,12 @@ export interface AskedIssue {
   readonly approvedText: IssueText | null;
 }
 
-/** Works every eligible task on the lane `queue`. */
-export async function workQueue(deps: GateDeps): Promise<Intake> {
+/** Works every eligible task on the lane `queue`. `asked`: a person asks for it now. */
+export async function workQueue(deps: GateDeps, { asked }: { readonly asked: boolean }): Promise<Intake> {
   const issues = await queuedIssues(deps);
   const files = await taskFilesBeside(deps, issues);
   if (issues.length === 0 && files === null) return endIntake({ kind: 'idle', reason: 'no_tasks' });
-  return admit(deps, { id: QUEUE, requested: 'by-queue', redo: false, issues, files, approvedText: null });
+  return admit(deps, { id: QUEUE, requested: 'by-queue', asked, redo: false, issues, files, approvedText: null });
 }
 
 /** Files of tasks. A checkout that cannot be read is reported with whatever else keeps the issues from being worked; without issues it is all there is to report. */
@@ -49,6 +49,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',
+    asked: deps.context.runAttempt === 1,
     redo: redo && deps.context.runAttempt === 1,
     issues: [issue],
     files: null,

@@ -9,6 +9,7 @@ type PullRequestMethods = Pick<
   Forge,
   | 'pullRequestOf'
   | 'pullRequestHead'
+  | 'openPullRequests'
   | 'checkMayOpenPullRequests'
   | 'checkMayUpdatePullRequest'
   | 'openPullRequest'
@@ -30,6 +31,12 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
       ask({ doing: `look for the pull request of ${branch}`, needs: ['pull-requests: read'] }, async (octokit, at) => {
         const found = await newestOf(octokit, at, branch);
         return found === null ? null : seen(found);
+      }),
+
+    openPullRequests: (prefix) =>
+      ask({ doing: 'count the open pull requests', needs: ['pull-requests: read'] }, async (octokit, at) => {
+        const { data } = await octokit.rest.pulls.list({ ...at, state: 'open', per_page: 100 });
+        return data.filter((pull) => pull.head.ref.startsWith(prefix) && isOwnBranch(pull)).length;
       }),
 
     pullRequestHead: (number) =>

@@ -1,6 +1,6 @@
 import type { Analysis } from '../core/analysis/analysis.ts';
 import { compareChecklists, newItems } from '../core/tasks/checklist.ts';
-import { addIteration, type IterationShare } from '../core/lane/change.ts';
+import { bookEntry } from '../core/journal/book.ts';
 import { afterIteration, type RunSoFar } from '../core/lane/decide.ts';
 import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
@@ -160,28 +160,13 @@ async function conclude(
     verdict: settled.verdict,
   };
   const { taskDone, alsoDone } = settled.verdict;
-  const booked = { ...settled.state, change: addIteration(settled.state.change, shareOfIteration(entry)) };
+  const booked = bookEntry(settled.state, entry, (id) => tasks.find((task) => task.id === id)?.title ?? '');
   const state = recordDoneCommit(booked, [...(taskDone ? [step.task.id] : []), ...alsoDone], committed.head);
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
   deps.narrate(entry, done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
-}
-
-function shareOfIteration(entry: JournalEntry): IterationShare {
-  const { taskId, taskTitle, analysis, evidence, verdict, commit, startedAt, endedAt } = entry;
-  return {
-    taskId,
-    title: taskTitle,
-    signal: analysis.signal,
-    costUsd: analysis.costUsd,
-    tokens: analysis.tokens,
-    durationMs: endedAt - startedAt,
-    commit,
-    verification: evidence.verification.kind,
-    overruled: [...verdict.discrepancies, ...verdict.vetoes],
-  };
 }
 
 async function verify(deps: LoopDeps, work: Work): Promise<Verification> {

@@ -66,7 +66,7 @@ export function labelWishesOfEnd(
     notes.claimedBy === null &&
     outcome.kind !== 'refused' &&
     outcome.reason !== 'answered' &&
-    outcome.reason !== 'noted';
+    outcome.reason !== 'updated';
   // One that the lane never began may be another lane's right now.
   const isBegun = ({ id }: Task): boolean => state !== null && progressOf(state.tasks, id).state !== 'todo';
   const settled = isCertain

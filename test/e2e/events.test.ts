@@ -32,7 +32,7 @@ test('a text that a stranger changed after the label waits: one comment and one 
   expect(await scene.run({ event: events.edited(issue, 'stranger') })).toMatchObject({
     calls: 0,
     main: { exitCode: 0 },
-    outputs: { outcome: 'idle', reason: 'noted' },
+    outputs: { outcome: 'idle', reason: 'updated' },
   });
   expect(issue.labels).toEqual(['ralph', 'ralph:needs-approval']);
   expect(ours(scene, issue.number)).toEqual([
@@ -112,7 +112,7 @@ test.each(rows(2, leavings))(
     const event = happens(scene, issue);
     const before = asked(scene);
     const run = await scene.run(event === undefined ? {} : { event });
-    expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'noted' } });
+    expect(run).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'idle', reason: 'updated' } });
     expect(run.main.log).toContain(message);
     expect(asked(scene) - before).toBe(requests);
     expect(scene.sandbox.github.state.comments).toHaveLength(comments);

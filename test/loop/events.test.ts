@@ -48,8 +48,8 @@ const pullClosed = (project: Project, merged: boolean): Event => {
   };
 };
 const messageOf = (run: Awaited<ReturnType<typeof runOnce>>): string =>
-  run.outcome.reason === 'noted' ? run.outcome.message : '';
-const noted = { end: 'idle (noted)', calls: 0 } as const;
+  run.outcome.reason === 'updated' ? run.outcome.message : '';
+const noted = { end: 'idle (updated)', calls: 0 } as const;
 
 describe('an issue stops being a task', () => {
   const withLabels = (labels: readonly string[], state: 'open' | 'closed'): Project => {
@@ -80,7 +80,7 @@ describe('an issue stops being a task', () => {
   ])('%s: %s', async (action, _, labels, state, left) => {
     const project = withLabels(labels, state);
     const run = await runOnce(project, { event: issueEvent(action, 1, [...labels, 'ralph']) });
-    expect(run).toMatchObject(noted);
+    expect(run).toMatchObject(updated);
     expect(project.forge.issues.get(1)?.labels).toEqual(left);
     expect(run.log).toContain(`info: ${messageOf(run)}`);
     expect(project.forge.comments.size).toBe(0);
@@ -102,7 +102,7 @@ describe('an issue stops being a task', () => {
     const project = withLabels(['ralph:working'], 'open');
     project.forge.faults.set('changeLabels', new UserError('infrastructure', 'The token may not.'));
     const run = await runOnce(project, { event: issueEvent('unlabeled', 1) });
-    expect(run).toMatchObject(noted);
+    expect(run).toMatchObject(updated);
     expect(warningsIn(run)).toEqual(['Our labels could not be taken off #1: The token may not.']);
   });
 
@@ -122,7 +122,7 @@ describe('an issue is opened again', () => {
   test('the next run of the queue takes it, not this one', async () => {
     const project = createProject({ issues: [1] });
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
-    expect(run).toMatchObject(noted);
+    expect(run).toMatchObject(updated);
     expect(messageOf(run)).toBe(
       '#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.',
     );
@@ -164,7 +164,7 @@ describe('a pull request of ours is closed', () => {
     merge(project);
     expect(savedState(project).session).not.toBeNull();
     const run = await runOnce(project, { event: pullClosed(project, true) });
-    expect(run).toMatchObject(noted);
+    expect(run).toMatchObject(updated);
     expect(messageOf(run)).toBe(
       'Pull request #101 was merged. Done on its lane: #1. The branch ralph/queue was deleted.',
     );

@@ -192,7 +192,7 @@ describe('the circuit over several runs', () => {
       kind: 'open',
       totalOpens: 2,
       openedAt: project.clock.now(),
-      taskId: null,
+      taskId: 'issue-1',
     });
     expect(project.script.calls.at(-1)?.prompt).toContain('This is a probe');
     expect(await runOnce(project)).toMatchObject({ end: 'halted (circuit_open)', calls: 0 });

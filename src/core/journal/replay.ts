@@ -1,6 +1,7 @@
 import { recordHeadCheck } from '../lane/check.ts';
 import { afterIteration, nextStep, startRun, type NextStep, type RunSoFar } from '../lane/decide.ts';
 import { classifyDenials, type KindOfDenial } from '../lane/denials.ts';
+import { bookEntry } from './book.ts';
 import type { JournalEntry } from './journal.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
@@ -144,7 +145,7 @@ function advance(
   return {
     position: {
       tasks,
-      state: settled.state,
+      state: bookEntry(settled.state, entry, () => ''),
       run: afterIteration(run, { analysis, verdict: settled.verdict, end: evidence.end }),
     },
     verdict: settled.verdict,

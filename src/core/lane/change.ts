@@ -3,7 +3,9 @@ import type { Signal } from '../analysis/analysis.ts';
 import { verificationKinds, type Verification } from '../evidence.ts';
 import type { Immutable } from '../immutable.ts';
 import { amount, count } from '../numbers.ts';
+import type { Policy } from '../policy.ts';
 import { storedTaskId, type TaskId } from '../tasks/ids.ts';
+import type { TaskProgress } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
 
 /** More of a task's commits are counted and not named. */
@@ -98,6 +100,8 @@ export interface IterationShare {
   readonly verification: Verification['kind'];
   /** Claims that were overruled. */
   readonly overruled: readonly string[];
+  /** Tasks that were finished along with it, by id, with their titles. */
+  readonly alsoDone: Readonly<Record<TaskId, string>>;
 }
 
 /** The change after one more iteration. */
@@ -122,13 +126,16 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
     size: before.size,
   };
   const others = Object.entries(change.tasks).filter(([id]) => id !== taskId);
+  const also = Object.entries(iteration.alsoDone)
+    .filter(([id]) => id !== taskId && !isShareOf(change, id))
+    .map(([id, known]) => [id, { ...noShare, title: cut(known, MAX_TITLE_CHARS), verification }] as const);
   return {
     ...change,
     iterations,
     costUsd: change.costUsd + costUsd,
     tokens: change.tokens + tokens,
     durationMs: change.durationMs + durationMs,
-    tasks: Object.fromEntries([...others, [taskId, share] as const].slice(-MAX_SHARES)),
+    tasks: Object.fromEntries([...others, ...also, [taskId, share] as const].slice(-MAX_SHARES)),
     failingSince:
       verification === 'not-run'
         ? change.failingSince
@@ -146,6 +153,21 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
 export function addRun(change: Change, begins: boolean): Change {
   const before = begins ? noChange : change;
   return { ...before, runs: before.runs + 1 };
+}
+
+/** Whether the change has something of a task. */
+export function isShareOf({ tasks }: Change, id: TaskId): boolean {
+  return Object.hasOwn(tasks, id);
+}
+
+/** Whether people have enough to review in the change; 0 = no limit. */
+export function isFull(
+  change: Change,
+  progress: Readonly<Record<TaskId, TaskProgress>>,
+  { maxTasksPerPr, maxLinesPerPr }: Pick<Policy, 'maxTasksPerPr' | 'maxLinesPerPr'>,
+): boolean {
+  const done = Object.keys(change.tasks).filter((id) => progress[id]?.state === 'done').length;
+  return (maxTasksPerPr > 0 && done >= maxTasksPerPr) || (maxLinesPerPr > 0 && (change.lines ?? 0) >= maxLinesPerPr);
 }
 
 /** What the change has of a task. */

@@ -1,12 +1,14 @@
 import type { Analysis } from '../analysis/analysis.ts';
 import { viewCircuit, type CircuitView } from './circuit.ts';
 import type { AgentEnd } from '../evidence.ts';
+import { isFull, isShareOf } from './change.ts';
 import { hintsFor, type HintCode } from '../prompt/hints.ts';
 import type { Outcome } from '../outcome.ts';
 import type { Policy } from '../policy.ts';
 import { BLOCKED_IN_A_ROW } from './settle.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
+import { QUEUE } from '../tasks/ids.ts';
 import { isPlanComplete, nextTask } from '../tasks/queue.ts';
 import { awake } from '../tasks/set-aside.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
@@ -102,6 +104,7 @@ const rules: readonly Rule[] = [
   accessProblem,
   testSaturation,
   safety,
+  waitingForReview,
   blocked,
   circuitOpen,
   parked,
@@ -157,6 +160,17 @@ function testSaturation({ state, run, policy }: Situation): Outcome | null {
 function safety({ state, run }: Situation): Outcome | null {
   return hasIterated(run) && countSet(state.signals.vetoed) >= WINDOW_SIZE
     ? { kind: 'halted', reason: 'safety' }
+    : null;
+}
+
+/** The queue's pull request has as much as people can review at once: nothing more is begun. */
+function waitingForReview(situation: Situation): Outcome | null {
+  const { state, tasks, policy } = situation;
+  if (state.lane !== QUEUE || !isFull(state.change, state.tasks, policy)) return null;
+  const next = taskToWork({ ...situation, tasks: tasks.filter(({ id }) => !isShareOf(state.change, id)) });
+  const goesOn = taskToWork(situation);
+  return next !== null && (goesOn === null || !isShareOf(state.change, goesOn.id))
+    ? { kind: 'idle', reason: 'waiting_for_review' }
     : null;
 }
 

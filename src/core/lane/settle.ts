@@ -186,6 +186,13 @@ export function resetCircuit(state: LaneState, reason: string, now: number): Lan
   );
 }
 
+/** A person asks to try now: what is open is probed without waiting for the end of its cooldown. */
+export function probeNow(state: LaneState, policy: Policy, now: number): LaneState {
+  const { circuit } = state;
+  if (circuit.kind !== 'open' || viewCircuit(circuit, policy.circuit, now).kind !== 'open') return state;
+  return { ...state, circuit: { ...circuit, openedAt: Math.max(0, now - policy.circuit.cooldownMs) } };
+}
+
 /** A failed or blocked task gets all its attempts again, by a person's order; `reason` says whose. */
 export function retryTask(state: LaneState, taskId: TaskId, reason: string, now: number): LaneState {
   return withTask(state, taskId, untouched, { reason, now });

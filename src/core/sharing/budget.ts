@@ -19,6 +19,7 @@ import { withRunTag, withStoredTag } from './stored-tag.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
 const MAX_RESERVATIONS = 100;
+const MAX_CIRCUITS = 100;
 /** More than any run has iterations, let alone tasks that it reaches, in a document of 64 KiB. */
 const MAX_TASKS = 100;
 const MAX_BUDGET_CHARS = 64 * 1024;
@@ -43,10 +44,17 @@ const reservationSchema = z
 /** What a run may use. One that is never settled counts as used: nobody knows better. */
 export type Reservation = Immutable<z.infer<typeof reservationSchema>>;
 
+const openCircuitSchema = z.object({ lane: z.string().max(120), task: z.string().max(120), openedAt: instant });
+
+/** A lane's circuit that is open, and the task whose iteration opened it. */
+type OpenCircuit = Immutable<z.infer<typeof openCircuitSchema>>;
+
 const schema = z.object({
   version: z.literal(1),
   windows: windowsSchema,
   reservations: z.array(reservationSchema).max(MAX_RESERVATIONS),
+  /** Earlier versions wrote none. */
+  circuits: z.array(openCircuitSchema).max(MAX_CIRCUITS).default([]),
 });
 
 /**
@@ -58,7 +66,7 @@ export type Budget = Immutable<z.infer<typeof schema>>;
 /** What a run used. */
 export type Spent = Pick<Reservation, 'calls' | 'tokens' | 'costUsd'>;
 
-export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [] };
+export const emptyBudget: Budget = { version: 1, windows: { hour: null, day: null }, reservations: [], circuits: [] };
 
 export type ParsedBudget =
   | { readonly kind: 'budget'; readonly budget: Budget; readonly problem: string | null }
@@ -210,13 +218,36 @@ export function settleBudget(budget: Budget, runTag: string, spent: Spent, now: 
   return { ...budget, windows: { ...charged, hour }, reservations };
 }
 
+/** Tasks that opened the circuit of another lane, each with the instant from which that circuit is probed. */
+export function heldByCircuits(
+  { circuits }: Budget,
+  lane: LaneId,
+  { cooldownMs, now }: { readonly cooldownMs: number; readonly now: number },
+): ReadonlyMap<TaskId, number> {
+  const held = circuits.filter((circuit) => circuit.lane !== lane && now < circuit.openedAt + cooldownMs);
+  return new Map(held.map(({ task, openedAt }) => [task, openedAt + cooldownMs]));
+}
+
+/** The budget that knows how a lane's circuit stands. */
+function withCircuit(budget: Budget, { lane, circuit }: LaneState): Budget {
+  const others = budget.circuits.filter((other) => other.lane !== lane);
+  const own: readonly OpenCircuit[] =
+    circuit.kind === 'open' && circuit.taskId !== null
+      ? [{ lane, task: circuit.taskId, openedAt: circuit.openedAt }]
+      : [];
+  return own.length === 0 && others.length === budget.circuits.length
+    ? budget
+    : { ...budget, circuits: [...others, ...own].slice(-MAX_CIRCUITS) };
+}
+
 /** The budget after a run that brought its lane from one state to another. An hour that its first call opened began then, and not when it is settled. */
 export function settleRun(
-  budget: Budget,
+  known: Budget,
   runTag: string,
   { before, after }: { readonly before: LaneState; readonly after: LaneState },
   now: number,
 ): Budget {
+  const budget = withCircuit(known, after);
   const spent = spentBetween(before, after);
   const { hour } = budget.windows;
   const opened = after.windows.hour;

@@ -27,6 +27,7 @@ export interface TaskComment {
  * `needs-approval`: its text was changed after the label was put on, by somebody who may not write.
  * `dependency-unknown`, `dependency-cycle`: what it depends on does not exist, or depends on it.
  * `unchecked`: so far down the queue that this run did not look who approved it.
+ * `circuit-open`: it opened the circuit of another lane, which is not to be probed yet.
  * `unreadable`: it stands for a file, or a part of one, that cannot be read, so that nobody knows what it asks for.
  */
 export const taskObstacles = [
@@ -35,6 +36,7 @@ export const taskObstacles = [
   'dependency-cycle',
   'unchecked',
   'unreadable',
+  'circuit-open',
 ] as const;
 export type TaskObstacle = (typeof taskObstacles)[number];
 

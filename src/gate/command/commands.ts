@@ -23,7 +23,7 @@ export async function obey(
   switch (command.kind) {
     case 'run':
       return found.kind === 'queue'
-        ? workQueue(deps)
+        ? workQueue(deps, { asked: true })
         : workIssue(deps, { number: found.issue, redo: true, approvedText: null });
     case 'order': {
       const lane = await laneToOrder(deps, found);
@@ -49,7 +49,7 @@ export async function obeyDispatch(
   const by: Giver = { by: actor, from: 'dispatch', thread: null };
   switch (command.kind) {
     case 'run':
-      return workQueue(deps);
+      return workQueue(deps, { asked: true });
     case 'order':
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
@@ -88,7 +88,9 @@ async function retry(deps: GateDeps, lane: LaneId, { thread, ...given }: Orderin
   const receipt = deps.config.stateStore === 'none' ? null : await saveOrder(deps, lane, given);
   const number = issueOfId(lane);
   const intake =
-    number === null ? await workQueue(deps) : await workIssue(deps, { number, redo: false, approvedText: null });
+    number === null
+      ? await workQueue(deps, { asked: true })
+      : await workIssue(deps, { number, redo: false, approvedText: null });
   return intake.kind === 'end' && intake.answer === null
     ? { ...intake, answer: { thread, text: { kind: 'status', receipt } } }
     : intake;

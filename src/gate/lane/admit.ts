@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { nextStep, startRun } from '../../core/lane/decide.ts';
 import type { Outcome } from '../../core/outcome.ts';
-import { reservedByOthers, type Reservation } from '../../core/sharing/budget.ts';
+import { noChange } from '../../core/lane/change.ts';
+import { probeNow } from '../../core/lane/settle.ts';
+import type { Policy } from '../../core/policy.ts';
+import { heldByCircuits, reservedByOthers, type Budget, type Reservation } from '../../core/sharing/budget.ts';
 import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
@@ -108,7 +111,9 @@ async function decide(
     start: foundEarly?.start ?? null,
     state: reopened,
   });
-  const { tasks, state } = judged;
+  const now = deps.clock.now();
+  const tasks = resting(kept.budget?.budget ?? null, judged.tasks, { request, policy: deps.config.policy, now });
+  const state = request.asked ? probeNow(judged.state, deps.config.policy, now) : judged.state;
   const notes = noteAll(judged.warnings, judged.notices);
   if (tasks.length === 0)
     return ended({
@@ -121,13 +126,16 @@ async function decide(
 
   const base = await baseBranch(deps);
   const found = foundEarly ?? (await lookUpStart());
+  // Where the branch begins again, its pull request does, too.
+  const change = found.start.kind === 'continue' ? state.change : noChange;
   const lane: Lane = { id: request.id, branch, baseBranch: base, start: found.start, pullRequest: found.pullRequest };
   const endWith = (intake: Pick<Admissible, 'tasks' | 'state' | 'notes'>) => (outcome: Outcome) => ({
     ...endIntake(outcome),
     lane,
     ...intake,
   });
-  const end = endWith({ tasks, state, notes });
+  const begun = { ...state, change };
+  const end = endWith({ tasks, state: begun, notes });
   if (found.closedBy !== null && request.requested === 'by-queue')
     return ended(end({ kind: 'paused', reason: 'by_person', by: found.closedBy }));
 
@@ -140,7 +148,9 @@ async function decide(
     );
 
   if (restored.claimedBy !== null) return ended(end(anotherRun(request.id, restored.claimedBy)));
-  const stopped = stopNow(deps, { state, tasks });
+  const stopped =
+    stopNow(deps, { state: begun, tasks }) ??
+    (await tooManyOpen(deps, { request, branches, hasPullRequest: found.pullRequest !== null }));
   if (stopped !== null)
     return ended(
       waitingFor(
@@ -149,13 +159,41 @@ async function decide(
       ),
     );
   await checkBeforeSpending(deps, { base, branch });
-  const prepared = await prepareTasks(deps, judged);
+  const prepared = await prepareTasks(deps, { ...judged, tasks, state: begun });
   const eligible = {
     tasks: prepared.tasks,
     state: prepared.state,
     notes: noteAll([...judged.warnings, ...prepared.warnings], judged.notices),
   };
   return { kind: 'admissible', lane, ...eligible, ownWindows: restored.ownWindows, end: endWith(eligible) };
+}
+
+/** The tasks, of which those rest that opened the circuit of another lane, as long as it is not to be probed. What a person asks for by name is tried now. */
+function resting(
+  budget: Budget | null,
+  tasks: readonly Task[],
+  { request, policy, now }: { readonly request: Request; readonly policy: Policy; readonly now: number },
+): readonly Task[] {
+  if (budget === null || request.requested === 'by-name') return tasks;
+  const held = heldByCircuits(budget, request.id, { cooldownMs: policy.circuit.cooldownMs, now });
+  return tasks.map((task) => (held.has(task.id) ? { ...task, obstacle: task.obstacle ?? 'circuit-open' } : task));
+}
+
+/** Whether people have as many pull requests to review as they want; a person who asks for one more gets it. */
+async function tooManyOpen(
+  { config, forge }: GateDeps,
+  lane: {
+    readonly request: Request;
+    readonly branches: Readonly<Record<string, string>>;
+    readonly hasPullRequest: boolean;
+  },
+): Promise<Outcome | null> {
+  const { maxOpenPrs, branchPrefix } = config;
+  if (maxOpenPrs === 0 || lane.request.asked || lane.hasPullRequest) return null;
+  // There are no more pull requests than branches.
+  if (Object.keys(lane.branches).length < maxOpenPrs) return null;
+  const open = await forge.openPullRequests(branchPrefix);
+  return open >= maxOpenPrs ? { kind: 'idle', reason: 'waiting_for_review' } : null;
 }
 
 /** Every issue of the queue has its own lane. */

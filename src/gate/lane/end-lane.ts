@@ -4,7 +4,7 @@ import type { GateDeps } from '../deps.ts';
 import type { Intake } from '../../handover/intake.ts';
 import type { Intent } from '../event/intent.ts';
 import { restoreLane } from './restore.ts';
-import { noted } from './withdraw.ts';
+import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 import { isIssueTask, isLaneId, issueOfId, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -25,9 +25,9 @@ export async function endLane(
   const name = `Pull request #${String(number)}`;
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
-    return noted(deps, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
+    return updated(deps, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
   if (!merged)
-    return noted(
+    return updated(
       deps,
       `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`,
     );
@@ -38,7 +38,7 @@ export async function endLane(
   const deleted = stays ? null : await deps.remote.deleteBranch(pullRequest);
   const isOver = deleted === null || deleted.kind === 'deleted' || deleted.kind === 'gone';
   const problem = isOver && claimedBy === null ? await endSession(deps, state, actor.login) : null;
-  const end = noted(
+  const end = updated(
     deps,
     `${name} was merged. ${doneWords(state)} ${branchWords(branch, deleted, remains)}${remains === 'unfinished' ? ` ${goesOnWords(lane, deleted)}` : ''}`,
   );

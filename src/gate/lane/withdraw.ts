@@ -16,15 +16,18 @@ export async function withdraw(
 ): Promise<EndIntake> {
   const name = `#${String(number)}`;
   if (because === 'deleted' || because === 'transferred')
-    return noted(
+    return updated(
       deps,
       `${name} was ${because}, so it is out of the queue. A lane of its own rests; its branch and pull request stay as they are.`,
     );
   // The event may be minutes old: what counts is how the issue stands now.
   const issue = await deps.forge.issue(number);
-  if (issue === null) return noted(deps, `${name} is not there any more, so it is out of the queue.`);
+  if (issue === null) return updated(deps, `${name} is not there any more, so it is out of the queue.`);
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
-    return noted(deps, `${name} is open and has the label "${deps.config.taskLabel}" again, so it stays in the queue.`);
+    return updated(
+      deps,
+      `${name} is open and has the label "${deps.config.taskLabel}" again, so it stays in the queue.`,
+    );
   const wanted =
     issue.state === 'closed' && issue.labels.some((label) => label.toLowerCase() === 'ralph:done')
       ? 'ralph:done'
@@ -33,7 +36,7 @@ export async function withdraw(
     wanted === null
       ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again. A lane of its own rests`
       : 'was closed, and is done';
-  return { ...noted(deps, `${name} ${what}.`), ...(await takeLabelsOff(deps, issue, wanted)) };
+  return { ...updated(deps, `${name} ${what}.`), ...(await takeLabelsOff(deps, issue, wanted)) };
 }
 
 /** An issue with the task label was opened again. */
@@ -44,19 +47,19 @@ export async function takeBack(
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return noted(deps, `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is no task.`);
+    return updated(deps, `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is no task.`);
   const own = deps.config.branchPrefix + issueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
     ? `It has a lane of its own (${own}): say \`/ralph run\` there, or put the label on again, to go on with it`
     : 'The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again';
-  return noted(deps, `${name} is open again. ${next}.`);
+  return updated(deps, `${name} is open again. ${next}.`);
 }
 
 /** The end of a run that had only to take notice. */
-export function noted({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
+export function updated({ log }: Pick<GateDeps, 'log'>, message: string): EndIntake {
   log.info(message);
-  return endIntake({ kind: 'idle', reason: 'noted', message });
+  return endIntake({ kind: 'idle', reason: 'updated', message });
 }
 
 /** A label that stays is worth a warning, not a red run. */

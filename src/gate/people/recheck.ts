@@ -8,7 +8,7 @@ import { judgeIssues } from './approvals.ts';
 import type { Intake } from '../../handover/intake.ts';
 import { restoreLane } from '../lane/restore.ts';
 import { obstacleByLabel, taskOfIssue } from '../../core/tasks/issue-task.ts';
-import { noted, takeLabelsOff } from '../lane/withdraw.ts';
+import { updated, takeLabelsOff } from '../lane/withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
 
 /** An issue's text was edited: whether its approval still holds is judged, and reported, now. No task is worked. */
@@ -16,21 +16,21 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return noted(
+    return updated(
       deps,
       `${name} is no open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
     );
   const consent = await judgeAnywhere(deps, issue);
-  if (consent === 'done') return noted(deps, `${name} is done already, so its text does not matter.`);
+  if (consent === 'done') return updated(deps, `${name} is done already, so its text does not matter.`);
   if (consent === undefined || consent.kind === 'never')
-    return noted(
+    return updated(
       deps,
       `The label "${deps.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`,
     );
   if (consent.kind === 'given') return approvedStill(deps, issue);
   const notice = noticeFor(issue, consent);
   const message = `The text of ${name} was changed after it was approved, so no run works on it until the label "${deps.config.taskLabel}" is put on again.`;
-  const { notes, ...end } = noted(deps, message);
+  const { notes, ...end } = updated(deps, message);
   return {
     ...end,
     notes: {
@@ -45,7 +45,7 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
 async function approvedStill(deps: GateDeps, issue: Issue): Promise<Intake> {
   const waited = obstacleByLabel(taskOfIssue(issue)) !== null;
   return {
-    ...noted(
+    ...updated(
       deps,
       `The text of #${String(issue.number)} is still approved${waited ? ', so it does not wait for the label any more' : ''}.`,
     ),

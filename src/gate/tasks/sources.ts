@@ -20,6 +20,8 @@ import { judgeTasks } from './judge.ts';
 export interface Request {
   readonly id: string;
   readonly requested: 'by-name' | 'by-queue';
+  /** A person asks for it now, by a label or a command. */
+  readonly asked: boolean;
   /** What is done is to be done again. */
   readonly redo: boolean;
   readonly issues: readonly Issue[];

@@ -44,7 +44,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'limit':
       return limited(outcome.reason, report);
     case 'idle':
-      return outcome.reason === 'noted'
+      return outcome.reason === 'updated'
         ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' }
         : idle(outcome.reason, report);
     case 'paused':
@@ -257,7 +257,7 @@ function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   };
 }
 
-function idle(reason: Exclude<ReasonOf<'idle'>, 'noted'>, report: RunReport): OutcomeText {
+function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): OutcomeText {
   const setting = settingOf(report);
   const warned = warningsOf(report).length > 0;
   const label = setting === null ? 'the task label' : `the label \`${setting.taskLabel}\``;
@@ -275,6 +275,12 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'noted'>, report: RunReport): Ou
         what: `Nothing to do: ${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done already.`,
         next: `Merge the pull request. For more work, ${taskInvitation(where)}.`,
       };
+    case 'waiting_for_review':
+      return {
+        title: 'Waiting for review',
+        what: waitingForReview(report),
+        next: 'Review and merge what is open, or close it: then the queue goes on by itself.',
+      };
     case 'not_for_us':
       return {
         title: 'Not for Ralph',
@@ -284,6 +290,17 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'noted'>, report: RunReport): Ou
     case 'answered':
       return { title: 'Answered', what: 'The command was answered; no call was made.', next: 'Nothing to do.' };
   }
+}
+
+/** What people have to review before the queue goes on. */
+function waitingForReview(report: RunReport): string {
+  const lane = laneOf(report);
+  const pull = lane?.pullRequest ?? null;
+  const open = tasksOf(report).length - doneTasks(report).length;
+  const left = open === 0 ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
+  return pull === null
+    ? `As many pull requests of Ralph are open as \`max-open-prs\` allows, so the queue opens no further one.${left}`
+    : `Pull request #${pull.number} has as much as one review should hold (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
 }
 
 /** Which tasks wait for what: the first five, each in a line of its own. */

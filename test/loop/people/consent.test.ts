@@ -225,9 +225,9 @@ describe('a text that was changed after the label', () => {
   });
 
   test.each<[string, Account | null, string, RegExp]>([
-    ['by a stranger', eve, 'idle (noted)', /#1 \(by eve\)/],
-    ['by nobody knows whom', null, 'idle (noted)', /#1 \(by somebody unknown\)/],
-    ['by somebody who may write', ann, 'idle (noted)', /^$/],
+    ['by a stranger', eve, 'idle (updated)', /#1 \(by eve\)/],
+    ['by nobody knows whom', null, 'idle (updated)', /#1 \(by somebody unknown\)/],
+    ['by somebody who may write', ann, 'idle (updated)', /^$/],
   ])('is judged at once when GitHub reports it: %s', async (_, editor, end, comment) => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1)
@@ -245,7 +245,7 @@ describe('a text that was changed after the label', () => {
     deeds.edit(eve, project.clock.now(), 'Evil').edit(eve, project.clock.now() + MINUTE, 'Body 1');
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toEqual({
       kind: 'idle',
-      reason: 'noted',
+      reason: 'updated',
       message: 'The text of #1 is still approved.',
     });
   });

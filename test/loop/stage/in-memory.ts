@@ -355,6 +355,11 @@ export function createForge({ branches }: Origin): FakeForge {
         );
       }),
     permissionOf: (login) => ask('permissionOf', () => permissions.get(login) ?? 'none'),
+    openPullRequests: (prefix) =>
+      ask(
+        'openPullRequests',
+        () => pulls.filter((pull) => pull.state === 'open' && pull.branch.startsWith(prefix)).length,
+      ),
     pullRequestOf: (branch) =>
       ask(
         'pullRequestOf',

@@ -36,6 +36,8 @@ export const policy: Policy = {
   },
   completionSignals: 2,
   testOnlyIterations: 3,
+  maxTasksPerPr: 5,
+  maxLinesPerPr: 1500,
   session: 'resume',
   sessionExpiryMs: 24 * HOUR,
   verifies: false,

@@ -294,7 +294,7 @@ export const OUTCOMES: readonly Outcome[] = [
   { kind: 'idle', reason: 'all_done' },
   { kind: 'idle', reason: 'not_for_us' },
   { kind: 'idle', reason: 'answered' },
-  { kind: 'idle', reason: 'noted', message: 'The label was taken off #12: it is not worked on.' },
+  { kind: 'idle', reason: 'updated', message: 'The label was taken off #12: it is not worked on.' },
   { kind: 'paused', reason: 'by_person', by: 'octocat' },
   { kind: 'refused', reason: 'not_allowed', message: '`/ralph run` by stranger: needs write permission, has read.' },
   {
