@@ -92,7 +92,7 @@ const pictureSchema = z.object({ data: z.string() });
 const LOADED = `new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))`;
 
 async function takePicture(ask: Ask, { html, png, width }: Parameters<Browser['picture']>[0]): Promise<void> {
-  const size = { width, height: 800, deviceScaleFactor: 1, mobile: width < 500 };
+  const size = { width, height: 100, deviceScaleFactor: 1, mobile: width < 500 };
   await ask('Emulation.setDeviceMetricsOverride', size);
   await ask('Page.navigate', { url: pathToFileURL(html).href });
   await ask('Runtime.evaluate', { expression: LOADED, awaitPromise: true });

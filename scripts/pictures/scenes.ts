@@ -1,5 +1,5 @@
 import { isProtected } from '../../src/git/inspection/protected-paths.ts';
-import { lookAtFirst } from '../../src/core/review/look-at.ts';
+import { lookAtFirst, type LookAt } from '../../src/core/review/look-at.ts';
 import { reportWithoutLane, type RunReport } from '../../src/handover/report.ts';
 import { failureOf } from '../../src/river/failure.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
@@ -67,6 +67,9 @@ const TEST_OUTPUT = `
  Test Files  1 failed | 1 passed (2)
       Tests  2 failed | 18 passed (20)
 `;
+
+const INVOICE_QUESTION =
+  'Which number does an invoice get: the number of the order, or one of its own without gaps? The law of most countries wants the latter.';
 
 const shop = {
   12: 'Orders of 50 € and more ship for free',
@@ -145,10 +148,10 @@ export const scenes: readonly Scene[] = [
           {
             writes: { 'src/invoice.ts': source('invoice', 40) },
             says: 'blocked',
-            recommendation:
-              'Which number does an invoice get: the number of the order, or one of its own without gaps? The law of most countries wants the latter.',
+            recommendation: INVOICE_QUESTION,
             minutes: 5,
           },
+          { says: 'blocked', recommendation: INVOICE_QUESTION, minutes: 2 },
         ],
       }),
   },
@@ -247,10 +250,10 @@ export const scenes: readonly Scene[] = [
   {
     name: 'thirty-tasks',
     title: 'Thirty tasks, twelve done',
-    issue: 101,
+    issue: 31,
     play: () =>
       play({
-        issues: Object.fromEntries(Array.from({ length: 30 }, (_, at) => [101 + at, manyTitles(at)])),
+        issues: Object.fromEntries(Array.from({ length: 30 }, (_, at) => [31 + at, manyTitles(at)])),
         inputs: { verify: VERIFY, 'max-iterations': '12', 'max-minutes': '120' },
         turns: [
           (task) => ({
@@ -342,6 +345,7 @@ function verifierOf(tests: { readonly red: boolean }): Verifier {
 function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
   Object.assign(agent, { prepare: () => Promise.resolve({ name: 'Claude Code', version: '2.1.40' }) });
   const { compare, commit, snapshot } = checkout;
+  const worthALook: LookAt[] = [];
   const texts = (tree: string, path: string): string | null => trees.get(tree)?.[path] ?? null;
   checkout.compare = async (before, after) => {
     const change = await compare(before, after);
@@ -355,22 +359,23 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
     checkout.files = Object.fromEntries(Object.entries(checkout.files).filter(([path]) => !withheld.includes(path)));
     const after = await snapshot();
     const { files } = await compare(iteration.before, after);
+    const found = lookAtFirst(
+      files.map((path) => {
+        const [old, now] = [texts(iteration.before.tree, path), texts(after.tree, path)];
+        const kind = old === null ? 'added' : now === null ? 'deleted' : 'changed';
+        return { path, kind, binary: false, before: old, after: now };
+      }),
+    );
+    worthALook.push(...found);
+    const why = 'it is a protected path; the input allow-protected-paths can allow it';
     return {
       ...(await commit({ ...iteration, after })),
-      withheld: withheld.map((path) => ({
-        path,
-        why: 'it is a protected path; the input allow-protected-paths can allow it',
-      })),
+      withheld: withheld.map((path) => ({ path, why })),
       withheldNow: withheld,
-      lookAt: lookAtFirst(
-        files.map((path) => {
-          const [old, now] = [texts(iteration.before.tree, path), texts(after.tree, path)];
-          const kind = old === null ? 'added' : now === null ? 'deleted' : 'changed';
-          return { path, kind, binary: false, before: old, after: now };
-        }),
-      ),
+      lookAt: found,
     };
   };
+  checkout.lookAt = () => Promise.resolve(worthALook);
 }
 
 /** A run that ended at its inputs. */
