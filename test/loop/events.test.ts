@@ -49,7 +49,7 @@ const pullClosed = (project: Project, merged: boolean): Event => {
 };
 const messageOf = (run: Awaited<ReturnType<typeof runOnce>>): string =>
   run.outcome.reason === 'updated' ? run.outcome.message : '';
-const noted = { end: 'idle (updated)', calls: 0 } as const;
+const updated = { end: 'idle (updated)', calls: 0 } as const;
 
 describe('an issue stops being a task', () => {
   const withLabels = (labels: readonly string[], state: 'open' | 'closed'): Project => {
