@@ -4,7 +4,7 @@ import { reportWithoutLane, type RunReport } from '../../src/handover/report.ts'
 import { failureOf } from '../../src/river/failure.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import type { Verifier } from '../../src/ports/agent.ts';
-import { noon } from '../../test/unit/core/core-fixtures.ts';
+import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
 import type { Behaviour } from '../../test/loop/stage/behaviours.ts';
 import type { Files, Origin } from '../../test/loop/stage/in-memory.ts';
 import type { Machine } from '../../test/loop/stage/machine.ts';
@@ -17,6 +17,7 @@ import {
   runOnce,
   schedule,
   type Event,
+  type RunSetting,
 } from '../../test/loop/stage/river.ts';
 
 /** A situation that people meet, and how a run gets into it. `issue`: the one whose page is looked at. */
@@ -44,12 +45,15 @@ interface Turn {
   readonly tests?: 'green' | 'red';
 }
 
+type Prepare = NonNullable<RunSetting['prepare']>;
+
 interface Setting {
   /** Titles, by number. */
   readonly issues: Readonly<Record<number, string>>;
   readonly inputs: Readonly<Record<string, string>>;
   readonly turns: readonly (Turn | ((task: string) => Turn))[];
-  readonly event?: Event;
+  /** The event of the very first run; without it, it is a scheduled one, and not the first. */
+  readonly first?: Event;
 }
 
 const VERIFY = 'npm ci && npm test';
@@ -222,7 +226,7 @@ export const scenes: readonly Scene[] = [
     name: 'first-run',
     title: 'The first run: a label, all defaults, no tests',
     issue: 12,
-    play: () => play({ issues: { 12: shop[12] }, inputs: {}, turns: [shippingDone], event: labeled(12) }),
+    play: () => play({ issues: { 12: shop[12] }, inputs: {}, turns: [shippingDone], first: labeled(12) }),
   },
   {
     name: 'parked',
@@ -238,7 +242,7 @@ export const scenes: readonly Scene[] = [
             says: 'working',
             output: {
               agentError: { kind: 'rate-limit', text: 'You have hit your limit' },
-              usageLimit: { window: 'five-hour', resumeAt: new Date(noon + 170 * 60_000).toISOString() },
+              usageLimit: { window: 'five-hour', resumeAt: new Date(noon + 5 * HOUR).toISOString() },
             },
             minutes: 1,
           },
@@ -281,21 +285,39 @@ function manyTitles(at: number): string {
   return `Move the ${part} of the ${page} page to the new design`;
 }
 
-/** One run of the real river, with a scripted agent; what it leaves on the stand-in of GitHub is what people see. */
-async function play({ issues, inputs, turns, event }: Setting): Promise<PlayedScene> {
+/** A run of the real river, with a scripted agent; what it leaves on the stand-in of GitHub is what people see. `first`: none was before it. */
+async function play({ issues, inputs, turns, first }: Setting): Promise<PlayedScene> {
   const tests = { red: false };
-  const project = createProject({ issues: [], agent: turns.map((turn) => behaviourOf(turn, tests)), inputs });
+  const project = createProject({ issues: [], inputs });
+  project.verifier = verifierOf(tests);
+  const prepare: Prepare = (_checkout, machine) => {
+    makeLifelike(machine, project.origin);
+  };
+  if (first === undefined) await playEarlierRun(project, prepare);
   for (const [number, title] of Object.entries(issues))
     addIssue(project.forge, Number(number), { title, body: `${title}, as we agreed with the shop team.` });
-  project.verifier = verifierOf(tests);
-  const { report } = await runOnce(project, {
-    event: event ?? schedule,
-    prepare: (_checkout, machine) => {
-      makeLifelike(machine, project.origin);
-    },
-  });
+  project.script.behaviours = turns.map((turn) => behaviourOf(turn, tests));
+  const { report } = await runOnce(project, { event: first ?? schedule, prepare });
   if (report === null) throw new Error('The run was killed.');
   return { project, report };
+}
+
+/** An hour and more ago a run finished a task, and its pull request is merged. */
+async function playEarlierRun(project: Project, prepare: Prepare): Promise<void> {
+  const { forge, origin, script, clock } = project;
+  addIssue(forge, 9, { title: 'Thank customers for their order' });
+  script.behaviours = [
+    behaviourOf({ writes: { 'src/thanks.ts': source('thanks', 12) }, says: 'done' }, { red: false }),
+  ];
+  await runOnce(project, { prepare });
+  const [pull] = forge.pulls;
+  const tip = origin.branches.get('ralph/queue');
+  if (pull === undefined || tip === undefined) throw new Error('The earlier run has not finished its task.');
+  origin.branches.set('main', tip);
+  origin.branches.delete('ralph/queue');
+  forge.pulls[0] = { ...pull, state: 'merged', headSha: tip };
+  addIssue(forge, 9, { title: 'Thank customers for their order', state: 'closed' });
+  clock.advance(2 * HOUR);
 }
 
 function behaviourOf(turn: Setting['turns'][number], tests: { red: boolean }): Behaviour {
