@@ -21,6 +21,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/issues/{issue_number}`]: ['get', 'patch'],
   [`${REPOSITORY}/issues/{issue_number}/comments`]: ['get', 'post'],
   [`${REPOSITORY}/issues/comments/{comment_id}`]: ['get', 'patch'],
+  [`${REPOSITORY}/issues/{issue_number}/assignees`]: ['post'],
   [`${REPOSITORY}/labels`]: ['get', 'post'],
   [`${REPOSITORY}/issues/{issue_number}/labels`]: ['get', 'post'],
   [`${REPOSITORY}/issues/{issue_number}/labels/{name}`]: ['delete'],
@@ -31,6 +32,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   [`${REPOSITORY}/collaborators/{username}/permission`]: ['get'],
   [`${REPOSITORY}/pulls`]: ['get', 'post'],
   [`${REPOSITORY}/pulls/{pull_number}`]: ['get', 'patch'],
+  [`${REPOSITORY}/pulls/{pull_number}/requested_reviewers`]: ['post'],
   [`${REPOSITORY}/actions/caches`]: ['get', 'delete'],
   [`${REPOSITORY}/actions/caches/{cache_id}`]: ['delete'],
 };

@@ -27,6 +27,22 @@ export function createRoot(call: Call): object {
       pull.draft = false;
       return { pullRequest: { isDraft: false } };
     },
+
+    minimizeComment: ({ input }: { readonly input: { readonly subjectId: string; readonly classifier: string } }) => {
+      const { issues, pull_requests: pulls } = token.permissions;
+      if (issues !== 'write' && pulls !== 'write') throw forbidden();
+      const comment = state.comments.find(({ id }) => input.subjectId === `IC_${String(id)}`);
+      if (comment === undefined)
+        throw failure('NOT_FOUND', `Could not resolve to a node with the global id of '${input.subjectId}'.`);
+      comment.minimized = true;
+      return {
+        minimizedComment: {
+          __typename: 'IssueComment',
+          isMinimized: true,
+          minimizedReason: input.classifier.toLowerCase(),
+        },
+      };
+    },
   };
 
   function found(number: number, issue: StoredIssue | undefined, what: string): object {

@@ -58,6 +58,12 @@ export const issueRoutes: readonly Route[] = [
     answer: withComment(updateComment),
   },
   {
+    method: 'POST',
+    path: '/issues/:number/assignees',
+    needs: ['issues=write', 'pull_requests=write'],
+    answer: withIssue(writable(assign)),
+  },
+  {
     method: 'GET',
     path: '/labels',
     needs: ['issues=read'],
@@ -179,6 +185,13 @@ function updateIssue(issue: StoredIssue, { state, body, render, viewer, now }: C
     for (const label of wanted) labelIssue(state, number, { ...deed, label });
   }
   return { status: 200, body: render.issue(issue) };
+}
+
+/** Who cannot be assigned is left out without a word. */
+function assign(issue: StoredIssue, { state, body, render }: Call): Answer {
+  const asked = Array.isArray(body['assignees']) ? body['assignees'].map(text) : [];
+  issue.assignees.push(...asked.filter((login) => state.collaborators.has(login) && !issue.assignees.includes(login)));
+  return { status: 201, body: render.issue(issue) };
 }
 
 function listComments(issue: StoredIssue, call: Call): Answer {

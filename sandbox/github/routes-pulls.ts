@@ -11,6 +11,12 @@ export const pullRoutes: readonly Route[] = [
     answer: withPull(({ pull }, { render }) => ({ status: 200, body: render.pull(pull) })),
   },
   { method: 'PATCH', path: '/pulls/:number', needs: ['pull_requests=write'], answer: withPull(updatePull) },
+  {
+    method: 'POST',
+    path: '/pulls/:number/requested_reviewers',
+    needs: ['pull_requests=write'],
+    answer: withPull(requestReview),
+  },
 ];
 
 interface Found {
@@ -93,6 +99,7 @@ async function createPull(call: Call): Promise<Answer> {
     headSha,
     baseSha,
     mergedAt: null,
+    reviewers: [],
   };
   state.pulls.push(pull);
   return { status: 201, body: render.pull(pull) };
@@ -110,6 +117,20 @@ function updatePull({ pull, issue }: Found, { body, render, now }: Call): Answer
   }
   issue.updatedAt = now;
   return { status: 200, body: render.pull(pull) };
+}
+
+/** One that cannot review keeps the others from being asked, too. */
+function requestReview({ pull, issue }: Found, { state, body, render }: Call): Answer {
+  const asked = names(body['reviewers']);
+  // GitHub says more; its description promises no words.
+  if (asked.some((login) => login === issue.author.login || !state.collaborators.has(login))) return { status: 422 };
+  const teams = names(body['team_reviewers']).map((slug) => `team:${slug}`);
+  pull.reviewers.push(...[...asked, ...teams].filter((name) => !pull.reviewers.includes(name)));
+  return { status: 201, body: render.pullInList(pull) };
+}
+
+function names(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(text) : [];
 }
 
 /** An open pull request shows the tip of its branch; an ended one what it had when it ended. */

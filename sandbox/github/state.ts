@@ -75,6 +75,7 @@ export interface StoredIssue {
   labels: string[];
   state: 'open' | 'closed';
   locked: boolean;
+  readonly assignees: string[];
   updatedAt: number;
   closedAt: number | null;
   /** Oldest first, as `edits`: changes of the body. */
@@ -97,6 +98,8 @@ export interface StoredPull {
   headSha: string;
   baseSha: string;
   mergedAt: number | null;
+  /** Logins and `team:SLUG` whose review was asked for. */
+  readonly reviewers: string[];
 }
 
 export interface StoredComment {
@@ -226,6 +229,7 @@ function blankIssue(): StoredIssue {
     labels: [],
     state: 'open',
     locked: false,
+    assignees: [],
     updatedAt: 0,
     closedAt: null,
     events: [],

@@ -3,10 +3,15 @@ import { fitBody } from './body.ts';
 import type { Client, Octokit, RepositoryName } from './client.ts';
 import { statusOf } from './errors.ts';
 
-type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'react'>;
+type CommentMethods = Pick<Forge, 'upsertComment' | 'amendComment' | 'settleComment' | 'react'>;
+
+/** First line of every notification, without its end. */
+const NOTIFICATION_START = '<!-- ralph-action:notification ';
+const SETTLED_MARKER = '<!-- ralph-action:settled -->';
 
 interface KnownComment {
   readonly id: number;
+  readonly nodeId: string;
   readonly body: string;
   /** Ms; infinite for one that this run wrote. */
   readonly writtenAt: number;
@@ -24,29 +29,47 @@ export function createComments({ ask }: Client): CommentMethods {
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
           const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
-          if (current !== null && sameText(current.body, body)) known.set(key, current);
-          else
-            known.set(
-              key,
-              (await tryUpdate(octokit, at, { current, body })) ??
-                (await create(octokit, { ...at, issue_number: number, body })),
-            );
+          const isWritten = current !== null && sameText(current.body, body);
+          const written = isWritten
+            ? current
+            : ((await tryUpdate(octokit, at, { current, body })) ??
+              (await create(octokit, { ...at, issue_number: number, body })));
+          known.set(key, written);
+          return { id: written.id };
         },
       );
     },
 
-    async amendComment(number, marker, { body: text, writtenBefore }) {
+    async amendComment(number, marker, { body: text, writtenBefore, closing }) {
       const key = keyOf(number, marker);
       const current = known.get(key);
-      const body = withMarker(marker, text);
+      const body = withMarker(closing ? SETTLED_MARKER : marker, text);
       if (current === undefined || current.writtenAt >= writtenBefore || sameText(current.body, body)) return;
       await ask(
         { doing: `bring an older comment on #${String(number)} up to date`, needs: ['issues: write'] },
         async (octokit, at) => {
           const updated = await tryUpdate(octokit, at, { current, body });
-          if (updated !== null) known.set(key, updated);
+          if (updated === null) return;
+          if (closing) known.delete(key);
+          else known.set(key, updated);
+          if (closing) await minimize(octokit, updated.nodeId);
         },
       );
+    },
+
+    settleComment(id, { words, closing }) {
+      return ask({ doing: `settle comment ${String(id)}`, needs: ['issues: write'] }, async (octokit, at) => {
+        const found = await octokit.rest.issues.getComment({ ...at, comment_id: id }).catch(unlessDeleted);
+        if (found === undefined || !isNotification(found.data)) return;
+        const { body = '', node_id: nodeId } = found.data;
+        const [marker = '', ...rest] = body.split(/\r?\n/);
+        const first = closing ? SETTLED_MARKER : marker;
+        const said = rest.includes(words) ? rest : ['', words, ...rest];
+        const settled = fitBody([first, ...said].join('\n'));
+        if (!sameText(body, settled)) await octokit.rest.issues.updateComment({ ...at, comment_id: id, body: settled });
+        for (const [key, comment] of known) if (comment.id === id) known.delete(key);
+        if (closing) await minimize(octokit, nodeId);
+      });
     },
 
     react(target, reaction) {
@@ -63,9 +86,22 @@ export function createComments({ ask }: Client): CommentMethods {
   };
 }
 
+async function minimize(octokit: Octokit, id: string): Promise<void> {
+  await octokit.graphql(
+    'mutation ($id: ID!) { minimizeComment(input: { subjectId: $id, classifier: RESOLVED }) { minimizedComment { isMinimized } } }',
+    { id },
+  );
+}
+
 /** A person who deletes a comment does not want to hear of it. */
-function unlessDeleted(error: unknown): void {
+function unlessDeleted(error: unknown): undefined {
   if (statusOf(error) !== 404) throw error;
+}
+
+/** A notification of ours, whatever number a state names: nobody's else words are ever changed. */
+function isNotification({ body = '', ...comment }: FoundComment): boolean {
+  const first = firstLine(body);
+  return isOurs({ body, ...comment }) && (first.startsWith(NOTIFICATION_START) || first === SETTLED_MARKER);
 }
 
 function keyOf(number: number, marker: string): string {
@@ -97,14 +133,10 @@ async function find(
     ...issue,
     per_page: 100,
   })) {
-    const ours = data.filter(
-      ({ body = '', user, author_association: association }) =>
-        isMarker(firstLine(body)) &&
-        (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association)),
-    );
-    for (const { id, body = '', updated_at: writtenAt } of ours) {
+    const ours = data.filter(isOurs);
+    for (const { id, node_id: nodeId, body = '', updated_at: writtenAt } of ours) {
       const key = keyOf(issue.issue_number, firstLine(body));
-      if (!known.has(key)) known.set(key, { id, body, writtenAt: Date.parse(writtenAt) });
+      if (!known.has(key)) known.set(key, { id, nodeId, body, writtenAt: Date.parse(writtenAt) });
     }
     const found = known.get(keyOf(issue.issue_number, marker));
     if (found !== undefined) return found;
@@ -121,7 +153,7 @@ async function tryUpdate(
   if (current === null) return null;
   try {
     await octokit.rest.issues.updateComment({ ...at, comment_id: current.id, body });
-    return { id: current.id, body, writtenAt: Number.POSITIVE_INFINITY };
+    return { ...current, body, writtenAt: Number.POSITIVE_INFINITY };
   } catch (error) {
     if (statusOf(error) === 404) return null;
     throw error;
@@ -134,7 +166,18 @@ async function create(
   comment: RepositoryName & { readonly issue_number: number; readonly body: string },
 ): Promise<KnownComment> {
   const { data } = await octokit.rest.issues.createComment({ ...comment, request: { retries: 0 } });
-  return { id: data.id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
+  return { id: data.id, nodeId: data.node_id, body: comment.body, writtenAt: Number.POSITIVE_INFINITY };
+}
+
+type FoundComment = Pick<
+  Awaited<ReturnType<Octokit['rest']['issues']['getComment']>>['data'],
+  'body' | 'user' | 'author_association'
+>;
+
+function isOurs({ body = '', user, author_association: association }: FoundComment): boolean {
+  return (
+    isMarker(firstLine(body)) && (user?.type === 'Bot' || ['OWNER', 'MEMBER', 'COLLABORATOR'].includes(association))
+  );
 }
 
 function isMarker(line: string): boolean {

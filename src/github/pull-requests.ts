@@ -15,14 +15,19 @@ type PullRequestMethods = Pick<
   | 'openPullRequest'
   | 'updatePullRequest'
   | 'markReady'
+  | 'requestReview'
+  | 'assign'
 >;
 type Request = Parameters<Forge['openPullRequest']>[0];
 
 export function createPullRequests({ ask }: Client, log: Log): PullRequestMethods {
   /** GraphQL ids by number, of pull requests that were seen already. */
   const nodeIds = new Map<number, string>();
+  /** Logins of authors, who cannot review what they opened. */
+  const authors = new Map<number, string>();
   const seen = (answer: PullAnswer): PullRequest => {
     nodeIds.set(answer.number, answer.node_id);
+    if (answer.user) authors.set(answer.number, answer.user.login);
     return toPullRequest(answer);
   };
 
@@ -96,13 +101,40 @@ export function createPullRequests({ ask }: Client, log: Log): PullRequestMethod
           );
         },
       ),
+
+    async requestReview(number, { logins, teams }) {
+      const reviewers = logins.filter((login) => !sameLogin(login, authors.get(number)));
+      if (reviewers.length + teams.length === 0) return;
+      await ask(
+        { doing: `request reviews of pull request #${String(number)}`, needs: ['pull-requests: write'] },
+        async (octokit, at) => {
+          await octokit.rest.pulls.requestReviewers({
+            ...at,
+            pull_number: number,
+            reviewers,
+            team_reviewers: [...teams],
+          });
+        },
+      );
+    },
+
+    assign: (number, logins) =>
+      ask({ doing: `assign pull request #${String(number)}`, needs: ['pull-requests: write'] }, async (octokit, at) => {
+        await octokit.rest.issues.addAssignees({ ...at, issue_number: number, assignees: [...logins] });
+      }),
   };
 }
 
 /** GitHub checks the right to open a pull request first, and refuses this head afterwards. */
 const ABSENT_BRANCH = 'ralph-action-permission-check/does-not-exist';
 
-type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'>;
+type PullAnswer = Omit<Awaited<ReturnType<Octokit['rest']['pulls']['list']>>['data'][number], 'user'> & {
+  readonly user: { readonly login: string } | null;
+};
+
+function sameLogin(login: string, other: string | undefined): boolean {
+  return login.toLowerCase() === other?.toLowerCase();
+}
 
 async function newestOf(octokit: Octokit, at: RepositoryName, branch: string): Promise<PullAnswer | null> {
   const { data } = await octokit.rest.pulls.list({

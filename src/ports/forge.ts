@@ -50,6 +50,11 @@ export interface PullRequest {
   readonly body: string;
 }
 
+/** `id`: GitHub's number of the comment. */
+export interface WrittenComment {
+  readonly id: number;
+}
+
 export type Permission = 'admin' | 'maintain' | 'write' | 'triage' | 'read' | 'none';
 
 /** GitHub, as far as a run needs it. Methods throw UserError with what to do when the token may not, or the API is rate-limited. */
@@ -89,13 +94,21 @@ export interface Forge {
   /** Draft → ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
   /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
-  upsertComment(number: number, marker: string, body: string): Promise<void>;
-  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. */
+  upsertComment(number: number, marker: string, body: string): Promise<WrittenComment>;
+  /** Says below the first line of a notification of ours what settles it: `closing` hides it as resolved, and no later `upsertComment` finds it. One that is gone, or not ours, stays as it is. */
+  settleComment(id: number, settled: { readonly words: string; readonly closing: boolean }): Promise<void>;
+  /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComment`. */
   amendComment(
     number: number,
     marker: string,
-    amendment: { readonly body: string; readonly writtenBefore: number },
+    amendment: { readonly body: string; readonly writtenBefore: number; readonly closing: boolean },
   ): Promise<void>;
+  /** Asks people and teams (`slug` of the owner's) for a review, but the author. */
+  requestReview(
+    number: number,
+    of: { readonly logins: readonly string[]; readonly teams: readonly string[] },
+  ): Promise<void>;
+  assign(number: number, logins: readonly string[]): Promise<void>;
   /** Puts labels on and takes others off; one that the repository lacks is created. Asks only for what differs from `from`. */
   changeLabels(
     number: number,

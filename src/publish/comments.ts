@@ -126,6 +126,6 @@ async function writeComments(
 
 /** A notice or refusal that was written while the run worked is of something that came later. */
 async function correctOlder({ forge }: PublishDeps, thread: number, writtenBefore: number): Promise<void> {
-  await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore });
-  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore });
+  await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore, closing: true });
+  await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
 }

@@ -226,6 +226,7 @@ test.each<[string, SceneJob['event'], string, number, string]>([
       headSha: 'a'.repeat(40),
       baseSha: 'b'.repeat(40),
       mergedAt: null,
+      reviewers: [],
     }),
     'refused',
     0,

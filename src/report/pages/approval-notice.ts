@@ -6,7 +6,8 @@ import { code } from '../markdown.ts';
 export const APPROVAL_MARKER = '<!-- ralph-action:needs-approval -->';
 
 /** What becomes of the notice when the issue was worked since. */
-export const APPROVED_SINCE = `${APPROVAL_MARKER}\n\n**This issue does not wait for approval any more.** Ralph has worked on it since; its other comment says how that stands.`;
+export const APPROVED_SINCE =
+  '\n**This issue does not wait for approval any more.** Ralph has worked on it since; its other comment says how that stands.';
 
 /** What happened to the issue's text, and what to do. The same for the same edit, however often it is rendered. */
 export function renderApprovalNotice({ editor, at }: ApprovalNotice, taskLabel: string): string {

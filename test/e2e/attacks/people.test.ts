@@ -112,6 +112,7 @@ repel<Refused>('Whom it listens to', {
           headSha: 'a'.repeat(40),
           baseSha: 'b'.repeat(40),
           mergedAt: Date.now(),
+          reviewers: [],
         }),
       }),
       pause: await scene.run({ event: events.comment(github, { issue, body: '/ralph pause' }) }),

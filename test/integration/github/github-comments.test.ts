@@ -156,7 +156,7 @@ describe('an older comment of another marker', () => {
     const at = await openThread();
     const { id } = addComment(at.github.state, { issue: 1, body: `${other}\nNot done.`, author: bot }, writtenAt);
     await at.forge.upsertComment(1, MARKER, 'Working.');
-    for (const body of amend) await at.forge.amendComment(1, other, { body, writtenBefore: now });
+    for (const body of amend) await at.forge.amendComment(1, other, { body, writtenBefore: now, closing: false });
     return Object.assign(at, { id });
   };
 
@@ -183,8 +183,79 @@ describe('an older comment of another marker', () => {
       now,
     );
     await at.forge.upsertComment(1, MARKER, 'Working.');
-    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000 });
+    await at.forge.amendComment(1, other, { body: 'Settled.', writtenBefore: now + 60_000, closing: false });
     expect(at.bodies()).toEqual([`${other}\nMine.`, `${MARKER}\nWorking.`]);
+  });
+});
+
+describe('what is settled', () => {
+  const question = '<!-- ralph-action:notification blocked:issue-1 -->';
+  const asked = async (body = `${question}\n\n@ann Which colour?`, author = bot) => {
+    const at = await openThread();
+    return Object.assign(at, { id: addComment(at.github.state, { issue: 1, body, author }, now).id });
+  };
+
+  test('says so below its first line, and is hidden as resolved', async () => {
+    await using at = await asked();
+    await at.forge.settleComment(at.id, { words: '**Settled:** #1 is done.', closing: true });
+    expect(at.github.state.comments).toMatchObject([
+      { body: '<!-- ralph-action:settled -->\n\n**Settled:** #1 is done.\n\n@ann Which colour?', minimized: true },
+    ]);
+    expect(at.sent()).toEqual([
+      `GET /issues/comments/${String(at.id)}`,
+      `PATCH /issues/comments/${String(at.id)}`,
+      'POST /graphql',
+    ]);
+  });
+
+  test('is settled once, whoever does it again', async () => {
+    await using at = await asked();
+    for (let time = 0; time < 2; time += 1)
+      await at.forge.settleComment(at.id, { words: '**Settled:** #1 is done.', closing: true });
+    expect(at.bodies().join().split('**Settled:**')).toHaveLength(2);
+  });
+
+  test('in part stays to be seen and found', async () => {
+    await using at = await asked();
+    await at.forge.settleComment(at.id, { words: '**Settled:** #2 is done.', closing: false });
+    expect(at.github.state.comments).toMatchObject([
+      { body: `${question}\n\n**Settled:** #2 is done.\n\n@ann Which colour?`, minimized: false },
+    ]);
+  });
+
+  test('makes room for a new comment of the same marker, which people get to know of', async () => {
+    await using at = await asked();
+    expect(await at.forge.upsertComment(1, question, '@ann Which colour?')).toEqual({ id: at.id });
+    await at.forge.settleComment(at.id, { words: '**Settled:** #1 goes on.', closing: true });
+    expect(await at.forge.upsertComment(1, question, '@ann Which size?')).not.toEqual({ id: at.id });
+    expect(at.bodies()).toHaveLength(2);
+  });
+
+  test.each<[string, string, Person]>([
+    ["a person's comment", 'Mine.', { login: 'octo', type: 'User' }],
+    ['a copy by a stranger', `${question}\nMine.`, { login: 'stranger', type: 'User' }],
+    ['another comment of ours', `${MARKER}\nWorking.`, bot],
+  ])('is never %s', async (_case, body, author) => {
+    await using at = await asked(body, author);
+    await at.forge.settleComment(at.id, { words: '**Settled.**', closing: true });
+    expect(at.github.state.comments).toMatchObject([{ body, minimized: false }]);
+  });
+
+  test('may be gone', async () => {
+    await using at = await openThread();
+    await at.forge.settleComment(99, { words: '**Settled.**', closing: true });
+    expect(at.sent()).toEqual(['GET /issues/comments/99']);
+  });
+
+  test('is closed where it was come across, too', async () => {
+    await using at = await asked('<!-- ralph-action:needs-approval -->\nIt waits.');
+    await at.forge.upsertComment(1, MARKER, 'Working.');
+    const amendment = { body: 'Not any more.', writtenBefore: now + 1, closing: true };
+    await at.forge.amendComment(1, '<!-- ralph-action:needs-approval -->', amendment);
+    expect(at.github.state.comments[0]).toMatchObject({
+      body: '<!-- ralph-action:settled -->\nNot any more.',
+      minimized: true,
+    });
   });
 });
 

@@ -207,12 +207,47 @@ describe('changing', () => {
       headSha: 'b'.repeat(40),
       baseSha: 'a'.repeat(40),
       mergedAt: null,
+      reviewers: [],
     });
     newIssue(at.github.state, { title: 'Work', body: '', author: { login: 'octo', type: 'User' } }, now);
     const { message } = await refusedWith(at.forge.markReady(1));
     expect(message).toBe(
       'GitHub did not let us mark pull request #1 as ready for review in octo/demo (403 Resource not accessible by integration). Add `pull-requests: write` and `contents: write` under `permissions:` in the workflow, or to the token that the input `github-token` gets.',
     );
+  });
+});
+
+describe('who is asked', () => {
+  test('for a review: people and teams, but never the author', async () => {
+    await using at = await openForge();
+    at.github.state.collaborators.set('ann', { permission: 'write', roleName: 'write' });
+    await at.forge.openPullRequest(request);
+    const opener = at.github.state.issues.at(-1)?.author.login ?? '';
+    await at.forge.requestReview(1, { logins: ['ann', opener.toUpperCase()], teams: ['core'] });
+    expect(at.github.state.pulls).toMatchObject([{ reviewers: ['ann', 'team:core'] }]);
+  });
+
+  test('for a review: nobody is left, so nothing is asked', async () => {
+    await using at = await openForge();
+    await at.forge.openPullRequest(request);
+    const opener = at.github.state.issues.at(-1)?.author.login ?? '';
+    await at.forge.requestReview(1, { logins: [opener], teams: [] });
+    expect(at.sent()).toEqual(['POST /pulls']);
+  });
+
+  test('for a review, and cannot: says why', async () => {
+    await using at = await openForge();
+    await at.forge.openPullRequest(request);
+    const { message } = await refusedWith(at.forge.requestReview(1, { logins: ['stranger'], teams: [] }));
+    expect(message).toContain('did not let us request reviews of pull request #1 in octo/demo (422');
+  });
+
+  test('to take it over', async () => {
+    await using at = await openForge();
+    at.github.state.collaborators.set('ann', { permission: 'write', roleName: 'write' });
+    await at.forge.openPullRequest(request);
+    await at.forge.assign(1, ['ann']);
+    expect(at.github.state.issues).toMatchObject([{ assignees: ['ann'] }]);
   });
 });
 

@@ -295,6 +295,15 @@ export function createForge({ branches }: Origin): FakeForge {
     requests += 1;
     return guarded(faults, method, answer);
   };
+  /** By number: thread and marker. */
+  const commentIds: (readonly [number, string])[] = [[0, '']];
+  const idOf = (number: number, marker: string): number => {
+    const at = commentIds.findLastIndex(([thread, known]) => thread === number && known === marker);
+    // A comment that was settled is not found by its marker.
+    if (at > 0 && comments.get(number)?.has(marker) === true) return at;
+    return commentIds.push([number, marker]) - 1;
+  };
+  const settledMarker = (id: number): string => `settled ${String(id)}`;
   const change = (number: number, update: Partial<FakeForge['pulls'][number]>): void => {
     const at = pulls.findIndex((pull) => pull.number === number);
     pulls[at] = { ...(pulls[at] ?? fail(`There is no pull request ${String(number)}.`)), ...update };
@@ -411,15 +420,41 @@ export function createForge({ branches }: Origin): FakeForge {
     upsertComment: (number, marker, body) =>
       ask('upsertComment', () => {
         const thread = comments.get(number) ?? new Map<string, string>();
-        if (thread.get(marker) === body) return;
+        const id = idOf(number, marker);
+        if (thread.get(marker) === body) return { id };
         comments.set(number, thread.set(marker, body));
         writes.push(`comment on #${String(number)}`);
+        return { id };
       }),
-    amendComment: (number, marker, { body }) => {
+    settleComment: (id, { words, closing }) =>
+      ask('settleComment', () => {
+        const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
+        const thread = comments.get(number);
+        const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
+        if (thread === undefined || first === '') return;
+        thread.set(
+          closing ? settledMarker(id) : marker,
+          [first, ...(rest.includes(words) ? [] : ['', words]), ...rest].join('\n'),
+        );
+        if (closing) thread.delete(marker);
+        writes.push(`${closing ? 'settled' : 'settled in part'} on #${String(number)}`);
+      }),
+    requestReview: (number, { logins, teams }) =>
+      ask('requestReview', () => {
+        writes.push(
+          `review of #${String(number)} by ${[...logins, ...teams.map((team) => `team ${team}`)].join(', ')}`,
+        );
+      }),
+    assign: (number, logins) =>
+      ask('assign', () => {
+        writes.push(`#${String(number)} assigned to ${logins.join(', ')}`);
+      }),
+    amendComment: (number, marker, { body, closing }) => {
       const thread = comments.get(number);
       if (thread?.has(marker) !== true || thread.get(marker) === body) return Promise.resolve();
       return ask('amendComment', () => {
-        thread.set(marker, body);
+        thread.set(closing ? settledMarker(idOf(number, marker)) : marker, body);
+        if (closing) thread.delete(marker);
         writes.push(`amended on #${String(number)}`);
       });
     },

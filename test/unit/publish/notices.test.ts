@@ -139,7 +139,8 @@ describe('what an older comment says, and is not so any more', () => {
 
   test('is corrected by the run that works on the issue', async () => {
     const comments = await olderOn([]);
-    expect(comments?.get(APPROVAL_MARKER)).toBe(APPROVED_SINCE);
+    expect(comments?.has(APPROVAL_MARKER)).toBe(false);
+    expect([...(comments?.values() ?? [])]).toContain(APPROVED_SINCE);
     expect(comments?.get(REFUSAL_MARKER)).toBe(REFUSED_BEFORE);
   });
 
