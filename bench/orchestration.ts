@@ -119,6 +119,7 @@ async function loopOn(
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: (text: string) => text,
     sha256: (text: string) => text,
+    showLive: () => Promise.resolve(),
     narrate: () => undefined,
     appendJournal: journal.append,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {

@@ -45,6 +45,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     files: { read: () => Promise.resolve({}), replace: () => Promise.resolve() },
     redact: String,
     sha256: String,
+    showLive: () => Promise.resolve(),
     narrate: () => undefined,
     record: () => undefined,
     appendJournal: () => undefined,

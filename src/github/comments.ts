@@ -24,11 +24,11 @@ export function createComments({ ask }: Client): CommentMethods {
   return {
     upsertComment(number, marker, text) {
       const key = keyOf(number, marker);
-      const body = withMarker(marker, text);
       return ask(
         { doing: `write the comment on #${String(number)}`, needs: ['issues: write'] },
         async (octokit, at) => {
           const current = known.get(key) ?? (await find(octokit, { ...at, issue_number: number, marker, known }));
+          const body = withMarker(marker, typeof text === 'string' ? text : text(current?.body ?? null));
           const isWritten = current !== null && sameText(current.body, body);
           const written = isWritten
             ? current

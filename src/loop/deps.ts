@@ -1,5 +1,6 @@
 import type { Config, RunContext } from '../config/config.ts';
 import type { JournalEntry } from '../core/journal/journal.ts';
+import type { Task } from '../core/tasks/task.ts';
 import type { Agent, AgentName, Verifier } from '../ports/agent.ts';
 import type { Clock, Log } from '../ports/machine.ts';
 import type { Remote, Repository, WorkFiles } from '../ports/repository.ts';
@@ -34,6 +35,8 @@ export interface LoopDeps {
   readonly sha256: (text: string) => string;
   /** Reports a finished iteration to people. */
   readonly narrate: (entry: JournalEntry, work: Work) => void;
+  /** Shows people how the run stands as an iteration begins. Never throws. */
+  readonly showLive: (work: Work, begins: { readonly task: Task; readonly iteration: number }) => Promise<void>;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
   /** Puts the work on disk; called at every point after which it must not be lost. */

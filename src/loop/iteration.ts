@@ -6,6 +6,7 @@ import { classifyDenials } from '../core/lane/denials.ts';
 import type { Evidence, Snapshot, Verification } from '../core/evidence.ts';
 import { serializeEntry, type JournalEntry } from '../core/journal/journal.ts';
 import { namesOf } from '../core/text/lists.ts';
+import { iterationMessage } from '../core/text/commit-message.ts';
 import { plainTitle } from '../core/text/plain-text.ts';
 import { moreToLookAt } from '../core/review/look-at.ts';
 import { beginIteration, recordDoneCommit, settle } from '../core/lane/settle.ts';
@@ -61,7 +62,10 @@ export async function iterate(
       const committed = await deps.repository.commit({
         before,
         after: left,
-        message: commitMessage(task),
+        message: messageOf(task, {
+          summary: deps.redact(agentRun.analysis.signal.summary ?? ''),
+          attempt: progressOf(begun.state.tasks, task.id).attempts,
+        }),
         trailers: trailers(deps, iteration),
       });
       const worked: Work = {
@@ -181,10 +185,10 @@ async function verify(deps: LoopDeps, work: Work): Promise<Verification> {
   return verification;
 }
 
-function commitMessage(task: Task): string {
+function messageOf(task: Task, made: { readonly summary: string; readonly attempt: number }): string {
   // A subject that says "fixes #99" would close that issue when the branch is merged, and so would the key of an entry.
   const name = task.source.kind === 'issue' ? nameOfTask(task) : plainTitle(nameOfTask(task), MAX_SUBJECT_CHARS);
-  return `${plainTitle(task.title, MAX_SUBJECT_CHARS)}\n\nPart of ${name}`;
+  return iterationMessage({ title: plainTitle(task.title, MAX_SUBJECT_CHARS), name, ...made });
 }
 
 function trailers(deps: LoopDeps, { soFar, step }: Iteration): Record<string, string> {

@@ -51,6 +51,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         // The first prompt says what is known now.
         continue;
       }
+      await deps.showLive(work, { task: step.task, iteration: soFar.iterations + 1 });
       ({ work, soFar } = await iterate(deps, { work, soFar, step, opened: intake.opened, startedAt: now }));
       const pushed = await pushIteration(deps, work);
       work = pushed.work;

@@ -93,8 +93,12 @@ export interface Forge {
   updatePullRequest(number: number, change: { readonly title: string; readonly body: string }): Promise<void>;
   /** Draft → ready for review (GraphQL). */
   markReady(number: number): Promise<void>;
-  /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. */
-  upsertComment(number: number, marker: string, body: string): Promise<WrittenComment>;
+  /** Creates or updates the one comment whose first line is `marker` (a whole HTML comment); writes nothing when the text is already there. `body` may be made from what the comment says now; null: there is none. */
+  upsertComment(
+    number: number,
+    marker: string,
+    body: string | ((current: string | null) => string),
+  ): Promise<WrittenComment>;
   /** Says below the first line of a notification of ours what settles it: `closing` hides it as resolved, and no later `upsertComment` finds it. One that is gone, or not ours, stays as it is. */
   settleComment(id: number, settled: { readonly words: string; readonly closing: boolean }): Promise<void>;
   /** Rewrites the comment of that marker if `upsertComment` came across it on the same issue and its text is from before `writtenBefore` (ms); never looks for one, never creates one. `closing`: as `settleComment`. */

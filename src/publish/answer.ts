@@ -1,5 +1,5 @@
 import type { Intake } from '../handover/intake.ts';
-import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER } from '../report/pages/status-comment.ts';
+import { REFUSAL_MARKER, renderAnswer, STATUS_MARKER, withAnswer } from '../report/pages/status-comment.ts';
 import { laneViewOf } from './lane-view.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfEnd } from './report-of.ts';
@@ -15,9 +15,6 @@ export async function publishAnswer(deps: PublishDeps, intake: Extract<Intake, {
   const view = intake.state === null ? null : laneViewOf(intake, { config, runUrl: context.runUrl, now });
   const notice = intake.notes.notices.find(({ issue }) => issue === answer.thread) ?? null;
   const body = renderAnswer(answer.text, report, { view, notice });
-  await deps.forge.upsertComment(
-    answer.thread,
-    answer.text.kind === 'refusal' ? REFUSAL_MARKER : STATUS_MARKER,
-    redact(body),
-  );
+  if (answer.text.kind === 'refusal') await deps.forge.upsertComment(answer.thread, REFUSAL_MARKER, redact(body));
+  else await deps.forge.upsertComment(answer.thread, STATUS_MARKER, (current) => withAnswer(current, redact(body)));
 }

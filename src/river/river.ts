@@ -9,6 +9,7 @@ import type { LoopDeps } from '../loop/deps.ts';
 import { loop } from '../loop/loop.ts';
 import type { Log } from '../ports/machine.ts';
 import type { PublishDeps } from '../publish/deps.ts';
+import { createLiveStatus } from '../publish/live-status.ts';
 import { publishEnd } from '../publish/end.ts';
 import { reportOfEnd } from '../publish/report-of.ts';
 import { renderIterationEnd, renderProgressLine } from '../report/pages/progress.ts';
@@ -61,6 +62,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
       readLearnings: machine.readLearnings,
       files: machine.files,
       narrate: narrateTo(deps.log),
+      showLive: createLiveStatus({ ...stages, config: { policy: begun.policy }, debug: deps.debug }),
       appendJournal,
       record: (unfinished) => {
         recording.keep(withJournalHash(deps, unfinished));

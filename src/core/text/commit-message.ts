@@ -25,6 +25,29 @@ export function cleanCommitSubject(foreign: string): string {
   return capped(breakReferences(withoutSkipWords(cut(line, 4 * MAX_SUBJECT_CHARS))), MAX_SUBJECT_CHARS);
 }
 
+/** The message of what an iteration left uncommitted: the agent's own first sentence, or the title of the task and which of its iterations it was. */
+export function iterationMessage(iteration: {
+  readonly title: string;
+  /** What people call the task: `#12`. */
+  readonly name: string;
+  /** What the agent says that it did; empty: nothing. */
+  readonly summary: string;
+  /** 1-based, of the task. */
+  readonly attempt: number;
+}): string {
+  const { title, name, summary, attempt } = iteration;
+  const said = cleanCommitSubject(firstSentence(summary));
+  const subject = said === '' ? (attempt > 1 ? `${title} (iteration ${attempt})` : title) : said;
+  const body = said === '' ? `Part of ${name}` : `Part of ${name}: ${title}`;
+  return `${subject}\n\n${body}`;
+}
+
+/** Without its full stop, as subjects are. */
+function firstSentence(text: string): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  return (/^.*?[^.\s][.!?](?=\s)/.exec(line)?.[0] ?? line).replace(/\.$/, '');
+}
+
 function visibleLines(foreign: string): readonly string[] {
   const plain = plainBlanks(plainLines(cut(foreign, MAX_FOREIGN_CHARS).toWellFormed().replace(ANSI_SEQUENCE, '')));
   let seen = '';

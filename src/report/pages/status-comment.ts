@@ -27,6 +27,9 @@ import { sentence } from '../../core/text/sentence.ts';
 /** First line of a thread's one status comment, whatever lane works there; by it the comment is found again, and known as our own. */
 export const STATUS_MARKER = '<!-- ralph-action:status -->';
 
+/** Line of a status comment behind which the answer to the newest command stands. */
+const ANSWER_PART = '<!-- ralph-action:answer -->';
+
 /** First line of the one refusal in a thread: it does not overwrite the status. */
 export const REFUSAL_MARKER = '<!-- ralph-action:refusal -->';
 
@@ -66,7 +69,16 @@ export function renderStatusComment(
   ].join('\n\n');
 }
 
-/** The answer to a label or a `/ralph` comment, to be upserted under its first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
+/** The status comment with an answer: how the work stands stays, and comes first. `current`: null where there is none. */
+export function withAnswer(current: string | null, answer: string): string {
+  const status = (current ?? STATUS_MARKER).split(ANSWER_PART)[0]?.trimEnd() ?? STATUS_MARKER;
+  const part = `${ANSWER_PART}\n\n${answer}`;
+  return status === STATUS_MARKER
+    ? `${STATUS_MARKER}\n\n${part}`
+    : `${status}\n\n${part.replace(ANSWER_PART, `${ANSWER_PART}\n\n---`)}`;
+}
+
+/** The answer to a label or a `/ralph` comment, a refusal with its own first line: why nothing was done, if that was not asked for, and how the lane stands, if it is known (`view`). `notice`: the issue waits for approval. */
 export function renderAnswer(
   answer: Answer['text'],
   report: RunReport,
@@ -85,9 +97,9 @@ export function renderAnswer(
       : [renderLaneStatus(view)];
   switch (answer.kind) {
     case 'status':
-      return [STATUS_MARKER, ...why, ...status].join('\n\n');
+      return [...why, ...status].join('\n\n');
     case 'help':
-      return [STATUS_MARKER, ...why, help(answer.word, view), ...status].join('\n\n');
+      return [...why, help(answer.word, view), ...status].join('\n\n');
     case 'refusal':
       return [
         REFUSAL_MARKER,

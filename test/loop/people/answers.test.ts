@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:status -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
     );
   });
 
@@ -63,14 +63,14 @@ describe('an order is answered with what became of it', () => {
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
     expect(await ask(createProject(), ...words)).toContain(
-      `<!-- ralph-action:status -->\n\n${receipt}\n\n**Status of lane`,
+      `<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n${receipt}\n\n**Status of lane`,
     );
   });
 });
 
 test('/ralph help greets', async () => {
   expect(await ask(createProject(), 'help')).toMatch(
-    /^<!-- ralph-action:status -->\n\nRalph works on open issues with the label `ralph`\./,
+    /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\nRalph works on open issues with the label `ralph`\./,
   );
 });
 

@@ -417,9 +417,10 @@ export function createForge({ branches }: Origin): FakeForge {
         change(number, { draft: false });
         writes.push(`ready #${String(number)}`);
       }),
-    upsertComment: (number, marker, body) =>
+    upsertComment: (number, marker, text) =>
       ask('upsertComment', () => {
         const thread = comments.get(number) ?? new Map<string, string>();
+        const body = typeof text === 'string' ? text : text(thread.get(marker) ?? null);
         const id = idOf(number, marker);
         if (thread.get(marker) === body) return { id };
         comments.set(number, thread.set(marker, body));

@@ -265,7 +265,13 @@ describe('publishing twice, as post does after a main that was killed', () => {
     'main died at %s: post goes on from there',
     async (method) => {
       const project = createProject({ agent: [finisher] });
-      const run = await runOnce(project, { tap: killAt((name) => name === `forge.${method}`, 'before') });
+      let isPublishing = false;
+      const run = await runOnce(project, {
+        tap: killAt((name) => {
+          isPublishing ||= name === 'agent.sweep';
+          return isPublishing && name === `forge.${method}`;
+        }, 'before'),
+      });
       const post = await finishOnce(project, run);
       expect(post?.report).toMatchObject({ outcome: { kind: 'complete' }, saved: { kind: 'saved', sequence: 1 } });
       expect(project.forge.pulls).toHaveLength(1);

@@ -9,6 +9,7 @@ import {
   REFUSAL_MARKER,
   renderAnswer,
   renderStatusComment,
+  withAnswer,
   STATUS_MARKER,
 } from '../../../src/report/pages/status-comment.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -146,6 +147,22 @@ describe('for any foreign text', () => {
   });
 });
 
+test.each<[string, string | null, string]>([
+  ['no comment yet', null, `${STATUS_MARKER}\n\n<!-- ralph-action:answer -->\n\nPaused.`],
+  [
+    'how the work stands stays, and comes first',
+    `${STATUS_MARKER}\n\n**Complete.**`,
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nPaused.`,
+  ],
+  [
+    'an older answer gives way',
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nResumed.`,
+    `${STATUS_MARKER}\n\n**Complete.**\n\n<!-- ralph-action:answer -->\n\n---\n\nPaused.`,
+  ],
+])('an answer in the status comment: %s', (_, current, expected) => {
+  expect(withAnswer(current, 'Paused.')).toBe(expected);
+});
+
 describe('answers', () => {
   const answered = report({ kind: 'idle', reason: 'answered' });
   const status = (lane: LaneView) =>
@@ -154,7 +171,6 @@ describe('answers', () => {
 
   test('/ralph status says how the lane stands', () => {
     expect(lines(status(view))).toEqual([
-      STATUS_MARKER,
       '**Status of lane `queue`**',
       '- `[███░░░]` 1 of 2 tasks done',
       '- Next: Greet @octocat (2 iterations so far)',
@@ -185,7 +201,7 @@ describe('answers', () => {
         limits: { ...policy, maxTokensPerHour: 0, maxCostUsdPerDay: 0 },
       }),
     );
-    expect(answer.slice(2, -1)).toEqual([
+    expect(answer.slice(1, -1)).toEqual([
       '- Nothing is open for this lane.',
       '- Circuit: closed',
       '- This hour, used or reserved: 0 of 100 calls',
@@ -266,7 +282,7 @@ describe('answers', () => {
   });
 
   test('/ralph help greets', () => {
-    expect(lines(help('')).slice(1, 4)).toEqual([
+    expect(lines(help('')).slice(0, 3)).toEqual([
       'Ralph works on open issues with the label `ralph`. Whoever may write to this repository can say in a comment:',
       '- `/ralph run`: work on this issue now (on a pull request: on its lane)',
       '- `/ralph status`: say how the lane stands; makes no agent call',
@@ -283,8 +299,7 @@ describe('answers', () => {
       { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 },
       { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
-    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 6)).toEqual([
-      STATUS_MARKER,
+    expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
       '**Parked.** All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
       '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
@@ -298,7 +313,7 @@ describe('answers', () => {
     (outcome) => {
       const shown = report(outcome);
       expect(renderAnswer({ kind: 'status', receipt: null }, shown, { view, notice: null })).toContain(
-        `${STATUS_MARKER}\n\n${headline(shown)}\n\n`,
+        `${headline(shown)}\n\n`,
       );
     },
   );
@@ -309,7 +324,6 @@ describe('answers', () => {
       { lane: 'issue-12' },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
-      STATUS_MARKER,
       '**Refused: another run.** Lane issue-12 changed 3 times.',
       '**Next:** The other run goes on; this one made no call. When it has ended, comment `/ralph run` on the issue for more. With `concurrency` in the workflow runs wait for each other.',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cleanCommitMessage, cleanCommitSubject } from '../../../../src/core/text/commit-message.ts';
+import { cleanCommitMessage, cleanCommitSubject, iterationMessage } from '../../../../src/core/text/commit-message.ts';
 import { plainTitle } from '../../../../src/core/text/plain-text.ts';
 import { cpuMs } from '../../../cpu.ts';
 
@@ -90,4 +90,27 @@ test('long hostile messages cost nothing', () => {
   expect(cpuMs(() => hostile.forEach((text) => cleanCommitMessage(text) + cleanCommitSubject(text)))).toBeLessThan(
     1000,
   );
+});
+
+describe('the message of what an iteration left uncommitted', () => {
+  const iteration = { title: 'Greet people', name: '#12', summary: '', attempt: 1 };
+  test.each<[string, Partial<Parameters<typeof iterationMessage>[0]>, string]>([
+    ['nothing was said', {}, 'Greet people\n\nPart of #12'],
+    ['nothing was said in a later one', { attempt: 3 }, 'Greet people (iteration 3)\n\nPart of #12'],
+    [
+      'the first sentence of what was said',
+      { summary: 'Add `greet` to src/a.js. Version 1.2 is assumed.' },
+      'Add `greet` to src/a.js\n\nPart of #12: Greet people',
+    ],
+    ['a number is no end', { summary: 'Use 1.2 of x' }, 'Use 1.2 of x\n\nPart of #12: Greet people'],
+    ['only the first line', { summary: 'Add x\nFixes #3' }, 'Add x\n\nPart of #12: Greet people'],
+    [
+      'words that steer GitHub do nothing',
+      { summary: '[skip ci] Fixes #99, thanks @octocat.' },
+      '(skip ci) Fixes #\u200B99, thanks @\u200Boctocat\n\nPart of #12: Greet people',
+    ],
+    ['nothing that can be seen', { summary: '\u200B', attempt: 2 }, 'Greet people (iteration 2)\n\nPart of #12'],
+  ])('%s', (_, change, expected) => {
+    expect(iterationMessage({ ...iteration, ...change })).toBe(expected);
+  });
 });

@@ -1,0 +1,58 @@
+import { textOf } from '../errors.ts';
+import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import type { Work } from '../handover/work.ts';
+import type { Config, RunContext } from '../config/config.ts';
+import type { Forge } from '../ports/forge.ts';
+import type { Clock } from '../ports/machine.ts';
+import { renderLiveStatus } from '../report/pages/live-status.ts';
+import { STATUS_MARKER } from '../report/pages/status-comment.ts';
+import { tasksWithProgress } from './lane-view.ts';
+import { within } from './within.ts';
+
+/** Between two edits of the same comment, in ms: nobody reads faster. */
+const MIN_GAP_MS = 20_000;
+/** A comment is not worth more of a run's time, in ms. */
+const MAX_WAIT_MS = 10_000;
+/** What fails so often is not tried any more. */
+const MAX_FAILURES = 2;
+
+interface LiveStatusDeps {
+  readonly forge: Pick<Forge, 'upsertComment'>;
+  readonly config: Pick<Config, 'policy'>;
+  readonly context: Pick<RunContext, 'runUrl'>;
+  readonly clock: Clock;
+  readonly debug: (text: string) => void;
+  readonly redact: (text: string) => string;
+}
+
+/** Shows how the run stands as an iteration begins: in the status comment of its task's issue, or of the pull request for a task of a file. Never throws. */
+export type ShowLive = (work: Work, begins: { readonly task: Task; readonly iteration: number }) => Promise<void>;
+
+/** One edit per iteration, at most one in 20 s on the same comment. */
+export function createLiveStatus({ forge, config, context, clock, debug, redact }: LiveStatusDeps): ShowLive {
+  let shown: { readonly thread: number; readonly at: number } | null = null;
+  let failures = 0;
+  return async ({ lane, tasks, state, journal, startedAt }, { task, iteration }) => {
+    const thread = issueOfTask(task) ?? lane.pullRequest?.number ?? null;
+    const now = clock.now();
+    if (thread === null || failures >= MAX_FAILURES) return;
+    if (shown !== null && shown.thread === thread && now - shown.at < MIN_GAP_MS) return;
+    const body = renderLiveStatus({
+      task,
+      tasks: tasksWithProgress(tasks, state),
+      iteration,
+      journal,
+      limits: config.policy,
+      startedAt,
+      now,
+      runUrl: context.runUrl,
+    });
+    try {
+      await within(MAX_WAIT_MS, forge.upsertComment(thread, STATUS_MARKER, redact(body)));
+      shown = { thread, at: now };
+    } catch (error) {
+      failures += 1;
+      debug(`The status comment on #${String(thread)} was not updated: ${textOf(error)}`);
+    }
+  };
+}

@@ -1,0 +1,53 @@
+import type { JournalEntry } from '../../core/journal/journal.ts';
+import type { Policy } from '../../core/policy.ts';
+import { formatInstant, MINUTE_MS } from '../../core/time.ts';
+import type { TaskReport } from '../../handover/report.ts';
+import { count, formatCost, formatDuration } from '../format.ts';
+import { link, text } from '../markdown.ts';
+import { iterationResult } from './progress.ts';
+import { tasksBar } from './progress-bar.ts';
+import { taskLink, verificationWord } from './sections.ts';
+import { STATUS_MARKER } from './status-comment.ts';
+
+/** How a run stands while it works. */
+export interface LiveStatus {
+  readonly task: TaskReport['task'];
+  readonly tasks: readonly TaskReport[];
+  /** 1-based: the one that begins. */
+  readonly iteration: number;
+  /** This run's iterations, oldest first. */
+  readonly journal: readonly JournalEntry[];
+  readonly limits: Pick<Policy, 'maxIterations' | 'maxRunMs' | 'maxCostUsd'>;
+  readonly startedAt: number;
+  readonly now: number;
+  readonly runUrl: string;
+}
+
+/** The sticky status comment of a run that works: which iteration, what the last one came to, time and money against their limits. True for as long as it stands. */
+export function renderLiveStatus(live: LiveStatus): string {
+  const { task, tasks, iteration, journal, limits, startedAt, now, runUrl } = live;
+  const last = journal.at(-1) ?? null;
+  const costUsd = journal.reduce((sum, { analysis }) => sum + (analysis.costUsd ?? 0), 0);
+  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
+  const minutes = Math.floor(Math.max(0, now - startedAt) / MINUTE_MS);
+  return [
+    STATUS_MARKER,
+    `**🚧 Ralph is at work.** Iteration ${iteration} of ${limits.maxIterations} began ${formatInstant(now)}: ${taskLink(task)} ${text(task.title, 120)} (${link('live log', runUrl)})`,
+    ...(last === null ? [] : [`Last iteration: ${lastWords(last)}`]),
+    `\`${tasksBar(tasks)}\` ${done} of ${count(tasks.length, 'task')} done · ${minutes} of ${Math.round(limits.maxRunMs / MINUTE_MS)} min · ${formatCost(costUsd)}${limits.maxCostUsd > 0 ? ` of ${formatCost(limits.maxCostUsd)}` : ''}`,
+    '<sub>Updated with every iteration. To end the run after this one, comment `/ralph stop`.</sub>',
+  ].join('\n\n');
+}
+
+function lastWords(entry: JournalEntry): string {
+  const { evidence, analysis, startedAt, endedAt } = entry;
+  return [
+    iterationResult(entry),
+    evidence.fileCount === 0
+      ? 'nothing changed'
+      : `${count(evidence.fileCount, 'file')} (+${evidence.insertions} −${evidence.deletions})`,
+    ...(evidence.verification.kind === 'not-run' ? [] : [`\`verify\` ${verificationWord(evidence.verification)}`]),
+    formatDuration(endedAt - startedAt),
+    ...(analysis.costUsd === null ? [] : [formatCost(analysis.costUsd)]),
+  ].join(' · ');
+}

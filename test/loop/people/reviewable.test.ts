@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { finisher, stuck } from '../stage/behaviours.ts';
+import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
+
+describe('a pull request of the queue stays reviewable', () => {
+  test('it takes max-tasks-per-pr tasks, then the queue waits without a call until it is merged', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-tasks-per-pr': '2' } });
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 2 });
+    expect(savedState(project).tasks['issue-3']?.state ?? 'todo').toBe('todo');
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
+    const [pull] = project.forge.pulls;
+    if (pull === undefined) throw new Error('There is no pull request.');
+    Object.assign(pull, { state: 'merged', headSha: project.origin.branches.get('ralph/queue') });
+    project.origin.branches.delete('ralph/queue');
+    expect(await runOnce(project)).toMatchObject({ calls: 1 });
+    expect(savedState(project).tasks['issue-3']?.state).toBe('done');
+    expect(Object.keys(savedState(project).change.tasks)).toEqual(['issue-3']);
+  });
+
+  test('0 is no limit', async () => {
+    const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-tasks-per-pr': '0' } });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 3 });
+  });
+
+  test('with max-open-prs open the schedule opens none; a person who asks gets one', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-open-prs': '1' } });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ calls: 1 });
+    expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
+    expect(await runOnce(project, { event: labeled(2) })).toMatchObject({ calls: 1 });
+  });
+});
+
+describe('an open circuit holds wherever its issue goes', () => {
+  test('the queue does not take what opened the circuit of its own lane, before the probe; a person does', async () => {
+    const project = createProject({ issues: [1], agent: [stuck] });
+    expect(await runOnce(project, { event: labeled(1) })).toMatchObject({ end: 'halted (circuit_open)', calls: 3 });
+    // Its branch is gone again, since nothing was done.
+    expect(project.origin.branches.has('ralph/issue-1')).toBe(false);
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
+  });
+});

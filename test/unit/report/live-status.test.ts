@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { renderLiveStatus } from '../../../src/report/pages/live-status.ts';
+import { STATUS_MARKER } from '../../../src/report/pages/status-comment.ts';
+import { policy } from '../core/core-fixtures.ts';
+import { END, entry, taskReport } from './fixtures.ts';
+
+const lines = (markdown: string): readonly string[] => markdown.split('\n').filter((line) => line !== '');
+
+const tasks = [taskReport(12, { title: 'Greet @octocat', state: 'done' }), taskReport(13)];
+const live = {
+  task: tasks[1]?.task ?? taskReport(13).task,
+  tasks,
+  iteration: 1,
+  journal: [],
+  limits: { ...policy, maxCostUsd: 5 },
+  startedAt: END,
+  now: END,
+  runUrl: 'https://github.com/acme/shop/actions/runs/99',
+};
+
+test('the first seconds: what is worked on, against which limits, and how to end it', () => {
+  expect(lines(renderLiveStatus(live))).toEqual([
+    STATUS_MARKER,
+    '**🚧 Ralph is at work.** Iteration 1 of 10 began 2026-11-21 16:18 UTC: [#13](https://github.com/acme/shop/issues/13) Task 13 ([live log](https://github.com/acme/shop/actions/runs/99))',
+    '`[███░░░]` 1 of 2 tasks done · 0 of 50 min · $0.00 of $5.00',
+    '<sub>Updated with every iteration. To end the run after this one, comment `/ralph stop`.</sub>',
+  ]);
+});
+
+test('later: what the last iteration came to, without a limit of money', () => {
+  const later = renderLiveStatus({
+    ...live,
+    iteration: 2,
+    journal: [entry(1, { verification: { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } })],
+    limits: { ...policy, maxCostUsd: 0 },
+    now: END + 3 * 60_000,
+  });
+  expect(later).toMatch(/\nLast iteration: progress · .*`verify` \*\*failed\*\*: `npm test` ended with 1 · /);
+  expect(later).toMatch(/ · 3 of 50 min · \$[\d.]+\n/);
+});
