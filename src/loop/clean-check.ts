@@ -1,7 +1,6 @@
 import {
   cannotRun,
   checkOf,
-  commitToCheck,
   finishedSince,
   isCheckOf,
   recordHeadCheck,
@@ -71,7 +70,7 @@ type HeadChecked =
 export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): Promise<HeadChecked> {
   if (!deps.config.policy.verifies || outcome.kind === 'cancelled') return { kind: 'not-needed' };
   const finished = finishedSince(work.stateBefore, work.state);
-  const subject = subjectOf(deps, commitToCheck(work.state, { finished, commits: commitsOf(work), head: work.head }));
+  const subject = subjectOf(deps, work.head);
   const claims = finished.length > 0 || outcome.kind === 'complete';
   const { headCheck } = work.state;
   if (!claims || (headCheck?.kind === 'passed' && isCheckOf(headCheck, subject))) return { kind: 'not-needed' };
@@ -101,13 +100,9 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   deps.record(checked);
   if (check.kind === 'passed') return { kind: 'passed', work: checked };
   deps.log.warning(
-    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, although it passed in the work tree: what this run finished is not done yet. Files that only the work tree has (ignored ones, or packages that were installed there) do not count. If verify needs an installation, make it a part of verify, for example "npm ci && npm test".`,
+    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that only the work tree has (ignored ones, or packages that were installed there) do not count. If verify needs an installation, make it a part of verify, for example "npm ci && npm test".`,
   );
   return { kind: 'failed', work: checked };
-}
-
-function commitsOf({ journal }: Work): readonly string[] {
-  return journal.flatMap(({ commit }) => (commit === null ? [] : [commit]));
 }
 
 function subjectOf({ config, sha256 }: LoopDeps, commit: string): CheckSubject {

@@ -3,10 +3,10 @@ import type { Verification } from '../../src/core/evidence.ts';
 import { UserError } from '../../src/errors.ts';
 import type { VerifyCall } from '../../src/ports/agent.ts';
 import { parseHiddenStatus, type RalphStatus } from '../../src/report/pages/status-json.ts';
-import { finisher, stuck, type Behaviour } from './stage/behaviours.ts';
+import { finisher, steadyWorker, stuck, type Behaviour } from './stage/behaviours.ts';
 import { addCommit } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
+import { addIssue, createProject, finishOnce, runOnce, savedState } from './stage/river.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 const green: Verification = { kind: 'passed', durationMs: 1 };
@@ -97,6 +97,37 @@ describe('at the end of a run that finished tasks the published head is verified
     await runOnce(project);
     expect(project.script.calls[1]?.prompt).toContain('fails on a clean clone of the branch');
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' } });
+  });
+});
+
+describe('a head that a later task left red in the work tree is checked all the same', () => {
+  test.each([
+    ['where it fails, what was finished before is open again', red, 'in-progress'],
+    ['where it passes, what was finished before is done', green, 'done'],
+  ] as const)('%s', async (_, cleanHead, state) => {
+    const { project } = checkedProject();
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher, steadyWorker];
+    project.inputs = { ...project.inputs, 'max-iterations': '2' };
+    const main = project.origin.branches.get('main') ?? '';
+    const inWorkTree = [green, red];
+    const cloned: string[] = [];
+    project.verifier = {
+      verify: ({ folder }: VerifyCall) => {
+        if (folder !== null && folder !== main) cloned.push(folder);
+        return Promise.resolve(folder === null ? (inWorkTree.shift() ?? red) : folder === main ? green : cleanHead);
+      },
+    };
+    expect(await runOnce(project)).toMatchObject({ end: 'limit (iterations)', calls: 2 });
+    expect(cloned).toEqual([project.origin.branches.get('ralph/queue')]);
+    expect(savedState(project)).toMatchObject({
+      headCheck: { kind: cleanHead.kind, commit: cloned[0] },
+      tasks: { 'issue-1': { state }, 'issue-2': { state: 'in-progress' } },
+    });
+    // The next run is asked to go on with it, and hears why.
+    await runOnce(project);
+    const prompt = project.script.calls[2]?.prompt ?? '';
+    expect(prompt.includes('fails on a clean clone of the branch')).toBe(cleanHead.kind === 'failed');
   });
 });
 

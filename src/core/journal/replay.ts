@@ -56,7 +56,7 @@ export function replay(journal: Journal, kindOf: KindOfDenial): readonly Differe
     position = checked(position, journal, entries.length);
     const step = decide(position, { policy: start.policy, now: end.decidedAt, ...fromOutside(end) });
     const replayed = step.kind === 'stop' ? step.outcome : step.task.id;
-    if (!isSame(end.outcome, replayed))
+    if (!isSame(comparable(end.outcome), typeof replayed === 'string' ? replayed : comparable(replayed)))
       differences.push({ line: lineOf(journal, entries.length), of: 'outcome', recorded: end.outcome, replayed });
   }
   return differences;
@@ -156,6 +156,13 @@ function verdictDifferences(line: number, recorded: Verdict, replayed: Verdict):
   return (Object.keys(replayed) as (keyof Verdict)[])
     .filter((field) => !isSame(recorded[field], replayed[field]))
     .map((field) => ({ line, of: `verdict.${field}`, recorded: recorded[field], replayed: replayed[field] }));
+}
+
+/** The outcome, its message without full stops and with single spaces: earlier versions joined sentences without them, and no decision is in them. */
+function comparable(outcome: Outcome): Outcome {
+  return outcome.kind === 'failed'
+    ? { ...outcome, message: outcome.message.replaceAll(/\.?\s+|\.$/g, ' ').trim() }
+    : outcome;
 }
 
 /** Of flat data: fields in any order. */

@@ -54,20 +54,6 @@ export function finishedSince(before: LaneState, state: LaneState): readonly Tas
   );
 }
 
-/** The commit at which what was `finished` can be checked: the head, unless a later iteration left it red, which is known already. `commits`: of this run, oldest first. */
-export function commitToCheck(
-  state: LaneState,
-  {
-    finished,
-    commits,
-    head,
-  }: { readonly finished: readonly TaskId[]; readonly commits: readonly ObjectId[]; readonly head: ObjectId },
-): ObjectId {
-  if (state.lastIteration?.verification !== 'failed') return head;
-  const done = finished.map((id) => progressOf(state.tasks, id).doneCommit);
-  return commits.findLast((commit) => done.includes(commit)) ?? head;
-}
-
 /** The state of a run that may have ended before its head was checked: what it finished is open again, unless a check of one of `checked` passed. */
 export function withoutUnverified(
   run: { readonly before: LaneState; readonly after: LaneState; readonly checked: readonly ObjectId[] },

@@ -369,7 +369,7 @@ function settleCircuit(before: LaneState, state: LaneState, policy: Policy, now:
   return opens ? resetSession(settled, 'circuit_opened', now) : settled;
 }
 
-/** A limit that only one sign speaks of is believed for so long, unless the run before was parked by one as well. */
+/** A limit that only one sign speaks of is believed for so long, however often it is reported. */
 const MAX_UNCONFIRMED_WAIT_MS = 6 * HOUR_MS;
 
 /** A limit that the provider reported parks the lane: at least a minute, so that nothing is called again at once. */
@@ -377,8 +377,7 @@ function settlePark(state: LaneState, { analysis, evidence, task }: IterationFac
   if (analysis.usageLimit === null) return state;
   const reported = analysis.usageLimit.resumeAt === null ? Number.NaN : Date.parse(analysis.usageLimit.resumeAt);
   const wanted = Number.isNaN(reported) ? now + HOUR_MS : reported;
-  const isConfirmed = analysis.usageLimit.unconfirmed === undefined || state.lastRun?.reason === 'usage_limit';
-  const longest = isConfirmed ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
+  const longest = analysis.usageLimit.unconfirmed === undefined ? MAX_USAGE_WAIT_MS : MAX_UNCONFIRMED_WAIT_MS;
   const resumeAt = Math.min(Math.max(wanted, now + MINUTE_MS), now + longest);
   return { ...state, park: { reason: 'usage_limit', resumeAt, taskId: task.id, branchHead: evidence.after.head } };
 }

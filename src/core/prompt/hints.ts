@@ -51,7 +51,7 @@ const hints = {
   clean_check: {
     scope: 'lane',
     sentence:
-      'The verification command fails on a clean clone of the branch, although it passed in your work tree. Commit everything that it needs; files that git ignores and packages that only you installed do not count.',
+      'The verification command fails on a clean clone of the branch. Commit everything that it needs; files that git ignores and packages that only you installed do not count.',
   },
   base_fails: {
     scope: 'lane',

@@ -188,7 +188,7 @@ function unconfirmedWord({ resumeAt }: Extract<Outcome, { kind: 'parked' }>, rep
   const limit = iterationsOf(report).at(-1)?.analysis.usageLimit ?? null;
   const reported = Date.parse(limit?.resumeAt ?? '');
   return limit?.unconfirmed === true && reported > resumeAt
-    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign says so: the wait is 6 hours, and longer if the next run hears the same.`
+    ? ` The agent reported a wait until ${formatInstantFrom(reported, report.endedAt)}, but only one sign says so: the wait is 6 hours at most.`
     : '';
 }
 

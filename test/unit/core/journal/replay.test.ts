@@ -100,6 +100,17 @@ describe('a record that was changed is found', () => {
   });
 });
 
+test('an outcome whose sentences an earlier version joined without a full stop is the same, other words are not', () => {
+  const denied: Play = { output: { agentError: { kind: 'billing', text: 'Credit balance is too low' } } };
+  const { text } = record([progress(), denied]);
+  const [now, before] = ['too low. Check its key', 'too low Check its key'];
+  expect(text).toContain(now);
+  const old = text.replace(now, before);
+  expect(replay(journalOf(old), kindOfDenial)).toEqual([]);
+  const other = replay(journalOf(old.replace(before, 'too high Check its key')), kindOfDenial);
+  expect(other).toMatchObject([{ line: 4, of: 'outcome' }]);
+});
+
 describe('what if', () => {
   const tripped = journalOf(record([progress(), idle, idle, idle]).text);
   const limited = journalOf(

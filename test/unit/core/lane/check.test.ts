@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import {
   cannotRun,
   checkOf,
-  commitToCheck,
   finishedSince,
   isCheckOf,
   recordHeadCheck,
@@ -83,20 +82,6 @@ describe('the check of the published head', () => {
   test('is about the tasks that were finished since', () => {
     expect(finishedSince(before, state)).toEqual(['issue-2']);
     expect(finishedSince(state, state)).toEqual([]);
-  });
-
-  test('is made at the head, or where the last of them was finished when the head is known to be red', () => {
-    const asked = { finished: ['issue-1', 'issue-2'], commits: ['a', 'b', 'c'], head: 'head' };
-    expect(commitToCheck(state, asked)).toBe('head');
-    const left = { ...state, lastIteration: { ...state.lastIteration, verification: 'failed' } } as LaneState;
-    expect(commitToCheck(left, asked)).toBe('b');
-    const another = {
-      ...left,
-      tasks: { ...left.tasks, 'issue-1': { ...task, doneCommit: 'c', state: 'done' } },
-    } as LaneState;
-    expect(commitToCheck(another, asked)).toBe('c');
-    expect(commitToCheck(left, { ...asked, finished: [] })).toBe('head');
-    expect(commitToCheck({ ...state, lastIteration: null }, asked)).toBe('head');
   });
 
   test('that never came leaves nothing done', () => {

@@ -422,10 +422,10 @@ describe('a limit of the provider parks', () => {
     ['one sign: six hours', { window: 'weekly', resumeAt: at(100), unconfirmed: true }, null, 6],
     ['one sign of a shorter wait', { window: 'five-hour', resumeAt: at(5), unconfirmed: true }, null, 5],
     [
-      'one sign, in the run before as well',
+      'one sign, as in the run before: six hours again',
       { window: 'weekly', resumeAt: at(100), unconfirmed: true },
       parkedBefore,
-      100,
+      6,
     ],
     ['no instant', { window: 'weekly', resumeAt: null, unconfirmed: true }, null, 1],
   ])('%s', (_, usageLimit, before, hours) => {
