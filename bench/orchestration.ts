@@ -113,6 +113,7 @@ async function loopOn(
     readLearnings: () => Promise.resolve(''),
     store: {
       orders: () => Promise.resolve({ kind: 'unsupported' } as const),
+      ride: () => Promise.resolve(null),
       transcript: () => Promise.resolve({ kind: 'absent' } as const),
     },
     seal: { open: () => Promise.resolve({ kind: 'refused' } as const) },
@@ -122,6 +123,7 @@ async function loopOn(
     showLive: () => Promise.resolve(),
     narrate: () => undefined,
     appendJournal: journal.append,
+    journalHash: () => null,
     record: (work: Parameters<typeof writeRunRecord>[1]['work']) => {
       writeRunRecord(runFolder, { version: 1, stage: 'work', startedAt, actionDigest: null, claimed: null, work }, key);
     },
@@ -144,8 +146,8 @@ async function loopOn(
 }
 
 /** What leaves the machine is measured elsewhere. */
-function taken(): Promise<{ readonly kind: 'pushed' }> {
-  return Promise.resolve({ kind: 'pushed' });
+function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
+  return Promise.resolve({ kind: 'pushed', along: null });
 }
 
 function writingAgent(workspace: string): Agent {

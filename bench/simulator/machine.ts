@@ -38,6 +38,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     promptTemplate: 'Work.',
     readLearnings: () => Promise.resolve(''),
     store: {
+      ride: () => Promise.resolve(null),
       orders: () => Promise.resolve({ kind: 'unsupported' }),
       transcript: () => Promise.resolve({ kind: 'found', transcript: { sha256: '', content: new Uint8Array() } }),
     },
@@ -48,6 +49,7 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
     showLive: () => Promise.resolve(),
     narrate: () => undefined,
     record: () => undefined,
+    journalHash: () => null,
     appendJournal: () => undefined,
     // What was finished earlier passed when it was finished.
     verifier: {
@@ -70,8 +72,8 @@ export function createMachine(scene: Scene, agent: { readonly mind: Mind }, conf
   };
 }
 
-function taken(): Promise<{ readonly kind: 'pushed' }> {
-  return Promise.resolve({ kind: 'pushed' });
+function taken(): Promise<{ readonly kind: 'pushed'; readonly along: null }> {
+  return Promise.resolve({ kind: 'pushed', along: null });
 }
 
 function verification(world: World): Verification {

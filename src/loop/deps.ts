@@ -21,7 +21,7 @@ export interface LoopDeps {
   readonly verifier: Verifier;
   readonly clock: Clock;
   readonly log: Log;
-  readonly store: Pick<StateStore, 'orders' | 'transcript'>;
+  readonly store: Pick<StateStore, 'orders' | 'transcript' | 'ride'>;
   readonly seal: Pick<Seal, 'open'>;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
@@ -39,6 +39,8 @@ export interface LoopDeps {
   readonly showLive: (work: Work, begins: { readonly task: Task; readonly iteration: number }) => Promise<void>;
   /** Adds a line to the run's journal, on disk. */
   readonly appendJournal: (line: string) => void;
+  /** Hash of the journal's last line; null: it has none. */
+  readonly journalHash: () => string | null;
   /** Puts the work on disk; called at every point after which it must not be lost. */
   readonly record: (work: Work) => void;
 }

@@ -1,9 +1,11 @@
-import { recordPush } from '../core/lane/settle.ts';
+import { endRun, recordPublished, recordPush } from '../core/lane/settle.ts';
+import type { LaneState } from '../core/lane/state.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { sentence } from '../core/text/sentence.ts';
 import { textOf } from '../errors.ts';
+import { documentOf, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
-import type { PushResult } from '../ports/repository.ts';
+import type { PushedOn, PushResult } from '../ports/repository.ts';
 import type { LoopDeps } from './deps.ts';
 
 /** The work, and why the run ends here; null: it goes on. */
@@ -21,7 +23,7 @@ export async function openBranch(deps: LoopDeps, work: Work): Promise<Pushed> {
     return concluded(deps, work, await deps.remote.probePush(branch, work.base).catch(unanswered));
   }
   const made = await (
-    start.kind === 'fresh' ? deps.remote.pushOn({ ...at, at: null }) : deps.remote.push({ ...at, start })
+    start.kind === 'fresh' ? deps.remote.pushOn({ ...at, at: null, along: null }) : deps.remote.push({ ...at, start })
   ).catch(unanswered);
   return concluded(deps, made.kind === 'pushed' ? { ...work, remoteHead: work.base } : work, made);
 }
@@ -30,15 +32,52 @@ export async function openBranch(deps: LoopDeps, work: Work): Promise<Pushed> {
 export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed> {
   const { lane, head, remoteHead, base } = work;
   if (head === (remoteHead ?? base)) return { work, end: null };
+  const ride = await deps.store.ride(lane.id, {
+    after: work.state.sequence,
+    document: (sequence) => documentOnTheWay(deps, work, sequence),
+  });
   const pushed = await deps.remote
-    .pushOn({ branch: lane.branch, commit: head, since: remoteHead ?? base, at: remoteHead })
+    .pushOn({
+      branch: lane.branch,
+      commit: head,
+      since: remoteHead ?? base,
+      at: remoteHead,
+      along: ride?.passenger ?? null,
+    })
     .catch(unanswered);
-  if (pushed.kind === 'pushed') deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}`);
-  const safe = { state: work.state, iterations: work.journal.length };
-  return concluded(deps, pushed.kind === 'pushed' ? { ...work, remoteHead: head, safe } : work, pushed);
+  const written = pushed.kind === 'pushed' ? pushed.along : null;
+  ride?.landed(written ?? { kind: 'unavailable', why: 'the push did not come through' });
+  if (pushed.kind !== 'pushed') return concluded(deps, work, pushed);
+  const sequence = written?.kind === 'written' && ride !== null ? ride.sequence : work.state.sequence;
+  const kept = written?.kind === 'written' ? `, and state #${String(sequence)} with it` : '';
+  deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}${kept}`);
+  if (written?.kind === 'refused')
+    deps.log.info(`The state cannot go along with a push, so it is saved at the end: ${sentence(written.why)}`);
+  const state = { ...work.state, sequence };
+  const safe = { state, iterations: work.journal.length };
+  return concluded(deps, { ...work, state, remoteHead: head, safe }, pushed);
 }
 
-function concluded(deps: LoopDeps, work: Work, pushed: PushResult): Pushed {
+/** The state that holds if this is the last that is heard of the run: killed right behind this push, of the conversation nothing newer than what is stored. */
+function documentOnTheWay(deps: LoopDeps, work: Work, sequence: number): string {
+  const { lane, head, stateBefore } = work;
+  const now = deps.clock.now();
+  const finished: LaneState = {
+    ...recordPush(verifiedState(work, deps.config.policy, now), null, now),
+    sequence,
+    savedAt: now,
+    journalHash: deps.journalHash(),
+  };
+  const ended = endRun(finished, { kind: 'cancelled', reason: 'killed' }, head, now);
+  const pullRequest = lane.pullRequest === null ? null : { number: lane.pullRequest.number, url: lane.pullRequest.url };
+  const isSameSession = stateBefore.session !== null && stateBefore.session.id === ended.session?.id;
+  return documentOf(recordPublished(ended, { head, pullRequest }), {
+    transcript: isSameSession ? stateBefore.transcript : null,
+    redact: deps.redact,
+  });
+}
+
+function concluded(deps: LoopDeps, work: Work, pushed: PushResult | PushedOn): Pushed {
   const { branch } = work.lane;
   const now = deps.clock.now();
   switch (pushed.kind) {
@@ -62,7 +101,7 @@ function concluded(deps: LoopDeps, work: Work, pushed: PushResult): Pushed {
 }
 
 /** Nothing is lost by an error: the commits wait for the next push. */
-function unanswered(error: unknown): PushResult {
+function unanswered(error: unknown): Extract<PushResult, { kind: 'unreachable' }> {
   return { kind: 'unreachable', why: textOf(error) };
 }
 

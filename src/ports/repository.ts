@@ -1,5 +1,6 @@
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
+import type { CellWritten, Passenger } from './state.ts';
 
 /** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
 export type LaneStart =
@@ -116,8 +117,8 @@ export interface Remote {
   pushObstacle(): Promise<string | null>;
   /** Publishes `commit` as `branch`, never forced: it must build on what `start` says that the remote holds. */
   push(push: Push & { readonly start: LaneStart }): Promise<PushResult>;
-  /** The same in one request, for a branch that is at `since` as far as this run knows; null: it is created. */
-  pushOn(push: Push & { readonly at: ObjectId | null }): Promise<PushResult>;
+  /** The same in one request, for a branch that is at `at` as far as this run knows; null: it is created. `along` goes with it, unless it alone is refused. */
+  pushOn(push: Push & { readonly at: ObjectId | null; readonly along: Passenger | null }): Promise<PushedOn>;
   /** Whether the server takes a push to such a branch, tried on one that is deleted again. */
   probePush(branch: string, at: ObjectId): Promise<PushResult>;
   /** Deletes a branch, if its tip is still `head`. */
@@ -130,6 +131,10 @@ interface Push {
   readonly commit: ObjectId;
   readonly since: ObjectId;
 }
+
+/** `along`: what became of the passenger; null: there was none. */
+export type PushedOn =
+  { readonly kind: 'pushed'; readonly along: CellWritten | null } | Exclude<PushResult, { kind: 'pushed' }>;
 
 export type BranchDeleted =
   | { readonly kind: 'deleted' }

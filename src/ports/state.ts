@@ -11,6 +11,8 @@ export interface StateStore {
   claim(lane: LaneId): Promise<Claimed>;
   /** Keeps a new copy, reads it back, and gives the claim back. */
   save(copy: StateCopy): Promise<SavedState>;
+  /** The lane's newest state, to go along with a push of its branch; null where only a save keeps it, or another run has the lane. */
+  ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
   /** The transcript that the lane's state names; what has another hash is not it. */
   transcript(lane: LaneId, named: NamedTranscript): Promise<FoundTranscript>;
   /** Gives the claim back without a new copy. */
@@ -27,6 +29,29 @@ export interface StateCopy {
   readonly document: string;
   /** Kept beside the document, which names it. */
   readonly transcript: Transcript | null;
+}
+
+/** A copy whose number is known only when it is written: beyond `after`, and beyond what is stored. */
+export interface RidingCopy {
+  readonly after: number;
+  readonly document: (sequence: number) => string;
+}
+
+/** A state on its way with a push. */
+export interface Ride {
+  readonly sequence: number;
+  readonly passenger: Passenger;
+  /** Called once, with what became of it: what the store knows of the lane depends on it. */
+  readonly landed: (written: CellWritten) => void;
+}
+
+/** A ref that a push of a branch takes along: the server takes both, or neither. */
+export interface Passenger {
+  readonly ref: string;
+  /** Where the ref must be; null: it must not be there. */
+  readonly expected: CellHead | null;
+  /** Lays what the ref is to point to into the repository that is pushed from, and returns its id. */
+  readonly board: (repository: { readonly gitFolder: string }) => Promise<CellHead>;
 }
 
 /** A transcript as it is stored: encrypted. `sha256` of `content`, in hex digits. */
@@ -80,8 +105,9 @@ export type RestoredState =
   | { readonly kind: 'newer'; readonly version: number; readonly origin: string }
   | Unavailable;
 
-/** What is kept beside a state. `warnings`: what was wrong with the state and with other copies of it, as sentences. */
+/** What is kept beside a state. `savedBy`: tag of the run that saved it, null: nobody knows; `warnings`: what was wrong with the state and with other copies of it, as sentences. */
 interface Beside {
+  readonly savedBy: string | null;
   readonly orders: readonly Order[];
   readonly lease: Lease | null;
   readonly warnings: readonly string[];

@@ -1,11 +1,10 @@
-import { withoutUnverified } from '../core/lane/check.ts';
 import { settleRun } from '../core/sharing/budget.ts';
 import { laneKeyPrefix } from '../core/sharing/cache-keys.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Policy } from '../core/policy.ts';
 import { endRun, loseProgress, recordPublished } from '../core/lane/settle.ts';
-import { mapTexts } from '../core/text/redact.ts';
-import { serializeState, type LaneState } from '../core/lane/state.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import { documentOf, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
@@ -31,7 +30,7 @@ export interface Published {
 
 /** Work → pushed branch, pull request, saved state, comments, and the report of it all. A step that hangs costs no later one its turn. Safe to repeat. */
 export async function publish(deps: PublishDeps, unchecked: Work): Promise<Published> {
-  const finished = verifiedWork(deps, unchecked);
+  const finished = { ...unchecked, state: verifiedState(unchecked, deps.config.policy, deps.clock.now()) };
   const branch = await publishBranch(deps, finished);
   const work = branch.kind === 'lost' ? withoutProgress(finished, deps.config.policy, deps.clock.now()) : finished;
   const pull = await publishPullRequest(deps, { ...work, outcome: branch.outcome }, branch.remoteHead).catch(
@@ -65,14 +64,6 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
   return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
-}
-
-/** The loop checks in a clean clone what it finished before it ends; a run that was ended before counts nothing. */
-function verifiedWork({ config, clock }: PublishDeps, work: Work): Work {
-  if (!config.policy.verifies) return work;
-  const { stateBefore: before, state: after, head, headVerification } = work;
-  const checked = headVerification === null ? [head] : [head, headVerification.commit];
-  return { ...work, state: withoutUnverified({ before, after, checked }, clock.now()) };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */
@@ -206,7 +197,7 @@ async function saveState(
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
   const now = deps.clock.now();
-  const sequence = work.stateBefore.sequence + 1;
+  const sequence = work.state.sequence + 1;
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);
   const state =
     published && remoteHead !== null
@@ -217,8 +208,7 @@ async function saveState(
       : ended;
   const transcript = await exportSession(deps, state);
   const named = transcript === null ? null : { sha256: transcript.sha256, bytes: transcript.content.length };
-  // Text by text: a secret that is also a word of the form must not destroy the whole.
-  const document = serializeState({ ...mapTexts(state, deps.redact), transcript: named });
+  const document = documentOf(state, { transcript: named, redact: deps.redact });
   const saved = await deps.store.save({ lane: work.lane.id, sequence, document, transcript });
   const { lane } = saved;
   if (saved.kind === 'saved') {

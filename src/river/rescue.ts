@@ -1,11 +1,13 @@
-import type { LaneState } from '../core/lane/state.ts';
+import { believedBefore, believedState, unstoredTasks } from '../core/sharing/believed.ts';
+import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
+import { applyOrders } from '../core/sharing/orders.ts';
 import { issueLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { messageOf } from '../errors.ts';
-import type { Released } from '../ports/state.ts';
+import type { Released, RestoredState } from '../ports/state.ts';
 import { publish } from '../publish/publish.ts';
 import { within } from '../publish/within.ts';
 import type { RunDeps } from './deps.ts';
@@ -117,7 +119,7 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
     return { report: reportWithoutWork(deps, killed, record.startedAt), lane: untried };
   }
   return within(limits.publishMs, publishWork(deps, work)).catch((error: unknown) => ({
-    report: unpublished(deps, work, error),
+    report: unpublished(deps, believed(deps, work, null), error),
     lane: untried,
   }));
 }
@@ -126,26 +128,80 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   const agent = await deps.connect.agent();
   const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
-  const work = believed(recorded, await storedState(deps, recorded.lane.id));
+  const work = believed(deps, recorded, await storedLane(deps, recorded.lane.id));
+  const unstored = unstoredTasks(work.state, recorded.state).length;
+  if (unstored > 0)
+    deps.log.info(
+      `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
+    );
   const { report, lane } = await publish(stages, work);
   return { report: withRequests(deps, report), lane };
 }
 
-/** The lane's state as it is stored; null where none can be had. */
-async function storedState({ connect, limits, debug }: RescueDeps, lane: LaneId): Promise<LaneState | null> {
+/** What the store knows of the lane; null where it keeps nothing, or does not answer. */
+async function storedLane({ config, connect, limits, debug }: RescueDeps, lane: LaneId): Promise<RestoredState | null> {
+  if (config.stateStore === 'none') return null;
   try {
-    const restored = await within(limits.stepMs, (await connect.store()).restore(lane));
-    return restored.kind === 'found' ? restored.state : null;
+    return await within(limits.stepMs, (await connect.store()).restore(lane));
   } catch (error) {
     debug(messageOf(error));
     return null;
   }
 }
 
-/** The record without what it says of approvals: it lay where the agent could write, and another run's saved state is never replaced by it. */
-function believed(work: Work, stored: LaneState | null): Work {
-  const approvals = stored?.approvals ?? {};
-  return { ...work, stateBefore: { ...work.stateBefore, approvals }, state: { ...work.state, approvals } };
+/**
+ * The record as far as it is believed: it lay where the agent could write. What holds is the stored state; the record says
+ * what was made and used besides, never that something is done.
+ */
+function believed({ clock, runTag }: RescueDeps, work: Work, restored: RestoredState | null): Work {
+  const now = clock.now();
+  const stored = storedState(work, restored, now);
+  const parsed = parseStateAt(serializeState(work.state), work.lane.id, now);
+  const recorded = parsed.kind === 'state' ? parsed.state : stored;
+  const kept = restored !== null && 'savedBy' in restored ? restored : null;
+  const isAtWork = kept?.lease?.runTag === runTag;
+  const end = kept?.savedBy === runTag && !isAtWork ? stored.lastRun : null;
+  // While the claim stands nobody else has saved: what is stored is this run's, or what it began from.
+  const sequence = isAtWork ? Math.max(stored.sequence, recorded.sequence) : recorded.sequence;
+  return {
+    ...work,
+    outcome: believedOutcome(work.outcome, end),
+    stateBefore: {
+      ...work.stateBefore,
+      approvals: stored.approvals,
+      ledger: believedBefore(work.stateBefore.ledger, stored.ledger),
+    },
+    state: { ...believedState(stored, recorded, now), sequence },
+    safe: { ...work.safe, state: stored },
+  };
+}
+
+/** What the run's own state is held against: with the orders that it has obeyed, and no other. */
+function storedState({ lane, state }: Work, restored: RestoredState | null, now: number): LaneState {
+  switch (restored?.kind) {
+    case 'found':
+    case 'unreadable':
+    case 'absent': {
+      const begun = restored.kind === 'unreadable' ? probeState(lane.id, now) : initialState(lane.id, now);
+      const obeyed = restored.orders.filter(({ number }) => number <= state.ordersApplied);
+      return applyOrders(restored.kind === 'found' ? restored.state : begun, obeyed);
+    }
+    default:
+      return { ...initialState(lane.id, now), ordersApplied: state.ordersApplied };
+  }
+}
+
+/** How a run ended that post finishes. `end`: how main has saved that it ended; null: it has not. */
+function believedOutcome(recorded: Outcome, end: LaneState['lastRun']): Outcome {
+  if (recorded.kind === 'cancelled' || recorded.kind === 'failed') return recorded;
+  if (end?.outcome === recorded.kind && end.reason === recorded.reason) return recorded;
+  if (end?.outcome !== 'failed') return { kind: 'cancelled', reason: 'killed' };
+  return {
+    kind: 'failed',
+    reason: 'infrastructure',
+    message:
+      'The main step could not publish all that this run made, and the post step finished it. The next run verifies what is not known to be done.',
+  };
 }
 
 async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<typeof giveBack>[2]): Promise<void> {

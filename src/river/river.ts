@@ -64,6 +64,7 @@ async function flow(deps: RiverDeps, recording: Recording, signal: AbortSignal):
       narrate: narrateTo(deps.log),
       showLive: createLiveStatus({ ...stages, config: { policy: begun.policy }, debug: deps.debug }),
       appendJournal,
+      journalHash: deps.journalHash,
       record: (unfinished) => {
         recording.keep(withJournalHash(deps, unfinished));
       },

@@ -1,4 +1,5 @@
 import {
+  advanceRecord,
   claimRecord,
   emptyRecord,
   orderRecord,
@@ -14,12 +15,16 @@ import type { LaneId } from '../core/tasks/ids.ts';
 import { formatInstant } from '../core/time.ts';
 import type {
   CellHead,
+  CellName,
   CellStore,
   Claimed,
   NotKept,
   Ordered,
   OrdersNow,
+  Passenger,
   Released,
+  Ride,
+  RidingCopy,
   StateCopy,
   Unavailable,
 } from '../ports/state.ts';
@@ -30,6 +35,7 @@ export interface GuardedStore {
   restore(lane: LaneId): Promise<RestoredRecord>;
   claim(lane: LaneId): Promise<Claimed>;
   save(copy: StateCopy): Promise<SavedRecord>;
+  ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null>;
   release(lane: LaneId): Promise<Released>;
   order(lane: LaneId, order: OrderGiven): Promise<Ordered>;
   orders(lane: LaneId): Promise<Exclude<OrdersNow, { kind: 'unsupported' }>>;
@@ -58,6 +64,8 @@ type SavedRecord =
 
 export interface GuardedStoreOptions {
   readonly cells: CellStore;
+  /** The write of a cell, to go along with a push; null: there is no such way. */
+  readonly carry: ((name: CellName, expected: CellHead | null, text: string) => Passenger | null) | null;
   /** The lease of this run, taken now. */
   readonly lease: () => Lease;
   readonly now: () => number;
@@ -71,12 +79,14 @@ type Changed = { readonly kind: 'record'; readonly record: LaneRecord } | { read
 type Done =
   { readonly kind: 'done' } | { readonly kind: 'undone'; readonly why: string; readonly last: LaneRecord | null };
 
-export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): GuardedStore {
+export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOptions): GuardedStore {
   /** What this process last saw of a lane: a write that builds on it needs no second look unless somebody was faster. */
   const known = new Map<LaneId, Seen>();
   /** Why the newest look at a lane found nothing out: who restored it so has no other run in view. */
   const outages = new Map<LaneId, string>();
-  return { place: cells.place, restore: look, claim, save, release, order, orders };
+  /** Lanes whose cell no push may take along, now or later. */
+  const barred = new Set<LaneId>();
+  return { place: cells.place, restore: look, claim, save, ride, release, order, orders };
 
   async function claim(lane: LaneId): Promise<Claimed> {
     const wanted = lease();
@@ -125,6 +135,27 @@ export function createGuardedStore({ cells, lease, now }: GuardedStoreOptions): 
     return isThere
       ? { kind: 'saved' }
       : { kind: 'not-kept', why, lane: laneAfter({ why, last: looked.kind === 'record' ? looked.record : null }) };
+  }
+
+  async function ride(lane: LaneId, { after, document }: RidingCopy): Promise<Ride | null> {
+    if (carry === null || barred.has(lane)) return null;
+    const seen = known.get(lane) ?? (await look(lane));
+    if (!('record' in seen)) return null;
+    const { runTag } = lease();
+    const sequence = Math.max(after, seen.record.sequence) + 1;
+    const record = advanceRecord(seen.record, { sequence, document: document(sequence) }, runTag);
+    const passenger = record === null ? null : carry(lane, seen.head, serializeRecord(record));
+    if (record === null || passenger === null) return null;
+    return {
+      sequence,
+      passenger,
+      landed: (written) => {
+        // Whatever else became of it, the next look finds out.
+        if (written.kind === 'written') known.set(lane, { head: written.head, record });
+        else known.delete(lane);
+        if (written.kind === 'refused') barred.add(lane);
+      },
+    };
   }
 
   async function release(lane: LaneId): Promise<Released> {

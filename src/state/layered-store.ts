@@ -13,6 +13,8 @@ import type {
   Released,
   RestoredCopy,
   RestoredState,
+  Ride,
+  RidingCopy,
   SavedCopy,
   SavedState,
   StateCopy,
@@ -32,7 +34,7 @@ export interface LayeredStoreOptions {
 }
 
 type KeptRecord = Extract<RestoredRecord, { kind: 'record' }>;
-type Beside = Pick<Extract<RestoredState, { kind: 'absent' }>, 'orders' | 'lease' | 'warnings'>;
+type Beside = Pick<Extract<RestoredState, { kind: 'absent' }>, 'savedBy' | 'orders' | 'lease' | 'warnings'>;
 type ReadableCopy = FoundCopy & { readonly parsed: Extract<ParsedState, { kind: 'state' }> };
 
 /** The state store of a run. Where there is a guarded store it decides, and a copy counts only while it takes no writes; where there is none the copy is the state. */
@@ -45,7 +47,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   const decided = new Map<LaneId, number>();
   /** Lanes of which the guarded store takes no writes of this run. */
   const refused = new Set<LaneId>();
-  return { restore, claim, save, release, order, orders, transcript };
+  return { restore, claim, save, ride, release, order, orders, transcript };
 
   async function restore(lane: LaneId): Promise<RestoredState> {
     const [record, copy] = await Promise.all([guarded?.restore(lane) ?? null, copies?.store.restore(lane) ?? null]);
@@ -60,14 +62,14 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   }
 
   function fromRecord(lane: LaneId, { record, problem }: KeptRecord, copy: RestoredCopy | null): RestoredState {
-    const { document, sequence, orders, lease } = record;
+    const { document, sequence, savedBy, orders, lease } = record;
     const warnings = [
       ...(problem === null
         ? []
         : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written anew.`]),
       ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}`] : []),
     ];
-    const beside = (more: readonly string[]): Beside => ({ orders, lease, warnings: [...warnings, ...more] });
+    const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
     const parsed = document === null ? null : parseStateAt(document, lane, now());
     if (parsed?.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: guardedPlace };
     const since = refused.has(lane) ? readableCopy(lane, copy) : null;
@@ -115,7 +117,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
   function fromCopy(lane: LaneId, copy: RestoredCopy): RestoredState {
     if (copy.kind === 'unavailable')
       return { kind: 'unavailable', why: `The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}` };
-    const beside: Beside = { orders: [], lease: null, warnings: [] };
+    const beside: Beside = { savedBy: null, orders: [], lease: null, warnings: [] };
     if (copy.kind === 'absent' || copy.document === null) return { kind: 'absent', ...beside };
     const parsed = parseStateAt(copy.document, lane, now());
     if (parsed.kind === 'newer') return { kind: 'newer', version: parsed.version, origin: copiesPlace };
@@ -210,6 +212,10 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
     return createHash('sha256').update(read.content).digest('hex') === sha256
       ? { kind: 'found', transcript: { sha256, content: read.content } }
       : { kind: 'absent' };
+  }
+
+  async function ride(lane: LaneId, copy: RidingCopy): Promise<Ride | null> {
+    return guarded === null || refused.has(lane) ? null : guarded.ride(lane, copy);
   }
 
   async function release(lane: LaneId): Promise<Released> {

@@ -69,7 +69,7 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
 
 function placeOf(cells: CellStore): StatePlace {
   const store = createLayeredStore({
-    guarded: createGuardedStore({ cells, lease: nobodysLease, now }),
+    guarded: createGuardedStore({ cells, carry: null, lease: nobodysLease, now }),
     copies: null,
     blobs: null,
     now,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { claudeProvider } from '../agents/claude/provider.ts';
 import { providerKey } from '../config/agent-environment.ts';
+import type { RefCells } from '../git/refs/ref-cells.ts';
 import { leaseMs, type Lease } from '../core/sharing/lease.ts';
 import type { BlobStore, BudgetStore, CellStore, CopyStore, Seal, StateStore } from '../ports/state.ts';
 import { createSeal, MAX_CLOSED_BYTES } from '../state/seal.ts';
@@ -9,6 +10,7 @@ import { remoteUrl, systemClock, type Patience, type World } from './world.ts';
 /** Git refs: the lanes' cells, and their transcripts. */
 export interface Refs {
   readonly cells: CellStore;
+  readonly carry: RefCells['carry'];
   readonly blobs: BlobStore;
 }
 
@@ -26,8 +28,10 @@ export async function openRefs(world: World, patience: Patience | null): Promise
     now: systemClock.now,
     ...(patience === null ? {} : { timeoutMs: patience.gitCommandMs }),
   } as const;
+  const cells = createRefCells({ ...network, workFolder: join(runFolder, 'cells') });
   return {
-    cells: batchReads(createRefCells({ ...network, workFolder: join(runFolder, 'cells') })),
+    cells: batchReads(cells),
+    carry: cells.carry,
     blobs: createRefBlobs({ ...network, workFolder: join(runFolder, 'blobs'), maxBytes: MAX_CLOSED_BYTES }),
   };
 }
@@ -47,7 +51,7 @@ export async function openStore(world: World, refs: Refs | null): Promise<StateS
     import('../state/guarded-store.ts'),
   ]);
   const guarded =
-    refs === null ? null : createGuardedStore({ cells: refs.cells, lease: () => leaseOf(world), now: systemClock.now });
+    refs === null ? null : createGuardedStore({ ...refs, lease: () => leaseOf(world), now: systemClock.now });
   const copies = world.config.stateStore === 'ref' ? null : { place: 'cache', store: await openCache(world) };
   return createLayeredStore({ guarded, copies, blobs: refs?.blobs ?? null, now: systemClock.now });
 }

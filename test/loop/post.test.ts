@@ -38,18 +38,20 @@ describe('post, when nothing answers any more,', () => {
     [
       'agent.sweep',
       54_000,
+      0,
       'failed (infrastructure)',
       /could not publish this run: it ran out of time after 50 s[^]*Lane queue could not be given back: it ran out of time after 4 s.*free again when this run's time is over/,
     ],
     [
       'repository.openLane',
       50_000,
+      2,
       'cancelled (killed)',
       /Lane queue could not be given back: it ran out of time after 50 s.*free again when this run's time is over/,
     ],
   ])(
-    'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and what was on this machine is done again',
-    async (call, limitMs, end, reported) => {
+    'after a kill at %s ends after %i ms and says so; the lane waits for the end of the lease, and only what was not pushed is done again: %i calls',
+    async (call, limitMs, calls, end, reported) => {
       const { project, main } = await killedAt(call);
       const finishing = finishOnce(project, main, { tap: hanging(() => true) });
       await vi.advanceTimersByTimeAsync(limitMs);
@@ -58,7 +60,7 @@ describe('post, when nothing answers any more,', () => {
       expect(post?.log.join('\n')).toMatch(reported);
       expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
       project.clock.advance(HOUR);
-      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls });
       expect(project.forge.pulls).toHaveLength(1);
     },
   );
@@ -68,8 +70,8 @@ describe('post, when nothing answers any more,', () => {
     const finishing = finishOnce(project, main, { tap: hanging(() => true) });
     await vi.advanceTimersByTimeAsync(54_000);
     await finishing;
-    expect((await finishOnce(project, main))?.end).toBe('complete (plan_complete)');
-    expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
+    expect((await finishOnce(project, main))?.end).toBe('cancelled (killed)');
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 });
 
@@ -144,9 +146,9 @@ describe('post, when one thing hangs for ever,', () => {
     expect(leaseOf(project)).toBeNull();
   });
 
-  test('forge.markReady, of a run that is complete: the next run repairs the pull request without a call', async () => {
+  test('forge.openPullRequest, of a run that was complete: the next run repairs the pull request without a call', async () => {
     const { project, main } = await killedAt('forge.openPullRequest');
-    const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'forge.markReady') });
+    const finishing = finishOnce(project, main, { tap: hanging((name) => name === 'forge.openPullRequest') });
     await vi.advanceTimersByTimeAsync(50_000);
     expect(await finishing).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'saved' } } });
     expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
@@ -261,14 +263,16 @@ describe('post, without a record of main,', () => {
   test('says so, publishes nothing, and the lane is free when the lease is over', async () => {
     const { project, main } = await killedAt('agent.sweep');
     main.machine.record = 'null';
+    const saved = savedDocument(project);
     const post = await finishOnce(project, main);
     expect(post).toMatchObject({
       end: 'failed (infrastructure)',
       outcome: { message: expect.stringContaining('is gone or unreadable') as string },
     });
-    expect({ pulls: project.forge.pulls, saved: savedDocument(project) }).toEqual({ pulls: [], saved: null });
+    expect({ pulls: project.forge.pulls, saved: savedDocument(project) }).toEqual({ pulls: [], saved });
     project.clock.advance(HOUR);
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    // What was pushed is known without it.
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
   });
 });
 
@@ -276,14 +280,13 @@ describe('post, when another run was faster,', () => {
   test('keeps nothing of its own state: the other run builds on what it found', async () => {
     const { project, main } = await killedAt('agent.sweep');
     project.clock.advance(HOUR);
-    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 0 });
     const saved = savedDocument(project);
     project.clock.advance(MINUTE);
     const post = await finishOnce(project, main);
-    // Same content, other commits: the branch has moved.
-    expect(post).toMatchObject({ end: 'failed (infrastructure)', report: { saved: { kind: 'not-saved' } } });
+    expect(post).toMatchObject({ end: 'cancelled (killed)', report: { saved: { kind: 'not-saved' } } });
     expect(savedDocument(project)).toBe(saved);
-    expect(project.kept.cache.saved.get('queue')).toMatchObject({ sequence: 1, document: null });
+    expect(project.kept.cache.saved.get('queue')).toMatchObject({ sequence: 3, document: null });
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });

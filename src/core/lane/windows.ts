@@ -133,7 +133,8 @@ export function isTooFarAhead(instant: number, now: number): boolean {
 }
 
 /** Windows that have not ended. A clock that went back does not end one: only its own end does. */
-function openWindows(windows: Windows, now: number): Windows {
+/** The windows that are open at `now`. */
+export function openWindows(windows: Windows, now: number): Windows {
   return {
     hour: windows.hour !== null && now < windows.hour.openedAt + HOUR_MS ? windows.hour : null,
     day: windows.day !== null && now < dayStart(windows.day.openedAt) + DAY_MS ? windows.day : null,

@@ -104,6 +104,15 @@ export function saveRecord(
   };
 }
 
+/** The record with the document of a run that goes on, which keeps its lease; null when it is not this run's. */
+export function advanceRecord(
+  record: LaneRecord,
+  copy: { readonly sequence: number; readonly document: string },
+  runTag: string,
+): LaneRecord | null {
+  return record.lease?.runTag === runTag ? { ...record, ...copy, savedBy: runTag } : null;
+}
+
 /** The record without the lease of the run with this tag; null when it holds none. */
 export function releaseRecord(record: LaneRecord, runTag: string): LaneRecord | null {
   return record.lease?.runTag === runTag ? { ...record, lease: null } : null;

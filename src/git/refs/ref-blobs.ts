@@ -52,7 +52,7 @@ export function createRefBlobs(options: RefBlobsOptions): BlobStore {
   }
 
   async function pushBlob(remote: Connection, name: CellName, content: Uint8Array): Promise<WrittenBlob | Unavailable> {
-    const commit = await commitFile(remote.objectsFolder, {
+    const commit = await commitFile([network.objectsFolder], {
       name: `transcript of ${name}`,
       fileName: FILE_NAME,
       content,

@@ -1,10 +1,18 @@
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
-import type { CellHead, CellName, CellRead, CellStore, CellWritten, Unavailable } from '../../ports/state.ts';
+import type {
+  CellHead,
+  CellName,
+  CellRead,
+  CellStore,
+  CellWritten,
+  Passenger,
+  Unavailable,
+} from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
 import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref-network.ts';
-import { commitText, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
+import { commitText, copyObject, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
 import { isUnreachable } from '../refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
 import { cut } from '../../core/text/cut.ts';
@@ -14,13 +22,19 @@ export type RefCellsOptions = RefNetworkOptions;
 /** After so many commits a cell's history begins again, without a parent. */
 const LONGEST_HISTORY = 16;
 
+/** Cells that can also be written by a push of something else. */
+export interface RefCells extends CellStore {
+  /** The write of a text, to go along with a push of another ref; null: it can never be written. */
+  carry(name: CellName, expected: CellHead | null, text: string): Passenger | null;
+}
+
 /** The cell N as the ref `refs/ralph/state/N` of a repository: a commit whose file `state.json` is the text, and its id the head. */
-export function createRefCells(options: RefCellsOptions): CellStore {
+export function createRefCells(options: RefCellsOptions): RefCells {
   const { url, now } = options;
   const network = createRefNetwork(options);
   /** How long the histories of the heads are that this process has read or written. */
   const depths = new Map<CellHead, number>();
-  return { place: 'ref', read, write, readHead };
+  return { place: 'ref', read, write, readHead, carry };
 
   async function read(names: readonly CellName[]): Promise<readonly CellRead[]> {
     const asked = [...new Set(names.filter(isValid))];
@@ -81,26 +95,47 @@ export function createRefCells(options: RefCellsOptions): CellStore {
     return network.operation((remote) => writeText(remote, { name, expected, text }));
   }
 
-  async function writeText(
-    remote: Connection,
-    { name, expected, text }: { readonly name: CellName; readonly expected: CellHead | null; readonly text: string },
-  ): Promise<CellWritten> {
+  async function writeText(remote: Connection, cell: WrittenCell): Promise<CellWritten> {
+    const { commit, parent } = await commitCell([network.objectsFolder], cell);
+    // The parent was fetched without its own past.
+    if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
+    return push(remote, { ref: refOf(cell.name), expected: cell.expected, commit });
+  }
+
+  function carry(name: CellName, expected: CellHead | null, text: string): Passenger | null {
+    if (!isValid(name) || Buffer.byteLength(text) > MAX_TEXT_BYTES) return null;
+    return {
+      ref: refOf(name),
+      expected,
+      board: async ({ gitFolder }) => {
+        const objects = join(gitFolder, 'objects');
+        const { commit, parent } = await commitCell([network.objectsFolder, objects], { name, expected, text });
+        if (parent === null) return commit;
+        await copyObject({ from: network.objectsFolder, to: objects }, parent);
+        await appendFile(join(gitFolder, 'shallow'), `${parent}\n`);
+        return commit;
+      },
+    };
+  }
+
+  /** Makes the commit of a cell's new text, in each of the folders; `parent` has no past there. */
+  async function commitCell(
+    objectsFolders: readonly string[],
+    { name, expected, text }: WrittenCell,
+  ): Promise<{ readonly commit: ObjectId; readonly parent: ObjectId | null }> {
     const past = expected === null ? undefined : depths.get(expected);
     // History begins again as well when what it would build on is unknown or not here any more.
     const parent =
       past !== undefined &&
       past < LONGEST_HISTORY &&
       expected !== null &&
-      (await hasObject(remote.objectsFolder, expected))
+      (await hasObject(network.objectsFolder, expected))
         ? expected
         : null;
-    // The parent was fetched without its own past.
-    if (parent !== null) await writeFile(join(remote.gitFolder, 'shallow'), `${parent}\n`);
     const depth = parent === null ? 1 : (past ?? 0) + 1;
-    const commit = await commitText(remote.objectsFolder, { name, text, parent, depth, now: now() });
-    const written = await push(remote, { ref: refOf(name), expected, commit });
-    if (written.kind === 'written') depths.set(commit, depth);
-    return written;
+    const commit = await commitText(objectsFolders, { name, text, parent, depth, now: now() });
+    depths.set(commit, depth);
+    return { commit, parent };
   }
 
   async function push(
@@ -150,6 +185,12 @@ export function createRefCells(options: RefCellsOptions): CellStore {
         .map(({ name, value }) => [name, value]),
     );
   }
+}
+
+interface WrittenCell {
+  readonly name: CellName;
+  readonly expected: CellHead | null;
+  readonly text: string;
 }
 
 /** Whether the server's refusal means that another push came first, or is being taken at this moment. */

@@ -33,8 +33,6 @@ type Refused = { readonly kind: 'refused'; readonly why: string };
 export interface Connection {
   readonly git: Git;
   readonly gitFolder: string;
-  /** Outlives the operation: what was read is there when it is built on. */
-  readonly objectsFolder: string;
   ask(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
   /** For what must not blindly be given twice. */
   askOnce(command: NetworkCommand, args: readonly string[]): Promise<GitAnswer>;
@@ -46,6 +44,8 @@ type NetworkCommand = keyof typeof protocols;
 const protocols = { fetch: 2, push: 0, 'ls-remote': 0 } as const;
 
 export interface RefNetwork {
+  /** Outlives the operations: what was read is there when it is built on. */
+  readonly objectsFolder: string;
   /** Runs `body`, bounded in time; whatever goes wrong is an answer. */
   operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable>;
   /** Git's words about a look as an answer for a person. */
@@ -66,7 +66,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   const redact = createRedactor([isOwn ? passwordOf(url) : access.token]);
   /** When each command was last not answered. */
   const silentSince = new Map<NetworkCommand, number>();
-  return { operation, unavailable, notWritten };
+  return { objectsFolder, operation, unavailable, notWritten };
 
   async function operation<T>(body: (remote: Connection) => Promise<T>): Promise<T | Unavailable> {
     const endsAt = performance.now() + 2 * timeoutMs;
@@ -81,7 +81,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
             await pause(retryAfterMs);
             return await askOnce(command, args);
           };
-          return await body({ git, gitFolder, objectsFolder, ask, askOnce });
+          return await body({ git, gitFolder, ask, askOnce });
         },
       );
     } catch (error) {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { access, mkdir, rename, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import type { ObjectId } from '../../core/evidence.ts';
@@ -26,12 +26,12 @@ export interface FileCommit {
   readonly now: number;
 }
 
-/** Makes a commit that holds the text. */
+/** Makes a commit that holds the text, in each of the folders. */
 export async function commitText(
-  objectsFolder: string,
+  objectsFolders: readonly string[],
   { text, ...commit }: Omit<FileCommit, 'fileName' | 'content'> & { readonly text: string },
 ): Promise<ObjectId> {
-  return commitFile(objectsFolder, { ...commit, fileName: FILE_NAME, content: Buffer.from(text) });
+  return commitFile(objectsFolders, { ...commit, fileName: FILE_NAME, content: Buffer.from(text) });
 }
 
 /**
@@ -39,12 +39,12 @@ export async function commitText(
  * Its three objects are written here: a git command for each save would cost more than all of this does.
  */
 export async function commitFile(
-  objectsFolder: string,
+  objectsFolders: readonly string[],
   { name, fileName, content, parent, depth, now }: FileCommit,
 ): Promise<ObjectId> {
-  const blob = await writeObject(objectsFolder, 'blob', content);
+  const blob = await writeObject(objectsFolders, 'blob', content);
   const tree = await writeObject(
-    objectsFolder,
+    objectsFolders,
     'tree',
     Buffer.concat([Buffer.from(`100644 ${fileName}\0`), Buffer.from(blob, 'hex')]),
   );
@@ -59,7 +59,7 @@ export async function commitFile(
     '',
     message,
   ];
-  return await writeObject(objectsFolder, 'commit', Buffer.from(lines.join('\n')));
+  return await writeObject(objectsFolders, 'commit', Buffer.from(lines.join('\n')));
 }
 
 /** Whether a commit is there that git fetched or we wrote: a handful of objects, which git leaves in a file each. */
@@ -70,20 +70,33 @@ export async function hasObject(objectsFolder: string, id: ObjectId): Promise<bo
   );
 }
 
+/** Takes an object over into another folder. */
+export async function copyObject(
+  { from, to }: { readonly from: string; readonly to: string },
+  id: ObjectId,
+): Promise<void> {
+  await layObject(to, id, await readFile(pathOf(from, id)));
+}
+
 /** A loose object, as gitformat-loose describes it. */
 async function writeObject(
-  objectsFolder: string,
+  objectsFolders: readonly string[],
   type: 'blob' | 'tree' | 'commit',
   content: Uint8Array,
 ): Promise<ObjectId> {
   const bytes = Buffer.concat([Buffer.from(`${type} ${String(content.length)}\0`), content]);
   const id = createHash('sha1').update(bytes).digest('hex');
+  const packed = deflateSync(bytes);
+  for (const folder of objectsFolders) await layObject(folder, id, packed);
+  return id;
+}
+
+async function layObject(objectsFolder: string, id: ObjectId, packed: Buffer): Promise<void> {
   const path = pathOf(objectsFolder, id);
   await mkdir(dirname(path), { recursive: true });
   const fresh = join(objectsFolder, `tmp_obj_${randomUUID()}`);
-  await writeFile(fresh, deflateSync(bytes));
+  await writeFile(fresh, packed);
   await rename(fresh, path);
-  return id;
 }
 
 function pathOf(objectsFolder: string, id: ObjectId): string {

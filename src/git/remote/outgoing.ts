@@ -30,7 +30,7 @@ export interface OutgoingSource {
 /** Runs `body` in a repository of its own in which the objects of the quarantine can be read. */
 export async function withPushRepository<T>(
   { quarantineFolder, workFolder, env, hide }: Omit<OutgoingSource, 'rules'>,
-  body: (git: Git) => Promise<T>,
+  body: (git: Git, gitFolder: string) => Promise<T>,
 ): Promise<T> {
   const objects = join(quarantineFolder, 'objects');
   const isThere = await access(objects).then(

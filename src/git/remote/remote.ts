@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { Log } from '../../ports/machine.ts';
-import type { BranchDeleted, PushResult, Remote } from '../../ports/repository.ts';
+import type { BranchDeleted, PushedOn, PushResult, Remote } from '../../ports/repository.ts';
+import type { CellHead, CellWritten, Passenger } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { PublishingRules } from '../inspection/inspection.ts';
 import { authorization, basicCredentials, lastWords, type Git, type GitAnswer } from '../git.ts';
@@ -35,13 +36,13 @@ export interface RemoteOptions {
 /** The remote over HTTP(S), spoken to from a bare repository of our own: no config, hook or ref of the checkout has a say. */
 export function createRemote(options: RemoteOptions): Remote {
   const source = { ...options, hide: [options.token, basicCredentials(options.token)] };
-  const run = <T>(body: (git: Git) => Promise<T>): Promise<T> => withPushRepository(source, body);
+  const run = <T>(body: (git: Git, gitFolder: string) => Promise<T>): Promise<T> => withPushRepository(source, body);
   return {
     branches: (prefix) =>
       run((git) => readBranches(git, { url: options.url, start: `refs/heads/${prefix}`, network: networkOf(options) })),
     pushObstacle: () => run((git) => pushObstacle(git, options)),
     push: (push) => run((git) => publish(git, options, push)),
-    pushOn: (push) => run((git) => pushOn(git, options, push)),
+    pushOn: (push) => run((git, gitFolder) => pushAlong({ git, gitFolder }, options, push)),
     probePush: (branch, at) => run((git) => probePush(git, options, { branch, at })),
     deleteBranch: (branch) => run((git) => deleteBranch(git, options, branch)),
   };
@@ -107,16 +108,71 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   return await rescue(git, options, { branch, commit, tip: after.tip });
 }
 
+type PushingOn = Parameters<Remote['pushOn']>[0];
+
+/** One request for the branch and what goes along. Where that is refused the branch goes alone: it must not wait for what somebody else changed or forbids. */
+async function pushAlong(
+  { git, gitFolder }: { readonly git: Git; readonly gitFolder: string },
+  options: RemoteOptions,
+  push: PushingOn,
+): Promise<PushedOn> {
+  const problem = await outgoingProblem(git, options, push);
+  if (problem !== null) return rejected(problem);
+  const { along } = push;
+  const alone = async (left: CellWritten | null): Promise<PushedOn> => {
+    const pushed = await pushOn(git, options, push);
+    return pushed.kind === 'pushed' ? { kind: 'pushed', along: left } : pushed;
+  };
+  if (along === null) return alone(null);
+  const head = await along.board({ gitFolder });
+  const both = await sendBoth(git, options, { ...push, along, head });
+  if (both.exitCode === 0) return { kind: 'pushed', along: { kind: 'written', head } };
+  const words = wordsOf(both);
+  if (isUnanswered(both)) return { kind: 'unreachable', why: explainRefusal(words) };
+  // Where the branch itself is to blame, it is so alone as well.
+  return alone(isMoved(words) ? { kind: 'conflict' } : { kind: 'refused', why: explainRefusal(words) });
+}
+
+/** Both refs or neither; each only from where this run knows it to be. */
+function sendBoth(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, at, along, head }: PushingOn & { readonly along: Passenger; readonly head: CellHead },
+): Promise<GitAnswer> {
+  const ref = `refs/heads/${branch}`;
+  return ask(
+    git,
+    [
+      'push',
+      '--porcelain',
+      '--atomic',
+      '--no-verify',
+      '--no-follow-tags',
+      `--force-with-lease=${ref}:${at ?? ''}`,
+      `--force-with-lease=${along.ref}:${along.expected ?? ''}`,
+      options.url,
+      `${commit}:${ref}`,
+      `${head}:${along.ref}`,
+    ],
+    networkOf(options),
+  );
+}
+
+/** Why it is not even tried; null: it may be. */
+async function outgoingProblem(
+  git: Git,
+  options: RemoteOptions,
+  { branch, commit, since }: Pick<PushingOn, 'branch' | 'commit' | 'since'>,
+): Promise<string | null> {
+  return (await nameProblem(git, options, branch)) ?? (await inspectOutgoing(git, { commit, since }, options.rules));
+}
+
 /** One request: the server refuses it unless the branch is where it was left. */
 async function pushOn(
   git: Git,
   options: RemoteOptions,
-  { branch, commit, since, at }: Parameters<Remote['pushOn']>[0],
+  { branch, commit, since, at }: Omit<PushingOn, 'along'>,
 ): Promise<PushResult> {
-  const misnamed = await nameProblem(git, options, branch);
-  if (misnamed !== null) return rejected(misnamed);
-  const objection = await inspectOutgoing(git, { commit, since }, options.rules);
-  if (objection !== null) return rejected(objection);
   const question = { url: options.url, ref: `refs/heads/${branch}`, network: networkOf(options) };
   const first = await sendOn(git, question, { commit, at });
   if (first.kind !== 'moved') return first;
@@ -141,9 +197,13 @@ async function sendOn(
   );
   if (pushed.exitCode === 0) return { kind: 'pushed' };
   const why = explainRefusal(wordsOf(pushed));
-  // -1: it was ended for taking too long.
-  if (pushed.exitCode === -1 || isUnreachable(pushed.stderr)) return { kind: 'unreachable', why };
+  if (isUnanswered(pushed)) return { kind: 'unreachable', why };
   return isMoved(wordsOf(pushed)) ? { kind: 'moved', why } : rejected(why);
+}
+
+/** -1: it was ended for taking too long. */
+function isUnanswered({ exitCode, stderr }: GitAnswer): boolean {
+  return exitCode === -1 || isUnreachable(stderr);
 }
 
 /** An empty commit on a branch of its own: rules that look at new branches or at new commits both have their say. */
@@ -158,7 +218,10 @@ async function probePush(
   const commit = await git.text(['commit-tree', tree, '-p', at, '-m', 'Check whether this branch can be pushed'], {
     variables: nobody,
   });
-  const pushed = await pushOn(git, options, { branch: name, commit, since: at, at: null });
+  const push = { branch: name, commit, since: at, at: null };
+  const problem = await outgoingProblem(git, options, push);
+  if (problem !== null) return rejected(problem);
+  const pushed = await pushOn(git, options, push);
   if (pushed.kind !== 'pushed') return pushed;
   await remove(git, { url: options.url, ref: `refs/heads/${name}`, network: networkOf(options) }, commit);
   return pushed;

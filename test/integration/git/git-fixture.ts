@@ -11,10 +11,9 @@ import { createRepository } from '../../../src/git/checkout/checkout.ts';
 import { quarantineFolder } from '../../../src/git/checkout/quarantine.ts';
 import type { PublishingRules } from '../../../src/git/inspection/inspection.ts';
 import { createRemote, type RemoteOptions } from '../../../src/git/remote/remote.ts';
-import { createRefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
+import { createRefCells, type RefCells, type RefCellsOptions } from '../../../src/git/refs/ref-cells.ts';
 import type { Log } from '../../../src/ports/machine.ts';
 import type { IterationCommit, PushResult, Remote, Repository } from '../../../src/ports/repository.ts';
-import type { CellStore } from '../../../src/ports/state.ts';
 import { createSecretScanner } from '../../../src/secrets/scanner.ts';
 
 /** What main and post seal with. */
@@ -181,7 +180,7 @@ export async function openCells(
   remote: { readonly url: string },
   root: string,
   change: Partial<RefCellsOptions> = {},
-): Promise<CellStore> {
+): Promise<RefCells> {
   const workFolder = await mkdtemp(join(root, 'machine-'));
   return createRefCells({
     url: remote.url,

@@ -184,7 +184,7 @@ test('beside a ref at #3, an entry #900 with a consent, a pause and a conversati
       durationMs: 1,
     });
     return createLayeredStore({
-      guarded: createGuardedStore({ cells: createRefCells({ ...network, workFolder, now }), lease, now }),
+      guarded: createGuardedStore({ cells: createRefCells({ ...network, workFolder, now }), carry: null, lease, now }),
       copies: { place: 'cache', store: cache.store() },
       blobs: createRefBlobs({ ...network, workFolder: `${workFolder}-blobs`, now, maxBytes: 1_000_000 }),
       now,

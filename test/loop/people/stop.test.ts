@@ -118,7 +118,11 @@ describe('the question who stops a run', () => {
     const log = createLog();
     const ask = createStopPoll({
       config: configOf(inputs),
-      store: { orders: answer, transcript: () => Promise.resolve({ kind: 'absent' }) },
+      store: {
+        orders: answer,
+        transcript: () => Promise.resolve({ kind: 'absent' }),
+        ride: () => Promise.resolve(null),
+      },
       log,
       signal,
     });

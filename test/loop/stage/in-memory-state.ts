@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import type {
   BlobStore,
+  CellHead,
   CellName,
   CellRead,
   CellStore,
   CellWritten,
   CopyStore,
   PartialCopy,
+  Passenger,
   RestoredCopy,
   SavedCopy,
   Seal,
@@ -33,6 +35,9 @@ interface FakeRefs extends CellStore {
   refusal: string | null;
   /** Puts a text there as a person or another version would: without asking. */
   put(name: CellName, text: string): void;
+  carry(name: CellName, expected: CellHead | null, text: string): Passenger;
+  /** The server's part in a push that takes a cell along. */
+  land(passenger: Passenger): Promise<CellWritten>;
 }
 
 interface FakeCache extends CopyStore {
@@ -58,8 +63,23 @@ function createRefs(): FakeRefs {
     const why = outages.get(verb);
     return why === undefined ? call() : unavailable(why);
   };
+  const boarded = new Map<string, { readonly name: CellName; readonly text: string }>();
   const refs: FakeRefs = {
     place: 'ref',
+    carry: (name, expected, text) => ({
+      ref: `refs/ralph/state/${name}`,
+      expected,
+      board: () => {
+        const head = `boarded-${String(boarded.size + 1)}`;
+        boarded.set(head, { name, text });
+        return Promise.resolve(head);
+      },
+    }),
+    land: async (passenger) => {
+      const boardedAs = boarded.get(await passenger.board({ gitFolder: '' }));
+      if (boardedAs === undefined) throw new Error('Nothing is on board.');
+      return refs.write(boardedAs.name, passenger.expected, boardedAs.text);
+    },
     cells: shared.texts,
     outages,
     refusal: null,

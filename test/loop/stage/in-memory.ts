@@ -11,6 +11,7 @@ import type {
   PullRequest,
 } from '../../../src/ports/forge.ts';
 import type { Clock, Log } from '../../../src/ports/machine.ts';
+import type { CellWritten, Passenger } from '../../../src/ports/state.ts';
 import type { OpenedLane, PushResult, Remote, Repository, WorkFiles } from '../../../src/ports/repository.ts';
 
 /** A work tree: content by path. */
@@ -165,7 +166,10 @@ export interface FakeRemote extends Remote {
 }
 
 /** The server's side: a push is a compare-and-swap from the tip that the lane started from. */
-export function createRemote({ branches, commits }: Origin): FakeRemote {
+export function createRemote(
+  { branches, commits }: Origin,
+  land: (passenger: Passenger) => Promise<CellWritten>,
+): FakeRemote {
   const remote: FakeRemote = {
     pushes: [],
     refusal: null,
@@ -182,13 +186,14 @@ export function createRemote({ branches, commits }: Origin): FakeRemote {
         remote.pushes.push({ branch: push.branch, commit: push.commit, result: result.kind });
         return result;
       }),
-    pushOn: ({ branch, commit, since, at }) =>
-      guarded(remote.faults, 'pushOn', () => {
+    pushOn: async ({ branch, commit, since, at, along }) => {
+      const result = await guarded(remote.faults, 'pushOn', () => {
         const start = at === null ? { kind: 'fresh' as const } : { kind: 'continue' as const, remoteHead: at };
-        const result = tryPush({ branch, commit, since, start });
-        remote.pushes.push({ branch, commit, result: result.kind });
-        return result;
-      }),
+        return tryPush({ branch, commit, since, start });
+      });
+      remote.pushes.push({ branch, commit, result: result.kind });
+      return result.kind === 'pushed' ? { ...result, along: along === null ? null : await land(along) } : result;
+    },
     probePush: () =>
       guarded(remote.faults, 'probePush', () =>
         remote.refusal === null ? { kind: 'pushed' } : { kind: 'rejected', why: remote.refusal },

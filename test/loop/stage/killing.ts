@@ -144,6 +144,8 @@ export async function callsOf(scenario: Scenario): Promise<readonly string[]> {
 export interface Killed {
   readonly project: Project;
   readonly main: Run;
+  /** The lane's state as it was stored then; null: there was none. */
+  readonly stored: LaneState | null;
   /** Where it was killed, for a person. */
   readonly where: string;
 }
@@ -153,21 +155,26 @@ export async function killMain(scenario: Scenario, number: number, when: When): 
   const project = await scenario.prepare();
   const tap = killAt((_name, at) => at === number, when);
   const main = await runOnce(project, { event: scenario.event, tap });
-  return { project, main, where: `main killed ${tap.deathPoint()}` };
+  const stored = savedDocument(project, scenario.lane) === null ? null : savedState(project, scenario.lane);
+  return { project, main, stored, where: `main killed ${tap.deathPoint()}` };
 }
 
 /** What is wrong after main was killed and post did the rest: nothing may be. */
-export function problemsAfterPost(scenario: Scenario, { project, main }: Killed, post: Run | null): readonly string[] {
+export function problemsAfterPost(
+  scenario: Scenario,
+  { project, main, stored }: Killed,
+  post: Run | null,
+): readonly string[] {
   const { stage, work } = recordOf(main.machine);
   const problems = [...problemsOfProject(scenario, project), ...problemsOfCharges(project)];
   if ((post === null) !== (stage === 'ended'))
     problems.push(`post says ${String(post?.end)} though main's record is at "${stage}"`);
   if (post !== null && work === null && post.end !== 'cancelled (killed)')
     problems.push(`post hides that the run was killed: ${post.end}`);
-  if (post !== null && work !== null && post.end !== `${work.outcome.kind} (${work.outcome.reason})`)
+  if (post !== null && work !== null && !endsOf(work, stored).includes(post.end))
     problems.push(`post says ${post.end}, the record ${work.outcome.kind} (${work.outcome.reason})`);
   if (leaseOn(scenario, project) !== null) problems.push('the lane is still claimed');
-  if (work !== null) problems.push(...problemsOfWork(scenario, project, work));
+  if (work !== null) problems.push(...problemsOfWork(scenario, { project, stored }, work));
   const made = project.script.calls.length;
   const inLedgers = lanesOf(project)
     .flatMap(({ ledger }) => ledger)
@@ -210,16 +217,33 @@ export function problemsOfCharges(project: Project): readonly string[] {
     : [`${String(made)} calls were made in this hour, ${String(charged)} are charged or reserved`];
 }
 
-function problemsOfWork({ lane }: Scenario, project: Project, work: Work): readonly string[] {
+/** How post may say that the run ended: as killed, or as main has stored that it did. */
+function endsOf({ outcome }: Work, stored: LaneState | null): readonly string[] {
+  const recorded = `${outcome.kind} (${outcome.reason})`;
+  if (outcome.kind === 'cancelled' || outcome.kind === 'failed') return [recorded];
+  const isStored = stored?.lastRun?.outcome === outcome.kind && stored.lastRun.reason === outcome.reason;
+  return ['cancelled (killed)', ...(isStored ? [recorded] : [])];
+}
+
+function problemsOfWork(
+  { lane }: Scenario,
+  { project, stored }: Pick<Killed, 'project' | 'stored'>,
+  work: Work,
+): readonly string[] {
   const { branches, commits } = project.origin;
   const tip = branches.get(work.lane.branch) ?? '';
   const problems: string[] = [];
   if (work.hasNewCommits && !history(commits, tip).includes(work.head))
     problems.push('commits of finished iterations are not on the remote');
   const state = savedState(project, lane);
-  for (const { taskId, verdict } of work.journal)
-    if (verdict.taskDone && state.tasks[taskId]?.state !== 'done')
-      problems.push(`${taskId} was done and is not any more`);
+  for (const { taskId, verdict } of work.journal) {
+    if (!verdict.taskDone) continue;
+    const [was, is] = [stored, state].map((known) => known?.tasks[taskId]?.state === 'done');
+    if (was !== is)
+      problems.push(
+        was === true ? `${taskId} was done and is not any more` : `${taskId} is done because the record says so`,
+      );
+  }
   if (
     work.hasNewCommits &&
     !project.forge.pulls.some((pull) => pull.branch === work.lane.branch && pull.state === 'open')

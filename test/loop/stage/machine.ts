@@ -84,7 +84,10 @@ export function connectionsOf(project: Project, machine: Machine, tap: Tap): Con
     acquiredAt: clock.now(),
     durationMs: leaseMs(config.policy.maxRunMs),
   });
-  const guarded = stateStore === 'cache' ? null : createGuardedStore({ cells: refs, lease, now: clock.now });
+  const guarded =
+    stateStore === 'cache'
+      ? null
+      : createGuardedStore({ cells: refs, carry: project.kept.refs.carry, lease, now: clock.now });
   const store = createLayeredStore({
     guarded,
     copies: stateStore === 'ref' ? null : { place: 'cache', store: tapped('cache', project.kept.cache, tap) },

@@ -65,13 +65,14 @@ export function createProject(
 ): Project {
   const origin = createOrigin({ 'README.md': 'A shop' });
   const forge = createForge(origin);
+  const kept = createKept();
   for (const number of setting.issues ?? [1]) addIssue(forge, number);
   forge.permissions.set('ann', 'write').set('eve', 'read');
   return {
     origin,
     forge,
-    remote: createRemote(origin),
-    kept: createKept(),
+    remote: createRemote(origin, kept.refs.land),
+    kept,
     clock: createClock(noon),
     script: createScript(setting.agent ?? []),
     inputs: setting.inputs ?? {},

@@ -110,7 +110,7 @@ export function createPlace(name: 'ref' | 'directory'): Place {
     at: {
       name,
       store: createLayeredStore({
-        guarded: createGuardedStore({ cells: faulty, lease: () => lease, now }),
+        guarded: createGuardedStore({ cells: faulty, carry: null, lease: () => lease, now }),
         copies: null,
         blobs: null,
         now,

@@ -26,7 +26,10 @@ describe.each(places)('what can go wrong with lanes in a $place', ({ open }) => 
     await put(elsewhere, 'queue', text);
     const start = (runTag: string) => {
       const cells = withFaults(shared.machine());
-      return { cells, store: createGuardedStore({ cells, lease: () => leaseOf(runTag), now: () => noon }) };
+      return {
+        cells,
+        store: createGuardedStore({ cells, carry: null, lease: () => leaseOf(runTag), now: () => noon }),
+      };
     };
     const a = start('a');
     const restored = await a.store.restore('queue');

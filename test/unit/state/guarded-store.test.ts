@@ -30,6 +30,7 @@ function startRun(runTag: string, cells: CellStore, at = 0): Run {
     cells: faulty,
     store: createGuardedStore({
       cells: faulty,
+      carry: null,
       lease: () => leaseOf(runTag, { acquiredAt: noon + at }),
       now: () => noon + at,
     }),

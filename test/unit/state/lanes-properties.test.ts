@@ -40,6 +40,7 @@ test.each(places)(
           const cells = withFaults(paced(shared.machine(), turn));
           const store = createGuardedStore({
             cells,
+            carry: null,
             lease: () => leaseOf(runTag, { acquiredAt: now }),
             now: () => now,
           });

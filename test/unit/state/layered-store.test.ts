@@ -84,7 +84,7 @@ function blobsOf(obstacle: string | null = null): BlobStore & { readonly content
 /** A run on a machine of its own, with a cache of its own. */
 function startRun(shared: SharedCells, cache: ReturnType<typeof cacheOf>, runTag = 'a', blobs = blobsOf()) {
   const cells = withFaults(shared.machine());
-  const guarded = createGuardedStore({ cells, lease: () => leaseOf(runTag), now: () => noon });
+  const guarded = createGuardedStore({ cells, carry: null, lease: () => leaseOf(runTag), now: () => noon });
   return {
     cells,
     cache,
@@ -243,6 +243,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
       expect(await restoreRefused(null, cached)).toEqual({
         claims: ['changed', 'unguarded'],
         restored: {
+          savedBy: null,
           kind: 'found',
           state: stateOf(40, progress),
           origin: 'cache',
@@ -418,7 +419,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
     await using shared = await open();
     const blobs = blobsOf();
     const store = createLayeredStore({
-      guarded: createGuardedStore({ cells: shared.machine(), lease: () => leaseOf('a'), now: () => noon }),
+      guarded: createGuardedStore({ cells: shared.machine(), carry: null, lease: () => leaseOf('a'), now: () => noon }),
       copies: null,
       blobs,
       now: () => noon,

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { emptyRecord, parseRecord, type LaneRecord } from '../../src/core/sharing/lane-record.ts';
+import { parseState, type LaneState } from '../../src/core/lane/state.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
+import type { RunRecord } from '../../src/river/run-record.ts';
+import { HOUR } from '../unit/core/core-fixtures.ts';
+import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
+import type { Project } from './stage/project.ts';
+import {
+  commented,
+  createProject,
+  finishOnce,
+  recordOf as runRecordOf,
+  runOnce,
+  savedDocument,
+  savedState,
+  type Run,
+} from './stage/river.ts';
+import { counting, killAt, open, type Tap } from './stage/tap.ts';
+
+/** Kills main right before its `number`th call of the agent. */
+function killAtCall({ script }: Project, number: number): Tap {
+  const made = script.calls.length;
+  return killAt((name) => name === 'agent.call' && script.calls.length - made === number - 1, 'before');
+}
+
+function recordOf({ kept }: Project): LaneRecord {
+  const parsed = parseRecord(kept.refs.cells.get('queue')?.text ?? '', 'queue');
+  return parsed.kind === 'record' ? parsed.record : emptyRecord('queue');
+}
+
+describe('each pushed iteration takes the state along', () => {
+  test('with the lease that the run has, numbered on, and no request more than the push', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    const seen: (readonly [number, string | null])[] = [];
+    const tap = counting();
+    const run = await runOnce(project, {
+      tap,
+      onRecord: () => {
+        const { sequence, lease } = recordOf(project);
+        if (seen.at(-1)?.[0] !== sequence) seen.push([sequence, lease?.runTag ?? null]);
+      },
+    });
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(seen).toEqual([
+      [0, 'run-1'],
+      [1, 'run-1'],
+      [2, 'run-1'],
+      [3, null],
+    ]);
+    // The claim, what is reserved, the save, what was used.
+    expect(tap.calls.filter((name) => name === 'refs.write')).toHaveLength(4);
+    expect(tap.calls.filter((name) => name === 'remote.pushOn')).toHaveLength(3);
+    expect(run.log.filter((line) => /^info: pushed .* with it$/.test(line))).toHaveLength(2);
+  });
+
+  test('redacted like the state at the end, and of the conversation nothing that is not stored', async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    const { session, transcript } = savedState(project);
+    expect(transcript).not.toBeNull();
+    project.inputs = {};
+    const resumed = await runOnce(project, {
+      tap: killAtCall(project, 2),
+      redact: (text) => text.replaceAll('owner', '***'),
+    });
+    expect(resumed.report).toBeNull();
+    // Still the conversation of which that transcript is.
+    expect(savedState(project)).toMatchObject({ sequence: 3, session: { id: session?.id }, transcript });
+    expect(savedDocument(project)).not.toContain('"owner"');
+    project.clock.advance(HOUR);
+    project.script.key = 'another key';
+    await runOnce(project, { tap: killAtCall(project, 2) });
+    expect(savedState(project)).toMatchObject({ sequence: 4, transcript: null });
+    expect(savedState(project).session?.id).not.toBe(session?.id);
+  });
+
+  test("a person's order in between: the branch goes alone, the next push takes both, the order holds", async () => {
+    const project = createProject({ agent: [steadyWorker], inputs: { 'max-iterations': '3' } });
+    let pushes = 0;
+    const sequences: number[] = [];
+    const tap: Tap = {
+      ...open,
+      call: async (name, call) => {
+        if (name !== 'remote.pushOn') return call();
+        pushes += 1;
+        if (pushes === 2) await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+        const answer = await call();
+        sequences.push(recordOf(project).sequence);
+        return answer;
+      },
+    };
+    const run = await runOnce(project, { tap });
+    expect(run.end).toBe('limit (iterations)');
+    expect(sequences).toEqual([0, 0, 1, 2]);
+    expect(recordOf(project)).toMatchObject({ sequence: 3, orders: [{ kind: 'retry' }] });
+    expect(new Set(project.remote.pushes.map(({ result }) => result))).toEqual(new Set(['pushed']));
+  });
+
+  test('where the cache alone keeps it, or nothing does, there is none', async () => {
+    for (const store of ['cache', 'none']) {
+      const project = createProject({ agent: [finisher], inputs: { 'state-store': store } });
+      expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+      expect(project.kept.refs.cells.size).toBe(0);
+    }
+  });
+});
+
+describe('a machine that vanishes: no post, and nothing is heard of it', () => {
+  test('costs the running iteration; the next run goes on from the last push', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    await runOnce(project, { tap: killAtCall(project, 2) });
+    expect(savedState(project)).toMatchObject({
+      sequence: 1,
+      lastRun: {
+        outcome: 'cancelled',
+        reason: 'killed',
+        published: { head: project.origin.branches.get('ralph/queue') },
+      },
+      tasks: { 'issue-1': { state: 'done' } },
+    });
+    expect(await runOnce(project)).toMatchObject({ end: 'refused (another_run)', calls: 0 });
+    project.clock.advance(HOUR);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 1 });
+    expect(savedState(project).tasks).toMatchObject({
+      'issue-1': { state: 'done', attempts: 1 },
+      'issue-2': { state: 'done' },
+    });
+    expect(project.forge.pulls[0]?.body).toContain('Closes #1');
+  });
+
+  test('what it finished and had not verified in a clean clone is not done', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { verify: 'npm test' } });
+    await runOnce(project, { tap: killAtCall(project, 2) });
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'in-progress', doneCommit: null } });
+    project.clock.advance(HOUR);
+    expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)', calls: 2 });
+    expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
+  });
+
+  test('its streak of iterations without progress is not forgotten with it, as far as it was pushed', async () => {
+    const project = createProject({ agent: [stuck, steadyWorker], inputs: { 'max-iterations': '3' } });
+    await runOnce(project, { tap: killAtCall(project, 3) });
+    expect(savedState(project)).toMatchObject({ windows: { hour: { calls: 2 } }, ledger: [{ calls: 2 }] });
+  });
+});
+
+describe('the record of a killed main that lies, with a seal that holds,', () => {
+  const complete: Outcome = { kind: 'complete', reason: 'plan_complete' };
+  const approval = { text: '0'.repeat(32), by: 'owner', at: 1 };
+  const done = {
+    state: 'done',
+    attempts: 1,
+    startedTree: null,
+    doneCommit: null,
+    reason: null,
+    setAside: null,
+  } as const;
+  const lie = (state: LaneState): LaneState => ({
+    ...state,
+    tasks: { 'issue-1': done, 'issue-2': done },
+    approvals: { ...state.approvals, 'issue-7': approval },
+    pause: { by: 'owner', at: 1 },
+    windows: { hour: null, day: null },
+    ledger: [],
+    headCheck: { commit: 'f'.repeat(40), commands: '', kind: 'passed', command: null, exitCode: 0 },
+  });
+
+  /** Main is killed in its second iteration; of the record is made what an agent with the key makes of it. */
+  async function lied(
+    change: (work: NonNullable<RunRecord['work']>) => Partial<NonNullable<RunRecord['work']>>,
+    inputs = {},
+  ) {
+    const project = createProject({ issues: [1, 2], agent: [steadyWorker], inputs });
+    const main = await runOnce(project, { tap: killAtCall(project, 2) });
+    const stored = storedOf(project);
+    const record = runRecordOf(main.machine);
+    if (record.work === null) throw new Error('There is no work.');
+    main.machine.record = JSON.stringify({ ...record, work: { ...record.work, ...change(record.work) } });
+    return { project, stored, post: await finishOnce(project, main) };
+  }
+
+  function storedOf(project: Project): LaneState | null {
+    const parsed = parseState(savedDocument(project) ?? '', 'queue');
+    return parsed.kind === 'state' ? parsed.state : null;
+  }
+
+  function expectNothing({ project, post }: { readonly project: Project; readonly post: Run | null }): void {
+    expect(post?.end).toBe('cancelled (killed)');
+    const { tasks, approvals, pause, headCheck } = savedState(project);
+    expect(Object.values(tasks).map(({ state }) => state)).not.toContain('done');
+    expect(approvals).not.toHaveProperty('issue-7');
+    expect({ pause, headCheck }).toEqual({ pause: null, headCheck: null });
+    const [pull] = project.forge.pulls;
+    expect(pull?.draft).toBe(true);
+    expect(pull?.body).not.toMatch(/Closes #|"outcome\W+complete/);
+  }
+
+  test.each(['auto', 'ref', 'cache'])(
+    'makes nothing done, approved, verified or complete (state-store: %s)',
+    async (store) => {
+      const played = await lied(
+        ({ state, stateBefore }) => ({ state: lie(state), stateBefore: lie(stateBefore), outcome: complete }),
+        { 'state-store': store },
+      );
+      expectNothing(played);
+      if (store === 'cache') return;
+      // What is stored was used, whatever the record says.
+      const [stored, saved] = [played.stored, savedState(played.project)];
+      expect(saved.sequence).toBe((stored?.sequence ?? 0) + 1);
+      expect(saved.ledger).toEqual(stored?.ledger);
+      expect(saved.windows).toEqual(stored?.windows);
+    },
+  );
+
+  test('that holds no state adds nothing to the stored one', async () => {
+    const progress = { ...done, state: 'splendid' } as unknown as typeof done;
+    const played = await lied(({ state }) => ({
+      state: { ...lie(state), tasks: { 'issue-1': progress } },
+      outcome: complete,
+    }));
+    expectNothing(played);
+    expect(savedState(played.project).tasks).toEqual(played.stored?.tasks);
+  });
+});
