@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { isRunning } from '../integration/processes/process-fixture.ts';
 import { rows } from '../runs.ts';
@@ -41,7 +42,7 @@ test.each(rows(1, hanging))(
     expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
     expect(run.summary.match(/## Ralph: .*/g)).toEqual(['## Ralph: Cancelled']);
     expect(run.summary).toContain('after 1 finished iteration.');
-    expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
+    expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
     expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
     expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
     await expectToGoOn(scene);
@@ -90,9 +91,8 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
   });
   expect(run.endedAfterMs).toBeLessThan(7_000);
   expect(run.main.log).toContain('left to the post step');
-  expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+  expect(run.post.log).toContain('saved #4 (cache ✓ ref ✓)');
+  await expectToComplete(scene);
 });
 
 test('a cancel that begins with SIGTERM is a cancel', async () => {
@@ -129,7 +129,8 @@ test.each([
     },
   });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
+  // With or without the push of the iteration.
+  expect(run.post.log).toMatch(/saved #[12] \(cache ✓ ref ✓\)/);
   expect(run.summary).toContain('Killed');
   expect(readFileSync(join(run.workspace, '.git/config'), 'utf8')).toContain('extraheader');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
@@ -176,9 +177,30 @@ test.each([
     },
   });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
-  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
-  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
+  expect(run.post.log).toContain('saved #3 (cache ✓ ref ✓)');
+  await expectToComplete(scene);
+});
+
+test('a machine that vanishes costs the running iteration: post never comes, and the next attempt goes on from the last push', async () => {
+  await using scene = await createScene();
+  scene.openIssue('One');
+  scene.openIssue('Two');
+  const action = join(scene.sandbox.folder, 'action');
+  for (const name of ['action.yml', 'dist', 'templates'])
+    cpSync(join(ACTION_FOLDER, name), join(action, name), { recursive: true });
+  writeFileSync(join(action, 'dist', 'post.js'), 'process.exit(0);');
+  const asRun = { GITHUB_RUN_ID: '7007' };
+  // The agent ends with it.
+  const last: Behaviour = { kind: 'shell', script: "kill -KILL $(awk '{print $4}' /proc/$PPID/stat)", status: null };
+  const gone = await scene.run({ action, env: asRun, agent: [work, work, last] });
+  expect(gone).toMatchObject({ calls: 3, main: { signal: 'SIGKILL' } });
+  expect(gone.main.log.match(/pushed [0-9a-f]+ to ralph\/queue, and state #\d with it/g)).toHaveLength(2);
+  // Whoever else comes has to wait for the end of the lease.
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'refused', reason: 'another_run' } });
+  const next = await scene.run({ env: { ...asRun, GITHUB_RUN_ATTEMPT: '2' } });
+  expect(next.main.log).toContain('state: restored #2 (ref)');
+  expect(next).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['One', 'One', 'Two', 'Two']);
 });
 
 test('SIGKILL before the loop begins leaves nothing behind and says so', async () => {
@@ -213,6 +235,14 @@ function killWhileTheGateWaits(scene: Scene, how: 'kill' | 'cancel'): Promise<Ru
       },
     },
   });
+}
+
+/** All is done and stored, and a run that was killed is not complete: the next one says so without a call. */
+async function expectToComplete(scene: Scene): Promise<void> {
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled', reason: 'killed' } });
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'complete' } });
+  expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, status: { outcome: 'complete' } });
+  expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'all_done' } });
 }
 
 /** The next run finishes the task: no commit lost, no second pull request, no second comment. */

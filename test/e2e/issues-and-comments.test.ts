@@ -17,7 +17,7 @@ test('a labelled issue is worked on a lane of its own; the ref keeps what the re
     calls: 2,
     outputs: { outcome: 'complete', branch: 'ralph/issue-1', 'state-saved': 'true' },
   });
-  expect(run.main.log).toMatch(/saved #1 \(cache ✗: this event's cache is read-only.*, ref ✓\)/);
+  expect(run.main.log).toMatch(/saved #3 \(cache ✗: this event's cache is read-only.*, ref ✓\)/);
   expect(run.summary).toContain('read-only');
   expect(scene.pullOf('ralph/issue-1')).toMatchObject({ draft: false });
   expect(scene.pullOf('ralph/issue-1').body).toContain('Closes #1');

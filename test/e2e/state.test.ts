@@ -31,11 +31,11 @@ deepTest('both places keep it; the ref decides, and what it lost is said', async
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }] });
   await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: tokenOfNoCache });
   const third = await scene.run();
-  expect(third.main.log).toMatch(/state: restored #2 \(ref\) … saved #3 \(cache ✓ ref ✓\)/);
+  expect(third.main.log).toMatch(/state: restored #2 \(ref\) … saved #5 \(cache ✓ ref ✓\)/);
   await scene.sandbox.git('update-ref', '-d', 'refs/ralph/state/queue');
   const fourth = await scene.run();
   expect(fourth.main.log).not.toContain('state: restored');
-  expect(fourth.summary).toContain('The cache holds #3 of this state and the ref none');
+  expect(fourth.summary).toContain('The cache holds #5 of this state and the ref none');
 });
 
 test('two runs at once on one lane: one works, the other is refused before it spends anything', async () => {

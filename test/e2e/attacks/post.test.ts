@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { isRunning } from '../../integration/processes/process-fixture.ts';
 import { attackBy, everythingPushed, repel, shownBy, storedState, type Attack } from './attack-fixture.ts';
@@ -21,6 +22,22 @@ ${edit}
 writeFileSync(file, JSON.stringify(record));
 JS
 node "$TMPDIR/forge.mjs" "${folder}"`;
+
+/** Rewrites the run's record and seals it as main does: with the key that whoever can read main's environment can make. */
+const forgeSealed = (edit: string): string =>
+  `cat > "$TMPDIR/seal.mjs" <<'JS'
+import { readFileSync } from 'node:fs';
+import { identitiesOf } from '${join(ACTION_FOLDER, 'src/runner/run-identity.ts')}';
+import { readRunRecord, writeRunRecord } from '${join(ACTION_FOLDER, 'src/river/run-record.ts')}';
+const variables = readFileSync('/proc/' + process.argv[2] + '/environ', 'utf8').split(String.fromCharCode(0)).filter(Boolean);
+const environment = Object.fromEntries(variables.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+const [{ runFolder, key }] = identitiesOf(environment);
+const record = readRunRecord(runFolder, key);
+const { work } = record;
+${edit}
+writeRunRecord(runFolder, record, key);
+JS
+node "$TMPDIR/seal.mjs" "$main" && touch "$TMPDIR/sealed"`;
 
 /** A commit that nothing has inspected: a workflow that hands the repository's secrets out. */
 const HOSTILE_COMMIT = [
@@ -91,6 +108,72 @@ repel<Aftermath>('A forged record, and main killed: post believes nothing that t
     }),
     byAgent('does all that', 'the loss of the iteration before', async ({ scene }) => {
       expect(await scene.commitsOf('ralph/queue')).toHaveLength(1);
+    }),
+  ],
+});
+
+repel<Aftermath>('A record that lies, sealed with the real key, and main killed: what is done is what is stored', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const run = await scene.run({
+      agent: [
+        { kind: 'work' },
+        attackBy(
+          [
+            forgeSealed(`
+              const done = { ...work.state.tasks['issue-1'], state: 'done', doneCommit: work.head };
+              for (const state of [work.state, work.stateBefore]) {
+                state.tasks['issue-1'] = done;
+                state.approvals['issue-7'] = { text: '0'.repeat(32), by: 'octo', at: Date.now() };
+                state.pause = { by: 'octo', at: 1 };
+                state.ledger = [];
+                state.windows = { hour: null, day: null };
+              }
+              work.outcome = { kind: 'complete', reason: 'plan_complete' };
+            `),
+            `cp "$TMPDIR/sealed" "${scene.sandbox.folder}/sealed"`,
+            KILL_MAIN,
+          ].join('\n'),
+        ),
+      ],
+    });
+    expect(run.main.signal).toBe('SIGKILL');
+    // The seal held: post has read the lies.
+    expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
+    expect(run.post.log).not.toContain('is not the one that main wrote');
+    return { run, scene };
+  },
+  attacks: [
+    byAgent('says with the real seal that its task is done', 'a state that says so', async ({ scene }) => {
+      expect((await storedState(scene))?.tasks['issue-1']?.state).toBe('in-progress');
+    }),
+    byAgent(
+      'says with the real seal that the run is complete',
+      'a report or pull request that says so',
+      ({ run, scene }) => {
+        expect(run.summary).toContain('Killed');
+        expect(run.summary).not.toContain('Complete');
+        expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'cancelled' } });
+        expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #1');
+      },
+    ),
+    byAgent('approves an issue with the real seal', 'a state with that approval', async ({ scene }) => {
+      expect((await storedState(scene))?.approvals ?? {}).not.toHaveProperty('issue-7');
+    }),
+    byAgent('pauses the lane with the real seal', 'a state with that pause', async ({ scene }) => {
+      expect((await storedState(scene))?.pause ?? null).toBeNull();
+    }),
+    byAgent(
+      'leaves out with the real seal what was used',
+      'a state that forgets the finished iteration',
+      async ({ scene }) => {
+        const state = await storedState(scene);
+        expect(state?.ledger[0]?.calls).toBe(1);
+        expect(state?.windows.hour?.calls).toBe(1);
+      },
+    ),
+    byAgent('does all that', 'a next run that finds nothing to do', async ({ scene }) => {
+      expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
     }),
   ],
 });

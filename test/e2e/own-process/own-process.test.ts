@@ -46,7 +46,7 @@ test('lines in GITHUB_STATE change nothing of what post does after a killed main
     ],
   });
   expect(run.main.signal).toBe('SIGKILL');
-  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
+  expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled', reason: 'killed' } });
 });
 

@@ -29,7 +29,7 @@ test('a main that is stopped is woken and cancelled by its watchdog, and its fin
   expect(started.slice(3)).toEqual(['watchdog', '420', expect.stringMatching(/^\d+$/), '15']);
   expect(run.main.signal).toBeNull();
   expect(run.outputs).toMatchObject({ outcome: 'cancelled', reason: 'signal' });
-  expect(run.post.log).toContain('saved #1 (cache ✓ ref ✓)');
+  expect(run.post.log).toContain('saved #2 (cache ✓ ref ✓)');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count']);
   expect(scene.pullOf('ralph/queue')).toMatchObject({ status: { outcome: 'cancelled' } });
 });
