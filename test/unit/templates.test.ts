@@ -119,7 +119,8 @@ describe('the built-in prompt', () => {
     'STATUS: BLOCKED',
     'EXIT_SIGNAL: true',
     'TESTS_STATUS: PASSING',
-    'RECOMMENDATION',
+    'SUMMARY',
+    'QUESTION',
   ])('says when to report %s, and the protocol knows it', (words) => {
     const [field = '', value = ''] = words.split(': ');
     expect(prompt).toContain(words);

@@ -16,9 +16,7 @@ export function renderAnalysis(analysis: Analysis, fencedBlock: boolean): string
     ...(analysis.signal.unreadable.length > 0
       ? [['unreadable', analysis.signal.unreadable.map((field) => plainLine(field)).join(', ')] as const]
       : []),
-    ...(analysis.signal.recommendation === null
-      ? []
-      : [['recommends', plainLine(analysis.signal.recommendation)] as const]),
+    ...ownWords(analysis.signal),
     [
       'completion',
       `${analysis.completionIndicator ? 'indicated' : 'not indicated'}, confidence ${String(analysis.confidence)}`,
@@ -69,6 +67,15 @@ function describeSignal({
   };
   const read = Object.entries(fields).filter(([, value]) => value !== null);
   return `status block${read.length === 0 ? '' : ` with ${read.map(([name, value]) => `${name} ${String(value)}`).join(', ')}`}`;
+}
+
+function ownWords({ summary, asks, recommendation }: Signal): readonly (readonly [string, string])[] {
+  const words = [
+    ['summary', summary],
+    ['asks', asks],
+    ['recommends', recommendation],
+  ] as const;
+  return words.flatMap(([name, text]) => (text === null ? [] : [[name, plainLine(text)] as const]));
 }
 
 function kindsOf({ testOnly, noWork, question }: Analysis): readonly string[] {

@@ -6,7 +6,9 @@ const amount = z.number().nonnegative().nullable();
 /** What the fields of a status block may say. */
 export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
 export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
-export const claimedWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
+export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
+/** OTHER: any word that is not offered. */
+export const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
 const limitSchema = z.object({
   window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']),

@@ -1,4 +1,4 @@
-import { claimedStatuses, claimedTestsStatuses, claimedWorkTypes, type Signal } from './analysis.ts';
+import { claimedStatuses, claimedTestsStatuses, offeredWorkTypes, type Signal } from './analysis.ts';
 import { capped } from '../text/cut.ts';
 import type { MarkedLine } from './markdown-code.ts';
 
@@ -30,6 +30,8 @@ export function renderStatusBlock(block: StatusBlock): string {
     WORK_TYPE: block.workType,
     EXIT_SIGNAL: block.exitSignal,
     RECOMMENDATION: block.recommendation,
+    SUMMARY: block.summary,
+    QUESTION: block.asks,
   };
   const fields = FIELD_NAMES.filter((name) => values[name] !== null || block.unreadable.includes(name));
   return [
@@ -47,10 +49,14 @@ const FIELD_NAMES = [
   'WORK_TYPE',
   'EXIT_SIGNAL',
   'RECOMMENDATION',
+  'SUMMARY',
+  'QUESTION',
 ] as const;
 type FieldName = (typeof FIELD_NAMES)[number];
 
-const MAX_RECOMMENDATION_CHARS = 2_000;
+/** The fields in the agent's own words, which may speak of anything. */
+const WORDS: readonly FieldName[] = ['RECOMMENDATION', 'SUMMARY', 'QUESTION'];
+const MAX_WORDS_CHARS = 2_000;
 
 const BULLET = String.raw`(?:(?:[-*+•◦▪‣]|\d{1,9}[.)])\s+)?`;
 const BOLD = String.raw`(?:\*\*|__)?`;
@@ -61,11 +67,16 @@ const LABEL = new RegExp(`^${BULLET}([*_\`"'“‘]*)(.*)$`, 'su');
 /** Longer ones are prose. */
 const MAX_LABEL_CHARS = 200;
 
-/** The text below a start marker. `fields` may hold fields; `inside` belongs to the block besides them, `behind` only follows it. */
+/** The text below a start marker. `inside` is the block's; `behind` only follows it. */
 interface Passage {
-  readonly fields: readonly string[];
-  readonly inside: readonly string[];
+  readonly inside: readonly PassageLine[];
   readonly behind: readonly string[];
+}
+
+/** `field`: may hold one, or go on with the one above; `more`: may only go on; `aside`: neither. */
+interface PassageLine {
+  readonly text: string;
+  readonly mayBe: 'field' | 'more' | 'aside';
 }
 
 /** The text of every block that starts in prose: to its end marker; without one, as far as fields or indentation go. */
@@ -79,28 +90,41 @@ function passagesIn(lines: readonly MarkedLine[]): readonly Passage[] {
     const next = markers[index + 1];
     const body = lines.slice(at + 1, next?.at);
     if (kind === 'yaml') return [yamlPassage(body, indentOf(lines[at]?.text ?? ''))];
-    const fieldsEnd = next?.kind === 'end' ? body.length : endOf(body, ({ text }) => parseField(text) !== null);
-    return [{ ...divided(body, (line, position) => position < fieldsEnd && line.within === 'prose'), behind: [] }];
+    const fieldsEnd = next?.kind === 'end' ? body.length : endOfFields(body);
+    const inside = body.map(({ text, within }, position): PassageLine => {
+      return { text, mayBe: position < fieldsEnd && within === 'prose' ? 'field' : 'aside' };
+    });
+    return [{ inside, behind: [] }];
   });
+}
+
+/** Where a block without an end marker ends: at prose, unless that goes on with the summary right above it, or is indented. */
+function endOfFields(body: readonly MarkedLine[]): number {
+  let above: 'summary' | 'blank-below-summary' | 'other' = 'other';
+  for (const [position, { text, within }] of body.entries()) {
+    const field = parseField(text);
+    if (text.trim() === '') {
+      if (above === 'summary') above = 'blank-below-summary';
+    } else if (field !== null) {
+      if (knownName(field) !== undefined) above = knownName(field) === 'SUMMARY' ? 'summary' : 'other';
+    } else {
+      const goesOn = above === 'summary' || (above === 'blank-below-summary' && indentOf(text) > 0);
+      if (!goesOn || within !== 'prose') return position;
+      above = 'summary';
+    }
+  }
+  return body.length;
 }
 
 /** Keys stand side by side below the marker; what is indented deeper belongs to one of them. */
 function yamlPassage(body: readonly MarkedLine[], markerIndent: number): Passage {
   const end = endOf(body, ({ text }) => indentOf(text) > markerIndent);
   const keys = indentOf(body.find(({ text }) => text.trim() !== '')?.text ?? '');
-  return {
-    ...divided(body.slice(0, end), ({ text, within }) => within === 'prose' && indentOf(text) === keys),
-    behind: body.slice(end).map(({ text }) => text),
-  };
-}
-
-function divided(
-  lines: readonly MarkedLine[],
-  isField: (line: MarkedLine, position: number) => boolean,
-): Pick<Passage, 'fields' | 'inside'> {
-  const marked = lines.map((line, position) => ({ text: line.text, isField: isField(line, position) }));
-  const textsOf = (field: boolean): string[] => marked.filter((line) => line.isField === field).map(({ text }) => text);
-  return { fields: textsOf(true), inside: textsOf(false) };
+  const inside = body.slice(0, end).map(({ text, within }): PassageLine => {
+    const indent = indentOf(text);
+    return { text, mayBe: within !== 'prose' || indent < keys ? 'aside' : indent === keys ? 'field' : 'more' };
+  });
+  return { inside, behind: body.slice(end).map(({ text }) => text) };
 }
 
 /** Whether a line of the text, in a quote too, is one of a block's markers. */
@@ -123,16 +147,22 @@ function endOf(lines: readonly MarkedLine[], holds: (line: MarkedLine) => boolea
   return end === -1 ? lines.length : end;
 }
 
-/** `name` is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
-function parseField(line: string): { readonly name: string; readonly value: string } | null {
+/** `name`, as it is written, is one of ours or another; marks of Markdown around it, and escapes in it, are no part of it. */
+interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+function knownName({ name }: Field): FieldName | undefined {
+  return FIELD_NAMES.find((known) => known === name.toUpperCase());
+}
+
+function parseField(line: string): Field | null {
   const colon = line.search(/[:：]/);
   if (colon === -1 || colon > MAX_LABEL_CHARS) return null;
   const [, opening = '', label = ''] = LABEL.exec(visible(line.slice(0, colon)).trim()) ?? [];
-  const name = label
-    .replace(/[\\*`"'“”‘’]/g, '')
-    .replace(/^[\s_]+|[\s_]+$/g, '')
-    .toUpperCase();
-  if (!/^[A-Z][A-Z_]*$/.test(name)) return null;
+  const name = label.replace(/[\\*`"'“”‘’]/g, '').replace(/^[\s_]+|[\s_]+$/g, '');
+  if (!/^[A-Z][A-Z_]*$/.test(name.toUpperCase())) return null;
   const rest = line.slice(colon + 1);
   return { name, value: opening === '' || /[*_`"'”’]$/.test(label) ? rest.trim() : withoutClosing(rest, opening) };
 }
@@ -169,25 +199,14 @@ function mentions(lines: readonly string[], pattern: RegExp): boolean {
 }
 
 function parseBlock(passage: Passage): StatusBlock | null {
-  const fields = new Map<FieldName, string[]>();
-  const unread = [...passage.inside];
-  const foreign: string[] = [];
-  for (const line of passage.fields) {
-    const field = parseField(line);
-    const name = FIELD_NAMES.find((known) => known === field?.name);
-    const values = name && fields.get(name);
-    if (field === null || (name === undefined && mentions([field.name], DISGUISE))) unread.push(line);
-    else if (name === undefined) foreign.push(field.value);
-    else if (values === undefined) fields.set(name, [field.value]);
-    else values.push(field.value);
-  }
+  const { fields, unread, foreign } = divided(passage.inside);
   const unreadMention = mentions(unread, MENTION);
   if (isTemplate(fields) || (fields.size === 0 && !unreadMention)) return null;
 
   const unreadable: FieldName[] = [];
   function fieldOf<T>(name: FieldName, parse: (value: string) => T | null): T | null {
-    const values = fields.get(name);
-    if (values === undefined) return null;
+    const values = fields.get(name)?.filter((value) => !isLeftOut(name, value)) ?? [];
+    if (values.length === 0) return null;
     const parsed = new Set(values.map(parse));
     const [value] = parsed;
     if (parsed.size === 1 && value !== null && value !== undefined) return value;
@@ -198,11 +217,12 @@ function parseBlock(passage: Passage): StatusBlock | null {
   const tasksCompleted = fieldOf('TASKS_COMPLETED_THIS_LOOP', count);
   const filesModified = fieldOf('FILES_MODIFIED', count);
   const testsStatus = fieldOf('TESTS_STATUS', oneOf(claimedTestsStatuses));
-  const workType = fieldOf('WORK_TYPE', oneOf(claimedWorkTypes));
+  const work = fieldOf('WORK_TYPE', oneWord);
+  const workType = work === null ? null : (offeredWorkTypes.find((one) => one === work) ?? 'OTHER');
   const exitSignal = parseExitSignal();
-  const recommendation = fieldOf('RECOMMENDATION', (value) =>
-    value === '' ? null : capped(value, MAX_RECOMMENDATION_CHARS),
-  );
+  const recommendation = fieldOf('RECOMMENDATION', words);
+  const summary = fieldOf('SUMMARY', words);
+  const asks = fieldOf('QUESTION', words);
   return {
     status,
     exitSignal,
@@ -211,8 +231,8 @@ function parseBlock(passage: Passage): StatusBlock | null {
     tasksCompleted,
     filesModified,
     recommendation,
-    summary: null,
-    asks: null,
+    summary,
+    asks,
     unreadable,
   };
 
@@ -228,15 +248,60 @@ function parseBlock(passage: Passage): StatusBlock | null {
     return isHidden ? null : (claimed ?? (status === 'COMPLETE' ? true : null));
   }
 
-  /** A recommendation may speak of anything. */
   function valuesOfOthers(): string[] {
-    return [...fields].flatMap(([name, values]) => (name === 'RECOMMENDATION' ? [] : values));
+    return [...fields].flatMap(([name, values]) => (WORDS.includes(name) ? [] : values));
   }
+}
+
+/** The values of each field; the lines that are read as none, those that a summary goes on over included; other fields' values. */
+function divided(lines: readonly PassageLine[]): {
+  readonly fields: ReadonlyMap<FieldName, readonly string[]>;
+  readonly unread: readonly string[];
+  readonly foreign: readonly string[];
+} {
+  const found: { readonly name: FieldName; readonly lines: string[] }[] = [];
+  const unread: string[] = [];
+  const foreign: string[] = [];
+  let summary: { readonly indent: number; readonly lines: string[] } | null = null;
+  for (const { text, mayBe } of lines) {
+    const field = mayBe === 'field' ? parseField(text) : null;
+    const name = field === null ? undefined : knownName(field);
+    const goesOn = summary !== null && mayBe !== 'aside' && (field === null || isProse(field, text, summary.indent));
+    if (field !== null && name !== undefined) {
+      const entry = { name, lines: [field.value] };
+      found.push(entry);
+      summary = name === 'SUMMARY' ? { indent: indentOf(text), lines: entry.lines } : null;
+    } else if (goesOn) {
+      unread.push(text);
+      summary?.lines.push(text.trim());
+    } else if (field === null || mentions([field.name], DISGUISE)) unread.push(text);
+    else {
+      foreign.push(field.value);
+      summary = null;
+    }
+  }
+  const fields = Map.groupBy(found, ({ name }) => name);
+  return {
+    fields: new Map([...fields].map(([name, each]) => [name, each.map((entry) => folded(entry.lines))])),
+    unread,
+    foreign,
+  };
+}
+
+/** "Note: …" in a summary is no field: one that is not ours is written in capitals, and not indented deeper. */
+function isProse(field: Field, line: string, indent: number): boolean {
+  return knownName(field) === undefined && (field.name !== field.name.toUpperCase() || indentOf(line) > indent);
+}
+
+/** One line of text; YAML's sign that it begins on the next line is no part of it. */
+function folded([first = '', ...more]: readonly string[]): string {
+  const text = more.filter((line) => line !== '');
+  return [...(text.length > 0 && /^[>|][+-]?$/.test(first) ? [] : [first]), ...text].join(' ').trim();
 }
 
 /** The protocol's own text, echoed: every value is as the protocol has it. What is filled in by half is an answer. */
 function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean {
-  const offers = [...fields].filter(([name]) => name !== 'RECOMMENDATION');
+  const offers = [...fields].filter(([name]) => !WORDS.includes(name));
   return (
     offers.length > 0 &&
     [...fields].every(([name, values]) => values.every((value) => TEMPLATE[name].test(plain(value))))
@@ -244,15 +309,23 @@ function isTemplate(fields: ReadonlyMap<FieldName, readonly string[]>): boolean 
 }
 
 const NUMBER_OFFER = /^<number>$/i;
+const WORDS_OFFER = /^<[^<>]*>$/;
 const TEMPLATE: Record<FieldName, RegExp> = {
   STATUS: offerOf(claimedStatuses),
   TASKS_COMPLETED_THIS_LOOP: NUMBER_OFFER,
   FILES_MODIFIED: NUMBER_OFFER,
   TESTS_STATUS: offerOf(claimedTestsStatuses),
-  WORK_TYPE: offerOf(claimedWorkTypes),
+  WORK_TYPE: offerOf(offeredWorkTypes),
   EXIT_SIGNAL: /^<?\s*(?:true\s*\|\s*false|false\s*\|\s*true)\s*>?$/i,
-  RECOMMENDATION: /^<[^<>]*>$/,
+  RECOMMENDATION: WORDS_OFFER,
+  SUMMARY: WORDS_OFFER,
+  QUESTION: WORDS_OFFER,
 };
+
+/** A block is complete without a summary and a question: the protocol's own words for them stand for none. */
+function isLeftOut(name: FieldName, value: string): boolean {
+  return (name === 'SUMMARY' || name === 'QUESTION') && WORDS_OFFER.test(value);
+}
 
 function offerOf(values: readonly string[]): RegExp {
   return new RegExp(`^<?\\s*${values.join('\\s*\\|\\s*')}\\s*>?$`, 'i');
@@ -260,6 +333,16 @@ function offerOf(values: readonly string[]): RegExp {
 
 function oneOf<T extends string>(allowed: readonly T[]): (value: string) => T | null {
   return (value) => allowed.find((one) => one === plain(value).toUpperCase()) ?? null;
+}
+
+/** One word, whichever it is, in capitals. */
+function oneWord(value: string): string | null {
+  const word = plain(value);
+  return /^\p{L}[\p{L}\p{N}_-]*$/u.test(word) ? word.toUpperCase() : null;
+}
+
+function words(value: string): string | null {
+  return value === '' ? null : capped(value, MAX_WORDS_CHARS);
 }
 
 function trueOrFalse(value: string): boolean | null {

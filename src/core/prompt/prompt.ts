@@ -67,12 +67,15 @@ TESTS_STATUS: PASSING | FAILING | NOT_RUN
 WORK_TYPE: IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING
 EXIT_SIGNAL: false | true
 RECOMMENDATION: <one line: what to do next>
+SUMMARY: <one to three sentences for the reviewer: what was done, what was assumed, what was left out>
+QUESTION: <only with BLOCKED: the one thing a person must decide, with the choices>
 ---END_RALPH_STATUS---
 
 - Your task is finished: STATUS: COMPLETE, TASKS_COMPLETED_THIS_LOOP: 1, EXIT_SIGNAL: false.
 - It is finished and no other task is left: the same with EXIT_SIGNAL: true.
 - It is not finished: STATUS: IN_PROGRESS, TASKS_COMPLETED_THIS_LOOP: 0, EXIT_SIGNAL: false.
-- You cannot go on without a person: STATUS: BLOCKED, and say in RECOMMENDATION what you need.
+- You cannot go on without a person: STATUS: BLOCKED, and say in QUESTION what they must decide. Otherwise leave QUESTION out.
+- SUMMARY is what a reviewer reads first. A block without it is complete, but say what you assumed and left out.
 
 Each claim is compared with what really changed in the repository.`;
 

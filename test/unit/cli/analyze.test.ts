@@ -77,6 +77,11 @@ describe('ralph analyze for people', () => {
       [/^signal: +status block with STATUS COMPLETE$/m, /^unreadable: +EXIT_SIGNAL$/m, /^recommends: +next$/m],
     ],
     [
+      'a summary and a question',
+      block('STATUS: BLOCKED', 'SUMMARY: The login works.', 'QUESTION: Tabs or spaces?'),
+      [/^summary: +The login works\.$/m, /^asks: +Tabs or spaces\?$/m],
+    ],
+    [
       'a status block in a fence',
       `\`\`\`\n${block('STATUS: COMPLETE')}\n\`\`\``,
       [/^signal: +no status block/m, /^note: .*code fence/m],
@@ -100,7 +105,10 @@ describe('ralph analyze for people', () => {
   });
 
   test('text of the agent cannot steer the terminal', async () => {
-    const { out } = await ralph(['analyze'], block('STATUS: COMPLETE', 'RECOMMENDATION: \u001b[2Jgone\u202e'));
+    const { out } = await ralph(
+      ['analyze'],
+      block('STATUS: COMPLETE', 'SUMMARY: \u001b[2Jgone\u202e', 'QUESTION: \u001b[2J'),
+    );
     expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f\u202e]/);
   });
 });

@@ -12,6 +12,8 @@ const TEMPLATE = block(
   'WORK_TYPE: IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING',
   'EXIT_SIGNAL: false | true',
   'RECOMMENDATION: <one line>',
+  'SUMMARY: <one to three sentences>',
+  'QUESTION: <only with BLOCKED>',
 );
 
 test.each(
@@ -24,6 +26,9 @@ test.each(
       'WORK_TYPE: TESTING',
       'EXIT_SIGNAL: true',
       'RECOMMENDATION: next',
+      'SUMMARY: The flag is there.',
+      '  It is documented.',
+      'QUESTION: Which default, on or off?',
     ),
   ),
 )('every field of a block is read in %s', (_format, output) => {
@@ -37,6 +42,8 @@ test.each(
       workType: 'TESTING',
       exitSignal: true,
       recommendation: 'next',
+      summary: 'The flag is there. It is documented.',
+      asks: 'Which default, on or off?',
       unreadable: [],
     },
     completionIndicator: true,
@@ -76,7 +83,12 @@ describe('EXIT_SIGNAL', () => {
 
 test.each<[string, string, Partial<StatusBlock>]>([
   ['a bulleted bold name', '- **STATUS**: BLOCKED', { status: 'BLOCKED', unreadable: [] }],
-  ['an unknown work type', 'WORK_TYPE: RESEARCH', { workType: null, unreadable: ['WORK_TYPE'] }],
+  ['another work type', 'WORK_TYPE: RESEARCH', { workType: 'OTHER', unreadable: [] }],
+  ['another work type with an underscore', 'WORK_TYPE: **bug_fix** # done', { workType: 'OTHER', unreadable: [] }],
+  ['two words for a work type', 'WORK_TYPE: bug fix', { workType: null, unreadable: ['WORK_TYPE'] }],
+  ['two work types', 'WORK_TYPE: TESTING, DEBUGGING', { workType: null, unreadable: ['WORK_TYPE'] }],
+  ['a number for a work type', 'WORK_TYPE: 3', { workType: null, unreadable: ['WORK_TYPE'] }],
+  ['no work type', 'WORK_TYPE:', { workType: null, unreadable: ['WORK_TYPE'] }],
   ['words for a number', 'FILES_MODIFIED: lots', { filesModified: null, unreadable: ['FILES_MODIFIED'] }],
   ['a negative number', 'FILES_MODIFIED: -1', { filesModified: null, unreadable: ['FILES_MODIFIED'] }],
   ['a fraction', 'FILES_MODIFIED: 1.5', { filesModified: null, unreadable: ['FILES_MODIFIED'] }],
@@ -183,8 +195,8 @@ function asParsed(block: StatusBlock): StatusBlock {
     tasksCompleted: has('TASKS_COMPLETED_THIS_LOOP') ? null : block.tasksCompleted,
     filesModified: has('FILES_MODIFIED') ? null : block.filesModified,
     recommendation: has('RECOMMENDATION') ? null : block.recommendation,
-    summary: null,
-    asks: null,
+    summary: has('SUMMARY') ? null : block.summary,
+    asks: has('QUESTION') ? null : block.asks,
     unreadable: block.unreadable,
   };
 }
@@ -202,6 +214,8 @@ test('parse(render(block)) is the block', () => {
       '<one line>',
     ),
   );
+  const line = text.map((words) => words.replace(/[\r\n]/g, ' ').trim()).filter((words) => words !== '');
+  const optional = line.filter((words) => !/^<[^<>]*>$/.test(words));
   const blocks: fc.Arbitrary<StatusBlock> = fc
     .record({
       status: orNull(fc.constantFrom('IN_PROGRESS' as const, 'BLOCKED' as const, 'COMPLETE' as const)),
@@ -213,13 +227,14 @@ test('parse(render(block)) is the block', () => {
           'TESTING' as const,
           'DOCUMENTATION' as const,
           'REFACTORING' as const,
+          'OTHER' as const,
         ),
       ),
       tasksCompleted: orNull(fc.nat()),
       filesModified: orNull(fc.nat()),
-      summary: fc.constant(null),
-      asks: fc.constant(null),
-      recommendation: orNull(text.map((line) => line.replace(/[\r\n]/g, ' ').trim()).filter((line) => line !== '')),
+      recommendation: orNull(line),
+      summary: orNull(optional),
+      asks: orNull(optional),
       unreadable: fc.subarray([
         'STATUS',
         'TASKS_COMPLETED_THIS_LOOP',
@@ -228,6 +243,8 @@ test('parse(render(block)) is the block', () => {
         'WORK_TYPE',
         'EXIT_SIGNAL',
         'RECOMMENDATION',
+        'SUMMARY',
+        'QUESTION',
       ]),
     })
     .map(asParsed);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hintCodes, hintSentence } from '../../../../src/core/prompt/hints.ts';
 import { composePrompt, type PromptParts } from '../../../../src/core/prompt/prompt.ts';
 import type { Task } from '../../../../src/core/tasks/task.ts';
+import { analyzeAt } from '../../agents/claude/fixtures.ts';
 import { promptParts as parts, task } from '../core-fixtures.ts';
 
 const compose = (change: Partial<PromptParts>): string => composePrompt({ ...parts, ...change });
@@ -107,9 +108,13 @@ test('the protocol is the one that the status block is read by', () => {
     'TESTS_STATUS: PASSING | FAILING | NOT_RUN',
     'WORK_TYPE: IMPLEMENTATION | TESTING | DOCUMENTATION | REFACTORING',
     'EXIT_SIGNAL: false | true',
+    'RECOMMENDATION: <one line: what to do next>',
+    'SUMMARY: <one to three sentences for the reviewer: what was done, what was assumed, what was left out>',
+    'QUESTION: <only with BLOCKED: the one thing a person must decide, with the choices>',
   ]) {
     expect(protocol).toContain(`\n${field}\n`);
   }
+  expect(analyzeAt(protocol).signal.from).not.toBe('block');
 });
 
 describe('the last iteration in one sentence', () => {
