@@ -1,4 +1,5 @@
 import type { OutcomeKind } from '../core/outcome.ts';
+import type { Recipients } from '../core/people/recipients.ts';
 import type { Policy } from '../core/policy.ts';
 import type { TaskSourceName } from '../core/tasks/task-sources.ts';
 
@@ -30,6 +31,11 @@ export interface Config {
   /** Open pull requests of all lanes beyond which the queue opens none; 0 = no limit. */
   readonly maxOpenPrs: number;
   readonly draft: boolean;
+  /** Whose review of a finished pull request is requested, and who is assigned to it. */
+  readonly prReviewers: Recipients;
+  readonly prAssignees: Recipients;
+  /** Whom the product mentions where a person is needed. */
+  readonly notify: Recipients;
   /** Whether commits name the agent as their co-author. */
   readonly coAuthor: boolean;
   readonly allowProtectedPaths: readonly string[];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LOGIN, type Recipients } from '../core/people/recipients.ts';
 
 /** Kinds of input texts, each with the words that say what a text should have been. */
 /** A text that is not empty; `example` follows "give". */
@@ -30,6 +31,26 @@ export function list() {
       .filter(Boolean),
   );
 }
+
+/** Whom to turn to: `auto`, `none`, or logins of people; `teams`: and teams as `org/team`. */
+export function recipients({ teams }: { readonly teams: boolean }) {
+  const expected = `must be \`auto\`, \`none\`, or logins of people, without @${teams ? ', and teams as org/team' : ''}; bots are not asked`;
+  return z.string().transform((text, problems): Recipients => {
+    const names = text
+      .split(/[,\n]/)
+      .map((name) => name.trim())
+      .filter(Boolean);
+    const isWord = (name: string): name is 'auto' | 'none' => name === 'auto' || name === 'none';
+    const [first = ''] = names;
+    if (names.length === 1 && isWord(first)) return { kind: first };
+    const logins = names.filter((name) => LOGIN.test(name) && !isWord(name));
+    const ofTeams = teams ? names.filter((name) => TEAM.test(name)) : [];
+    if (logins.length + ofTeams.length < names.length) problems.addIssue(expected);
+    return { kind: 'named', logins, teams: ofTeams.map((name) => name.slice(name.indexOf('/') + 1)) };
+  });
+}
+
+const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
 /** One of the values. */
 export function choice<const T extends readonly [string, ...string[]]>(...values: T) {

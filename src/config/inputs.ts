@@ -4,7 +4,7 @@ import { outcomeKinds } from '../core/outcome.ts';
 import { UserError } from '../errors.ts';
 import { taskSourceNames } from '../core/tasks/task-sources.ts';
 import { commentReading, stateStores, type Config } from './config.ts';
-import { choice, filled, flag, lines, list, optional, whole } from './fields.ts';
+import { choice, filled, flag, lines, list, optional, recipients, whole } from './fields.ts';
 import { policyInputs } from './policy-inputs.ts';
 import { input, namesIn, parseTexts, type InputTable } from './table.ts';
 import { capped } from '../core/text/cut.ts';
@@ -86,6 +86,9 @@ const inputs: InputTable<Settings> = {
   ),
   maxOpenPrs: input('max-open-prs', whole({ min: 0, max: 1000 })),
   draft: input('draft', flag()),
+  prReviewers: input('pr-reviewers', recipients({ teams: true })),
+  prAssignees: input('pr-assignees', recipients({ teams: false })),
+  notify: input('notify', recipients({ teams: false })),
   coAuthor: input('co-author', flag()),
   allowProtectedPaths: input('allow-protected-paths', lines()),
   maxPatchFiles: input('max-patch-files', whole({ min: 1, max: 100_000 })),

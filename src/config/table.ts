@@ -18,7 +18,8 @@ export type GivenSettings<Settings> = {
   readonly [Field in keyof Settings]?: Settings[Field] extends Leaf ? Settings[Field] : GivenSettings<Settings[Field]>;
 };
 
-type Leaf = string | number | boolean | null | readonly unknown[];
+/** A union of ours, told apart by `kind`, is one value. */
+type Leaf = string | number | boolean | null | readonly unknown[] | { readonly kind: string };
 
 export interface InputProblem {
   readonly name: string;

@@ -1,6 +1,10 @@
 import { issueOfTask } from '../core/tasks/task.ts';
 import type { ApprovalNotice } from '../core/people/consent-messages.ts';
 import { APPROVAL_MARKER, APPROVED_SINCE, renderApprovalNotice } from '../report/pages/approval-notice.ts';
+import { peopleOf } from '../core/people/recipients.ts';
+import { mentionLine, WORKS_AGAIN } from '../report/pages/notification.ts';
+import { markerOf } from '../core/people/notifications.ts';
+import { overNeeds } from '../core/people/needs.ts';
 import type { WorkedReport } from '../handover/report.ts';
 import { doneTasks } from '../report/facts.ts';
 import { REFUSAL_MARKER, REFUSED_BEFORE, renderStatusComment, STATUS_MARKER } from '../report/pages/status-comment.ts';
@@ -42,7 +46,7 @@ export async function publishComments(
         notices.filter(({ issue }) => !hasStatus.has(issue)),
       ),
     ],
-    report.startedAt,
+    report,
   );
 }
 
@@ -89,16 +93,20 @@ function noticeComments({ config }: PublishDeps, notices: readonly ApprovalNotic
     .map((notice) => ({
       thread: notice.issue,
       marker: APPROVAL_MARKER,
-      body: `${APPROVAL_MARKER}\n\n${renderApprovalNotice(notice, config.taskLabel)}`,
+      body: [
+        APPROVAL_MARKER,
+        ...mentionLine(peopleOf(config.notify, [notice.by])),
+        renderApprovalNotice(notice, config.taskLabel),
+      ].join('\n\n'),
       notice,
     }));
 }
 
-/** `workedFrom`: when the run began that worked on what gets a status comment; null: none did. */
+/** `worked`: of the run that worked on what gets a status comment; null: none did. */
 async function writeComments(
   deps: PublishDeps,
   comments: readonly Comment[],
-  workedFrom: number | null,
+  worked: WorkedReport | null,
 ): Promise<PublishedComments> {
   const notified: ApprovalNotice[] = [];
   const warnings: string[] = [];
@@ -116,8 +124,8 @@ async function writeComments(
         warn(`The ${marker === STATUS_MARKER ? 'status comment' : 'notice'} on #${String(thread)}`),
       );
       if (given) notified.push(given);
-      if (marker === STATUS_MARKER && notice === null && workedFrom !== null)
-        await correctOlder(deps, thread, workedFrom).catch(warn(`What an older comment on #${String(thread)} says`));
+      if (marker === STATUS_MARKER && notice === null && worked !== null)
+        await correctOlder(deps, thread, worked).catch(warn(`What an older comment on #${String(thread)} says`));
     }
   };
   await within(deps.stepWithinMs, writeAll()).catch(warn('Some of the comments'));
@@ -125,7 +133,11 @@ async function writeComments(
 }
 
 /** A notice or refusal that was written while the run worked is of something that came later. */
-async function correctOlder({ forge }: PublishDeps, thread: number, writtenBefore: number): Promise<void> {
+async function correctOlder({ forge }: PublishDeps, thread: number, worked: WorkedReport): Promise<void> {
+  const writtenBefore = worked.startedAt;
+  // What a run was in need of that could keep no state.
+  for (const need of overNeeds(worked))
+    await forge.amendComment(thread, markerOf([need]), { body: WORKS_AGAIN, writtenBefore, closing: true });
   await forge.amendComment(thread, APPROVAL_MARKER, { body: APPROVED_SINCE, writtenBefore, closing: true });
   await forge.amendComment(thread, REFUSAL_MARKER, { body: REFUSED_BEFORE, writtenBefore, closing: false });
 }

@@ -12,6 +12,8 @@ export interface PublishDeps {
   readonly remote: Pick<Remote, 'push' | 'deleteBranch'>;
   readonly store: Pick<StateStore, 'save'>;
   readonly budget: BudgetStore | null;
+  /** Who asked for this run by name, if it was a person, and on which issue or pull request. */
+  readonly asked: { readonly by: string | null; readonly thread: number | null };
   /** UUID of this run's process tree, by which it finds what it reserved. */
   readonly runTag: string;
   readonly clock: Clock;

@@ -1,8 +1,11 @@
+import { aboutLane, type Need } from '../core/people/notifications.ts';
 import type { Intake } from '../handover/intake.ts';
 import { publishAnswer } from './answer.ts';
 import { publishNotices } from './comments.ts';
 import { labelWishesOfEnd, publishLabels } from './labels.ts';
 import type { PublishDeps } from './deps.ts';
+import { approversOf, notifyOnce, threadOfLane } from './notifications.ts';
+import { reportOfEnd } from './report-of.ts';
 import { textOf } from '../errors.ts';
 import { sentence } from '../core/text/sentence.ts';
 
@@ -16,11 +19,40 @@ export async function publishEnd(deps: PublishDeps, intake: EndIntake): Promise<
   );
   for (const warning of unanswered) deps.log.warning(warning);
   const { notified, warnings } = await publishNotices(deps, intake.notes.notices, intake.answer?.thread ?? null);
+  const unnotified = await notifyOfWaiting(deps, intake);
   // Without a state that is kept nothing is known of what was done.
   const known = deps.config.stateStore === 'none' ? { ...intake, state: null } : intake;
   const failed = await publishLabels(deps, labelWishesOfEnd(known, notified));
   return {
     ...intake,
-    notes: { ...intake.notes, warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...failed] },
+    notes: {
+      ...intake.notes,
+      warnings: [...intake.notes.warnings, ...unanswered, ...warnings, ...unnotified, ...failed],
+    },
   };
+}
+
+/** The lane waits for a review: people hear of it once, from the run that began to wait or from this one. */
+async function notifyOfWaiting(deps: PublishDeps, intake: EndIntake): Promise<readonly string[]> {
+  const { outcome, lane, state, tasks } = intake;
+  if (outcome.kind !== 'idle' || outcome.reason !== 'waiting_for_review' || lane === null || state === null) return [];
+  const need: Need = { kind: outcome.reason, about: aboutLane(lane.id) };
+  if (state.notified.some(({ kind }) => kind === need.kind)) return [];
+  const thread = threadOfLane(lane.pullRequest, tasks);
+  if (thread === null) return [];
+  const { config, context, redact, clock } = deps;
+  const now = clock.now();
+  try {
+    await notifyOnce(deps, {
+      needs: [need],
+      thread,
+      report: reportOfEnd({ config, context, redact, now }, intake, now),
+      askers: approversOf(state, tasks),
+    });
+    return [];
+  } catch (error) {
+    const warning = `Nobody could be notified: ${sentence(textOf(error))}`;
+    deps.log.warning(warning);
+    return [warning];
+  }
 }

@@ -14,6 +14,7 @@ import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
 import { labelWishes, publishLabels } from './labels.ts';
+import { publishNotifications } from './notifications.ts';
 import type { PublishDeps } from './deps.ts';
 import { reportOfWork, type ReportFrame } from './report-of.ts';
 import { within } from './within.ts';
@@ -52,18 +53,25 @@ export async function publish(deps: PublishDeps, unchecked: Work): Promise<Publi
     pullRequest: pull.pullRequest,
     published: branch.kind === 'published' && pull.kind === 'current',
   };
-  const { saved, lane } = await saveState(deps, work, end);
+  const reportWith = (saved: SavedReport | null): WorkedReport =>
+    reportOfWork(
+      frameOf(deps),
+      { ...work, outcome: end.outcome },
+      { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
+    );
+  const { warnings: unnotified, ...remembered } = await publishNotifications(deps, {
+    work,
+    report: reportWith(null),
+    pullRequest: pull.pullRequest,
+  });
+  const { saved, lane } = await saveState(deps, { ...work, state: { ...work.state, ...remembered } }, end);
   await settleUsage(deps, work);
-  const report = reportOfWork(
-    frameOf(deps),
-    { ...work, outcome: end.outcome },
-    { pullRequest: pull.pullRequest, headSha: branch.remoteHead, saved },
-  );
+  const report = reportWith(saved);
   const [warnings] = await Promise.all([
     notifyIssues(deps, { work, report }),
     saved.kind === 'saved' ? tidyCaches(deps, work) : null,
   ]);
-  return { report: { ...report, warnings: [...report.warnings, ...warnings] }, lane };
+  return { report: { ...report, warnings: [...report.warnings, ...unnotified, ...warnings] }, lane };
 }
 
 /** `lost`: the newest commits of this run did not reach the remote. `remoteHead` is null while the lane has no branch there. */

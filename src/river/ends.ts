@@ -15,7 +15,9 @@ export function reportUnpublished({ config, context, redact, clock }: RunDeps, w
 
 /** The report of a run that has no work. */
 export function reportWithoutWork({ context, clock }: RunDeps, outcome: Outcome, startedAt: number): RunReport {
-  return reportWithoutLane({ outcome, repositoryUrl: '', runUrl: context.runUrl, startedAt, endedAt: clock.now() });
+  const { owner, repo } = context.repository;
+  const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`;
+  return reportWithoutLane({ outcome, repositoryUrl, runUrl: context.runUrl, startedAt, endedAt: clock.now() });
 }
 
 /** The report with what the run asked of GitHub's API. */

@@ -1,7 +1,11 @@
+import { messageOf } from '../errors.ts';
+import { parseIntent } from '../gate/event/events.ts';
+import type { Intent } from '../gate/event/intent.ts';
 import type { RunReport } from '../handover/report.ts';
 import type { Work } from '../handover/work.ts';
 import { isOnRemote, publish } from '../publish/publish.ts';
 import type { PublishDeps } from '../publish/deps.ts';
+import { notifyOfConfiguration } from '../publish/notifications.ts';
 import type { RiverDeps } from './deps.ts';
 import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, type Failure } from './failure.ts';
@@ -18,7 +22,9 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     if (lane !== null && (await giveBack(deps, lane, 'claim-and-reservation')).kind === 'free') recording.released();
     // A lane that is still claimed is given back by post.
     recording.tryToRecord('ended');
-    return reportWithoutWork(deps, outcome, deps.startedAt);
+    const report = reportWithoutWork(deps, outcome, deps.startedAt);
+    if (outcome.reason === 'configuration') await tryToNotify(deps, report);
+    return report;
   }
   const unfinished: Work = { ...work, outcome, endedAt: deps.clock.now() };
   recording.tryToKeep(unfinished);
@@ -29,6 +35,21 @@ export async function salvage(deps: RiverDeps, recording: Recording, error: unkn
     // Post tries once more.
     return reportUnpublished(deps, { ...unfinished, outcome: failureOf(second, deps.debug) });
   }
+}
+
+/** Nobody reads the log of a scheduled run that fails. */
+async function tryToNotify(deps: RiverDeps, report: RunReport): Promise<void> {
+  try {
+    const intent = parseIntent(deps.context.event, deps.config);
+    if (asksForWork(intent))
+      await notifyOfConfiguration(await connectStages(deps, { agent: null, stepWithinMs: null }), report);
+  } catch (error) {
+    deps.log.warning(`Nobody could be notified of it: ${sentence(messageOf(error))}`);
+  }
+}
+
+function asksForWork({ kind }: Intent): boolean {
+  return kind === 'work-queue' || kind === 'work-issue' || kind === 'command' || kind === 'dispatched-command';
 }
 
 /** Publishes work, and records whether anything of it is left to post. */

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { GateDeps } from '../gate/deps.ts';
+import { parseIntent } from '../gate/event/events.ts';
+import type { Intent } from '../gate/event/intent.ts';
 import type { Agent } from '../ports/agent.ts';
+import type { Account } from '../ports/forge.ts';
 import type { LoopDeps } from '../loop/deps.ts';
 import type { PublishDeps } from '../publish/deps.ts';
 import type { RunDeps } from './deps.ts';
@@ -25,8 +28,24 @@ export async function connectStages(
       log.info('session: its transcript is not kept (there is no key of the agent to encrypt it with)');
     return transcript;
   };
+  const asked = askedOf(parseIntent(context.event, config));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
-  return { config, context, runTag, ...ports, exportSession, stepWithinMs };
+  return { config, context, asked, runTag, ...ports, exportSession, stepWithinMs };
+}
+
+/** Who asked for the run by name, and where. */
+export function askedOf(intent: Intent): PublishDeps['asked'] {
+  const person = ({ kind, login }: Account): string | null => (kind === 'user' ? login : null);
+  switch (intent.kind) {
+    case 'work-issue':
+      return { by: person(intent.actor), thread: intent.issue };
+    case 'command':
+      return { by: person(intent.actor), thread: intent.thread.number };
+    case 'dispatched-command':
+      return { by: intent.actor, thread: null };
+    default:
+      return { by: null, thread: null };
+  }
 }
 
 function sha256(text: string): string {

@@ -10,7 +10,7 @@ import { tryJson } from '../text/try-json.ts';
 import { circuitSchema, closedCircuit, unreadableCircuit, type Circuit } from './circuit.ts';
 import { changeSchema, noChange } from './change.ts';
 import { ledgerDaySchema, MAX_LEDGER_DAYS } from './ledger.ts';
-import { MAX_NOTIFICATIONS, notificationSchema } from '../people/notifications.ts';
+import { MAX_NOTIFICATIONS, MAX_NOTIFICATIONS_PER_DAY, notificationSchema } from '../people/notifications.ts';
 import { sessionSchema } from './session.ts';
 import { noSignals, signalsSchema } from './signals.ts';
 import { migrateState } from './state-migrations.ts';
@@ -116,6 +116,8 @@ const bodySchema = z.object({
   change: changeSchema,
   /** Notifications that people have not settled yet, oldest first. */
   notified: z.array(notificationSchema).max(MAX_NOTIFICATIONS),
+  /** When people were notified, newest last; a state of the first hours of version 5 does not say. */
+  notifiedAt: z.array(instant).max(MAX_NOTIFICATIONS_PER_DAY).default([]),
 });
 
 /** Everything that survives from one run of a lane to the next. Instants in ms since the epoch (UTC). */
@@ -159,6 +161,7 @@ export function initialState(lane: LaneId, now: number): LaneState {
     refusedPush: null,
     change: noChange,
     notified: [],
+    notifiedAt: [],
   };
 }
 

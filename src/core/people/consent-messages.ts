@@ -2,10 +2,11 @@ import { namesOf } from '../text/lists.ts';
 import type { TaskIssue } from '../tasks/issue-task.ts';
 import type { Consent } from './consent.ts';
 
-/** An issue that waits for the label to be put on again. `editor` is null where GitHub does not say who. */
+/** An issue that waits for the label to be put on again. `by`: who put it on; `editor` is null where GitHub does not say who. */
 export interface ApprovalNotice {
   readonly issue: number;
   readonly labels: readonly string[];
+  readonly by: string;
   readonly editor: string | null;
   readonly at: number;
 }
@@ -15,7 +16,7 @@ export function noticeFor(
   { number, labels }: Pick<TaskIssue, 'number' | 'labels'>,
   consent: Extract<Consent, { kind: 'changed' }>,
 ): ApprovalNotice | null {
-  return consent.isNoticed ? null : { issue: number, labels, editor: consent.editor, at: consent.at };
+  return consent.isNoticed ? null : { issue: number, labels, by: consent.by, editor: consent.editor, at: consent.at };
 }
 
 /** The warning about labelled issues that are not tasks, because the label was put on by somebody whose label does not count. */

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import type { Immutable } from '../immutable.ts';
 import { instant } from '../numbers.ts';
+import type { LaneId } from '../tasks/ids.ts';
 
 /** More open notifications are not kept; the oldest go first. */
 export const MAX_NOTIFICATIONS = 50;
+/** So many comments that notify people a lane writes in 24 hours; what needs them beyond that waits for a later run. */
+export const MAX_NOTIFICATIONS_PER_DAY = 10;
 
 /** What people are notified of. */
 export const notificationKinds = [
@@ -32,3 +35,23 @@ export const notificationSchema = z.object({
 
 /** A comment by which people were notified. */
 export type Notification = Immutable<z.infer<typeof notificationSchema>>;
+
+/** What a person is needed for. */
+export type Need = Pick<Notification, 'kind' | 'about'>;
+
+/** What a configuration that stops every run is about. */
+export const EVERY_RUN = 'every-run';
+
+/** What is about a lane, and not about the task of the same name. */
+export function aboutLane(lane: LaneId): string {
+  return `lane-${lane}`;
+}
+
+/** First line of the comment that notifies of these needs; the same for the same ones. */
+export function markerOf(needs: readonly Need[]): string {
+  const names = needs.map(({ kind, about }) => `${kind}:${about.replaceAll(/[^\w.-]+/g, '_')}`).sort();
+  return `${MARKER_START}${names.slice(0, MAX_MARKED).join(' ')} -->`;
+}
+
+const MARKER_START = '<!-- ralph-action:notification ';
+const MAX_MARKED = 20;

@@ -88,15 +88,16 @@ function remedies({ task, progress }: TaskReport, report: RunReport): readonly s
   ];
 }
 
-/** An item of the plan is known by its title. */
-function whereToAnswer(task: Task): string {
+/** Where a person answers what a task asks, as words. An item of the plan is known by its title. */
+export function whereToAnswer(task: Task): string {
   if (task.source.kind === 'issue') return `in the text of ${taskLink(task)} or in a comment on it`;
   return task.source.kind === 'plan'
     ? `below the title in ${taskLink(task)} (another title makes it another task)`
     : `in ${taskLink(task)}`;
 }
 
-function howToRetry(task: Task, report: RunReport): string {
+/** How a person has a task tried again, as words. */
+export function howToRetry(task: Task, report: RunReport): string {
   const pullRequest = laneOf(report)?.pullRequest ?? null;
   const issue = issueOfTask(task);
   const threads = [...(issue === null ? [] : ['the issue']), ...(pullRequest === null ? [] : ['the pull request'])];

@@ -254,6 +254,8 @@ export interface FakeForge extends Forge {
   })[];
   /** Our comments: by thread, then by marker. */
   readonly comments: Map<number, Map<string, string>>;
+  /** Those that notify people, or did until they were settled. */
+  readonly notifications: Map<number, Map<string, string>>;
   /** Everything that changed something on GitHub, in order. */
   readonly writes: string[];
   readonly faults: Faults<Forge>;
@@ -270,6 +272,7 @@ export function createForge({ branches }: Origin): FakeForge {
     permissions,
     pulls,
     comments,
+    notifications,
     writes,
     faults,
   }: Pick<
@@ -282,6 +285,7 @@ export function createForge({ branches }: Origin): FakeForge {
     | 'permissions'
     | 'pulls'
     | 'comments'
+    | 'notifications'
     | 'writes'
     | 'faults'
   > = {
@@ -293,6 +297,7 @@ export function createForge({ branches }: Origin): FakeForge {
     permissions: new Map([['owner', 'admin']]),
     pulls: [],
     comments: new Map(),
+    notifications: new Map(),
     writes: [],
     faults: new Map(),
   };
@@ -300,12 +305,14 @@ export function createForge({ branches }: Origin): FakeForge {
     requests += 1;
     return guarded(faults, method, answer);
   };
+  const shelfOf = (marker: string): FakeForge['comments'] =>
+    marker.startsWith('<!-- ralph-action:notification ') ? notifications : comments;
   /** By number: thread and marker. */
   const commentIds: (readonly [number, string])[] = [[0, '']];
   const idOf = (number: number, marker: string): number => {
     const at = commentIds.findLastIndex(([thread, known]) => thread === number && known === marker);
     // A comment that was settled is not found by its marker.
-    if (at > 0 && comments.get(number)?.has(marker) === true) return at;
+    if (at > 0 && shelfOf(marker).get(number)?.has(marker) === true) return at;
     return commentIds.push([number, marker]) - 1;
   };
   const settledMarker = (id: number): string => `settled ${String(id)}`;
@@ -324,6 +331,7 @@ export function createForge({ branches }: Origin): FakeForge {
     permissions,
     pulls,
     comments,
+    notifications,
     writes,
     faults,
     defaultBranch: () => ask('defaultBranch', () => 'main'),
@@ -424,18 +432,19 @@ export function createForge({ branches }: Origin): FakeForge {
       }),
     upsertComment: (number, marker, text) =>
       ask('upsertComment', () => {
-        const thread = comments.get(number) ?? new Map<string, string>();
+        const shelf = shelfOf(marker);
+        const thread = shelf.get(number) ?? new Map<string, string>();
         const body = typeof text === 'string' ? text : text(thread.get(marker) ?? null);
         const id = idOf(number, marker);
         if (thread.get(marker) === body) return { id };
-        comments.set(number, thread.set(marker, body));
+        shelf.set(number, thread.set(marker, body));
         writes.push(`comment on #${String(number)}`);
         return { id };
       }),
     settleComment: (id, { words, closing }) =>
       ask('settleComment', () => {
         const [number, marker] = commentIds[id] ?? fail(`There is no comment ${String(id)}.`);
-        const thread = comments.get(number);
+        const thread = shelfOf(marker).get(number);
         const [first = '', ...rest] = (thread?.get(marker) ?? '').split('\n');
         if (thread === undefined || first === '') return;
         thread.set(
@@ -456,7 +465,7 @@ export function createForge({ branches }: Origin): FakeForge {
         writes.push(`#${String(number)} assigned to ${logins.join(', ')}`);
       }),
     amendComment: (number, marker, { body, closing }) => {
-      const thread = comments.get(number);
+      const thread = shelfOf(marker).get(number);
       if (thread?.has(marker) !== true || thread.get(marker) === body) return Promise.resolve();
       return ask('amendComment', () => {
         thread.set(closing ? settledMarker(idOf(number, marker)) : marker, body);

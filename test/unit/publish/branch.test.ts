@@ -300,6 +300,7 @@ describe('comments', () => {
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
     expect(warningsIn(run)).toEqual([
+      'Nobody could be notified: The API is rate-limited.',
       'The status comment on #1 could not be written: The API is rate-limited.',
       'The status comment on #101 could not be written: The API is rate-limited.',
     ]);

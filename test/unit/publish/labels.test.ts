@@ -8,7 +8,7 @@ import { UserError } from '../../../src/errors.ts';
 import { createForge, createLog, createOrigin } from '../../loop/stage/in-memory.ts';
 import { planTask, taskReport } from '../report/fixtures.ts';
 
-const notice = (issue: number, labels: readonly string[] = []) => ({ issue, labels, editor: 'eve', at: 1 });
+const notice = (issue: number, labels: readonly string[] = []) => ({ issue, labels, by: 'ann', editor: 'eve', at: 1 });
 
 function issueTask(
   number: number,

@@ -15,6 +15,7 @@ import { END, report } from '../report/fixtures.ts';
 const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNotice => ({
   issue,
   labels: ['ralph'],
+  by: 'ann',
   editor: 'eve',
   at: END,
   ...change,
@@ -23,7 +24,7 @@ const notice = (issue: number, change: Partial<ApprovalNotice> = {}): ApprovalNo
 async function publisher(
   issues: readonly number[],
 ): Promise<{ readonly project: Project; readonly deps: PublishDeps }> {
-  const project = createProject({ issues });
+  const project = createProject({ issues, inputs: { notify: 'none' } });
   // A run that ends at once: it has all that a publisher needs.
   const main = await runOnce(project, { event: schedule, hasProviderKey: false });
   return { project, deps: await publisherOf(project, main) };

@@ -233,6 +233,7 @@ export const laneState: LaneState = {
   refusedPush: null,
   change: noChange,
   notified: [],
+  notifiedAt: [],
 };
 
 export const laneView: LaneView = {

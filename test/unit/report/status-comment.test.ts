@@ -133,6 +133,7 @@ describe('for any foreign text', () => {
           const comment = renderStatusComment(blocked, onFile ? null : failed.task.id, {
             issue: 13,
             labels: [],
+            by: 'ann',
             editor: name,
             at: END,
           });

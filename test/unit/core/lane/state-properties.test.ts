@@ -150,6 +150,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
     overruled: fc.array(text, { maxLength: 20 }),
     lines: fc.option(count),
   }),
+  notifiedAt: fc.array(instant, { maxLength: 10 }),
   notified: fc.array(
     fc.record({
       kind: fc.constantFrom(...notificationKinds),

@@ -101,6 +101,7 @@ const full: LaneState = {
     lines: 5,
   },
   notified: [{ kind: 'stuck', about: 'issue-1', thread: 1, comment: 5, at: noon }],
+  notifiedAt: [noon],
 };
 const open: LaneState = {
   ...full,

@@ -10,7 +10,7 @@ const issue = { number: 7, labels: ['ralph'] };
 const changed = { kind: 'changed', by: 'ada', askedAt: 3, editor: 'mallory', at: 5, isNoticed: false } as const;
 
 test('an issue whose text changed is notified once', () => {
-  expect(noticeFor(issue, changed)).toEqual({ issue: 7, labels: ['ralph'], editor: 'mallory', at: 5 });
+  expect(noticeFor(issue, changed)).toEqual({ issue: 7, labels: ['ralph'], by: 'ada', editor: 'mallory', at: 5 });
   expect(noticeFor(issue, { ...changed, isNoticed: true })).toBe(null);
 });
 

@@ -1,0 +1,122 @@
+import type { LaneState } from '../lane/state.ts';
+import type { Outcome } from '../outcome.ts';
+import type { LaneId } from '../tasks/ids.ts';
+import { progressOf } from '../tasks/queue.ts';
+import type { QueuedTask, TaskProgress } from '../tasks/task.ts';
+import { DAY_MS } from '../time.ts';
+import {
+  aboutLane,
+  EVERY_RUN,
+  MAX_NOTIFICATIONS_PER_DAY,
+  type Need,
+  type Notification,
+  type NotificationKind,
+} from './notifications.ts';
+
+type Standing = Pick<LaneState, 'tasks' | 'circuit'>;
+
+/** How a run leaves its lane. `pullRequest`: number of its open one. */
+export interface LaneEnd {
+  readonly lane: LaneId;
+  /** As the run began: people's orders are obeyed in it. */
+  readonly before: Standing;
+  readonly after: Standing & Pick<LaneState, 'notified'>;
+  readonly tasks: readonly Pick<QueuedTask, 'id' | 'obstacle'>[];
+  readonly outcome: Outcome;
+  readonly pullRequest: number | null;
+}
+
+/** Why a notification is settled. */
+export type Settlement = 'done' | 'goes_on' | 'gone' | 'circuit_closed' | 'works_again' | 'pull_request_over';
+
+/** What people are to be notified of, and what of before is settled. */
+export interface NotificationPlan {
+  readonly notify: readonly Need[];
+  readonly settle: readonly { readonly notification: Notification; readonly why: Settlement }[];
+}
+
+/** Once for each task and reason, until that changes: what people were notified of and still holds is not repeated. */
+export function planNotifications(end: LaneEnd): NotificationPlan {
+  const { notified } = end.after;
+  const settle = notified.flatMap((notification) => {
+    const why = settlementOf(notification, end);
+    return why === null ? [] : [{ notification, why }];
+  });
+  const open = notified.filter((notification) => !settle.some((one) => one.notification === notification));
+  const isOpen = (need: Need): boolean => open.some(({ kind, about }) => kind === need.kind && about === need.about);
+  return { notify: needsOf(end).filter((need) => !isOpen(need)), settle };
+}
+
+/** What a run that works shows to be over, whoever needed a person for it before. */
+export function overNeeds({ lane, outcome }: Pick<LaneEnd, 'lane' | 'outcome'>): readonly Need[] {
+  const configuration: Need = { kind: 'configuration', about: EVERY_RUN };
+  const waiting: Need = { kind: 'waiting_for_review', about: aboutLane(lane) };
+  return [
+    ...(outcome.kind === 'failed' ? [] : [configuration]),
+    ...(outcome.reason === 'waiting_for_review' ? [] : [waiting]),
+  ];
+}
+
+/** Whether one more comment that notifies people may be written now; `given`: instants of those before. */
+export function mayNotify(given: readonly number[], now: number): boolean {
+  return given.filter((at) => at > now - DAY_MS).length < MAX_NOTIFICATIONS_PER_DAY;
+}
+
+function needsOf({ lane, after, tasks, outcome, pullRequest }: LaneEnd): readonly Need[] {
+  const ofTasks = tasks.flatMap(({ id, obstacle }): readonly Need[] => {
+    const kind = obstacle === null ? kindOf(progressOf(after.tasks, id)) : null;
+    return kind === null ? [] : [{ kind, about: id }];
+  });
+  const ofLane = laneKindOf(outcome, pullRequest);
+  if (ofLane === null) return ofTasks;
+  return [...ofTasks, { kind: ofLane, about: ofLane === 'configuration' ? EVERY_RUN : aboutLane(lane) }];
+}
+
+/** What a person is needed for by a task; null: nothing. */
+function kindOf({ state, reason }: Pick<TaskProgress, 'state' | 'reason'>): NotificationKind | null {
+  if (state === 'blocked') return reason === 'nothing_to_do' ? reason : state;
+  return state === 'failed' || state === 'stuck' ? state : null;
+}
+
+function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationKind | null {
+  switch (outcome.kind) {
+    case 'complete':
+      return pullRequest === null ? null : 'ready';
+    case 'halted':
+      return outcome.reason === 'circuit_open' && outcome.tripped === 'this-run' ? 'circuit_open' : null;
+    case 'failed':
+      return outcome.reason === 'configuration' ? 'configuration' : null;
+    case 'idle':
+      return outcome.reason === 'waiting_for_review' ? outcome.reason : null;
+    default:
+      return null;
+  }
+}
+
+/** Null: a person is still needed. */
+function settlementOf({ kind, about, thread }: Notification, end: LaneEnd): Settlement | null {
+  const { before, after, tasks, outcome, pullRequest } = end;
+  switch (kind) {
+    case 'circuit_open':
+      return after.circuit.kind === 'open' ? null : 'circuit_closed';
+    case 'configuration':
+      return outcome.kind === 'failed' ? null : 'works_again';
+    case 'ready':
+      return pullRequest === thread ? null : 'pull_request_over';
+    case 'waiting_for_review':
+      return laneKindOf(outcome, pullRequest) === kind ? null : 'works_again';
+    default: {
+      if (!tasks.some(({ id }) => id === about)) return 'gone';
+      const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
+      if (now.state === 'done') return 'done';
+      // A person who has it tried again has answered, also when it gets no further.
+      return holds(kind, then) && holds(kind, now) ? null : 'goes_on';
+    }
+  }
+}
+
+/** A task that has another turn is stuck until it makes progress. */
+function holds(kind: NotificationKind, progress: TaskProgress): boolean {
+  const isUndecided = progress.state === 'todo' || progress.state === 'in-progress';
+  return kindOf(progress) === kind || (kind === 'stuck' && isUndecided && progress.setAside !== null);
+}

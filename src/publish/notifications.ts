@@ -1,0 +1,198 @@
+import { planNotifications, mayNotify, type NotificationPlan } from '../core/people/needs.ts';
+import {
+  EVERY_RUN,
+  markerOf,
+  MAX_NOTIFICATIONS,
+  MAX_NOTIFICATIONS_PER_DAY,
+  type Need,
+} from '../core/people/notifications.ts';
+import { peopleOf } from '../core/people/recipients.ts';
+import { noChange } from '../core/lane/change.ts';
+import type { LaneState } from '../core/lane/state.ts';
+import { QUEUE, type TaskId } from '../core/tasks/ids.ts';
+import { issueOfTask, type Task } from '../core/tasks/task.ts';
+import { sentence } from '../core/text/sentence.ts';
+import { textOf, UserError } from '../errors.ts';
+import type { RunReport, WorkedReport } from '../handover/report.ts';
+import type { Work } from '../handover/work.ts';
+import type { PullRequest } from '../ports/forge.ts';
+import { renderNotification, renderSettled, type NotificationText } from '../report/pages/notification.ts';
+import type { PublishDeps } from './deps.ts';
+import { within } from './within.ts';
+
+type Remembered = Pick<LaneState, 'notified' | 'notifiedAt'>;
+
+/** What the state remembers of it, and what could not be done. */
+interface Notified extends Remembered {
+  readonly warnings: readonly string[];
+}
+
+/** A run that worked, as it ends. `pullRequest`: the lane's open one. */
+export interface WorkedEnd {
+  readonly work: Work;
+  readonly report: WorkedReport;
+  readonly pullRequest: PullRequest | null;
+}
+
+/**
+ * Notifies people of what this run needs them for, in one new comment, and settles what needs them no more. It comes before the
+ * state is saved: a second try finds the comment by its marker. What fails is a warning.
+ */
+export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): Promise<Notified> {
+  const { work, report, pullRequest } = end;
+  const plan = planNotifications({
+    lane: work.lane.id,
+    before: work.stateBefore,
+    after: work.state,
+    tasks: work.tasks,
+    outcome: report.outcome,
+    pullRequest: pullRequest?.number ?? null,
+  });
+  const { notified, notifiedAt } = work.state;
+  let known: Remembered = { notified, notifiedAt };
+  const warnings: string[] = [];
+  const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
+    try {
+      await within(deps.stepWithinMs, act());
+    } catch (error) {
+      warnings.push(`${what}: ${sentence(textOf(error))}`);
+      deps.log.warning(warnings.at(-1) ?? '');
+    }
+  };
+  await attempt('What people were notified of could not be settled', async () => {
+    known = await settle(deps, plan, known);
+  });
+  if (plan.notify.some(({ kind }) => kind === 'ready') && pullRequest !== null)
+    await attempt('Who is to review the pull request could not be asked', () => askForReview(deps, end, pullRequest));
+  await attempt('Nobody could be notified', async () => {
+    known = await notify(deps, end, { needs: plan.notify, known });
+  });
+  return { ...known, warnings };
+}
+
+/** Notifies of something that no state remembers: the comment itself says that it was done. Whether it was written is a matter of its marker alone. */
+export async function notifyOnce(
+  deps: PublishDeps,
+  {
+    thread,
+    askers,
+    ...notification
+  }: Pick<NotificationText, 'needs' | 'report'> & {
+    readonly thread: number;
+    readonly askers: readonly (string | null)[];
+  },
+): Promise<void> {
+  if (deps.config.notify.kind === 'none') return;
+  const mentions = peopleOf(deps.config.notify, askers);
+  const body = renderNotification({ ...notification, change: noChange, lastTask: null, mentions });
+  await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(notification.needs), deps.redact(body)));
+}
+
+/** The configuration stops every run before it knows a lane: says so once, where somebody asked, else on the queue's pull request, else on the first issue with the task label. */
+export async function notifyOfConfiguration(deps: PublishDeps, report: RunReport): Promise<void> {
+  const { config, forge, asked } = deps;
+  if (config.notify.kind === 'none') return;
+  const ofQueue = async (): Promise<number | null> => {
+    const pullRequest = await forge.pullRequestOf(config.branchPrefix + QUEUE);
+    if (pullRequest?.state === 'open') return pullRequest.number;
+    return config.taskSources.includes('issues')
+      ? ((await forge.openIssuesWithLabel(config.taskLabel))[0]?.number ?? null)
+      : null;
+  };
+  const thread = asked.thread ?? (await ofQueue());
+  if (thread === null) return;
+  const needs = [{ kind: 'configuration', about: EVERY_RUN }] as const;
+  await notifyOnce(deps, { needs, thread, report, askers: [asked.by] });
+}
+
+/** The thread of the lane: its pull request, or the first issue that it is about. Null: it has neither. */
+export function threadOfLane(
+  pullRequest: { readonly number: number } | null,
+  tasks: readonly Pick<Task, 'source'>[],
+): number | null {
+  return pullRequest?.number ?? tasks.map(issueOfTask).find((issue) => issue !== null) ?? null;
+}
+
+async function settle(deps: PublishDeps, { settle: plan }: NotificationPlan, known: Remembered): Promise<Remembered> {
+  let { notified } = known;
+  for (const id of new Set(plan.map(({ notification }) => notification.comment))) {
+    const settled = plan.filter(({ notification }) => notification.comment === id);
+    const others = notified.filter((one) => !settled.some(({ notification }) => notification === one));
+    const words = deps.redact(renderSettled(settled));
+    try {
+      await deps.forge.settleComment(id, { words, closing: !others.some(({ comment }) => comment === id) });
+    } catch (error) {
+      // A later run tries again, but for what it would never be allowed.
+      if (!(error instanceof UserError) || error.kind === 'infrastructure') throw error;
+      deps.log.warning(`A comment that is settled could not be hidden: ${sentence(error.message)}`);
+    }
+    notified = others;
+  }
+  return { ...known, notified };
+}
+
+async function notify(
+  deps: PublishDeps,
+  end: WorkedEnd,
+  { needs, known }: { readonly needs: readonly Need[]; readonly known: Remembered },
+): Promise<Remembered> {
+  const { config, clock, log, forge } = deps;
+  if (needs.length === 0 || config.notify.kind === 'none') return known;
+  const now = clock.now();
+  if (!mayNotify(known.notifiedAt, now)) {
+    log.info(
+      `notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so what needs a person now waits for a later run`,
+    );
+    return known;
+  }
+  const { work, report, pullRequest } = end;
+  const concerned = tasksOfNeeds(needs, work.tasks);
+  const alone = needs.length === 1 && concerned[0] !== undefined ? issueOfTask(concerned[0]) : null;
+  const asked = needs.every(({ about }) => about === EVERY_RUN) ? deps.asked.thread : null;
+  const thread = alone ?? asked ?? threadOfLane(pullRequest, [...concerned, ...work.tasks]);
+  if (thread === null) return known;
+  const body = renderNotification({
+    needs,
+    report,
+    change: work.state.change,
+    lastTask: work.state.lastIteration?.taskId ?? null,
+    mentions: peopleOf(config.notify, askersOf(deps, end, needs)),
+  });
+  const { id } = await forge.upsertComment(thread, markerOf(needs), deps.redact(body));
+  log.info(`notified of ${needs.map(({ kind, about }) => `${kind} (${about})`).join(', ')} on #${String(thread)}`);
+  const added = needs.map((need) => ({ ...need, thread, comment: id, at: now }));
+  return {
+    notified: [...known.notified, ...added].slice(-MAX_NOTIFICATIONS),
+    notifiedAt: [...known.notifiedAt, now].slice(-MAX_NOTIFICATIONS_PER_DAY),
+  };
+}
+
+async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {
+  const { forge, config } = deps;
+  const { prReviewers: reviewers, prAssignees: assignees } = config;
+  const askers = askersOf(deps, end, []);
+  const logins = peopleOf(reviewers, askers);
+  const teams = reviewers.kind === 'named' ? reviewers.teams : [];
+  const assigned = peopleOf(assignees, askers);
+  if (assigned.length > 0) await forge.assign(number, assigned);
+  if (logins.length + teams.length > 0) await forge.requestReview(number, { logins, teams });
+}
+
+/** Who asked for what is needed: this run's actor, and who approved the tasks that it is about; all of the lane's, where it is about the lane. */
+function askersOf({ asked }: PublishDeps, { work }: WorkedEnd, needs: readonly Need[]): readonly (string | null)[] {
+  const concerned = tasksOfNeeds(needs, work.tasks);
+  const isOfLane = concerned.length < Math.max(1, needs.length);
+  return [asked.by, ...approversOf(work.state, isOfLane ? work.tasks : concerned)];
+}
+
+/** Who put the label on, task by task. */
+export function approversOf(
+  { approvals }: Pick<LaneState, 'approvals'>,
+  tasks: readonly { readonly id: TaskId }[],
+): readonly string[] {
+  return tasks.flatMap(({ id }) => (Object.hasOwn(approvals, id) ? [approvals[id]?.by ?? ''] : []));
+}
+
+function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {
+  return needs.flatMap(({ about }) => tasks.filter(({ id }) => id === about));
+}

@@ -1,0 +1,174 @@
+import { shareOf, type Change, type TaskShare } from '../../core/lane/change.ts';
+import type { Settlement } from '../../core/people/needs.ts';
+import { markerOf, type Need, type Notification } from '../../core/people/notifications.ts';
+import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
+import { turnOf } from '../../core/tasks/set-aside.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import { policyInputs } from '../../config/policy-inputs.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { doneTasks, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
+import { count, formatInstantFrom } from '../format.ts';
+import { link, prose, text } from '../markdown.ts';
+import { howToRetry, whereToAnswer } from '../sentences/stuck.ts';
+import { headline, taskLink, verificationWord } from './sections.ts';
+
+/** More needs are counted, and not described. */
+const SHOWN_NEEDS = 10;
+
+export interface NotificationText {
+  readonly needs: readonly Need[];
+  readonly report: RunReport;
+  /** What the agent said of each task. */
+  readonly change: Change;
+  /** The task whose iteration was the last; null: not known. */
+  readonly lastTask: TaskId | null;
+  /** Logins, checked. Nothing else that the product writes ever mentions anybody. */
+  readonly mentions: readonly string[];
+}
+
+/** The comment by which people are notified: what happened, the agent's last words, and what goes on by which command or click. */
+export function renderNotification(notification: NotificationText): string {
+  const { needs, report, mentions } = notification;
+  const left = needs.length - SHOWN_NEEDS;
+  return [
+    markerOf(needs),
+    ...mentionLine(mentions),
+    ...needs.slice(0, SHOWN_NEEDS).map((need) => renderNeed(need, notification)),
+    ...(left > 0 ? [`And ${count(left, 'more task')}: see the job summary.`] : []),
+    link('Log of the run', report.runUrl),
+  ].join('\n\n');
+}
+
+/** The line that makes GitHub send a message; none without anybody to send it to. */
+export function mentionLine(logins: readonly string[]): readonly string[] {
+  return logins.length === 0 ? [] : [logins.map((login) => `@${login}`).join(' ')];
+}
+
+/** What of a notification is settled, on one line. */
+export function renderSettled(
+  settled: readonly { readonly notification: Notification; readonly why: Settlement }[],
+): string {
+  return `**Settled:** ${settled.map(({ notification: { about }, why }) => settledWords(nameOfTaskId(about), why)).join(' ')}`;
+}
+
+function settledWords(name: string, why: Settlement): string {
+  const task = text(name, 80);
+  switch (why) {
+    case 'done':
+      return `${task} is done.`;
+    case 'goes_on':
+      return `Work on ${task} went on.`;
+    case 'gone':
+      return `${task} is not on the list of tasks any more.`;
+    case 'circuit_closed':
+      return 'The circuit is closed.';
+    case 'works_again':
+      return 'Runs work again.';
+    case 'pull_request_over':
+      return 'The pull request was merged or closed.';
+  }
+}
+
+/** What becomes of a notification that no state remembers, when the lane works again. */
+export const WORKS_AGAIN = '\n**Settled:** Runs work again.';
+
+function renderNeed({ kind, about }: Need, notification: NotificationText): string {
+  const { report } = notification;
+  const task = tasksOf(report).find((one) => one.task.id === about);
+  if (task !== undefined) return renderTask(kind, task, notification);
+  if (kind === 'ready') return renderReady(report);
+  const words = notification.lastTask === null ? [] : ownWords(shareOf(notification.change, notification.lastTask));
+  return [
+    headline(report),
+    ...(kind === 'circuit_open' ? words : []),
+    ...(kind === 'configuration' ? settingsLinks(report) : []),
+  ].join('\n\n');
+}
+
+function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
+  if (repositoryUrl === '') return [];
+  const at = `${repositoryUrl}/settings`;
+  return [`${link('Secrets', `${at}/secrets/actions`)} · ${link('Settings of Actions', `${at}/actions`)}`];
+}
+
+function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {
+  const { task } = one;
+  return [
+    `**${titleOf(kind, task)}** ${whyOf(kind, one, report)}`,
+    ...ownWords(shareOf(change, task.id)),
+    `**Next:** ${nextOf(kind, one, report)}`,
+  ].join('\n\n');
+}
+
+function titleOf(kind: Need['kind'], task: Task): string {
+  const name = `${taskLink(task)} “${text(task.title, 120)}”`;
+  switch (kind) {
+    case 'blocked':
+      return `Ralph cannot go on with ${name}.`;
+    case 'nothing_to_do':
+      return `There seems to be nothing to do for ${name}.`;
+    case 'failed':
+      return `Ralph gave up ${name}.`;
+    default:
+      return `Ralph is stuck with ${name}.`;
+  }
+}
+
+function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport): string {
+  const iterations = count(progress.attempts, 'iteration');
+  switch (kind) {
+    case 'blocked':
+      return 'The agent says twice in a row that it needs a person.';
+    case 'nothing_to_do':
+      return 'The agent says that it is done, and nothing has changed.';
+    case 'failed':
+      return `It was not done after ${iterations} (\`${policyInputs.maxIterationsPerTask.name}\`).`;
+    default: {
+      const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const again = turn === null ? '' : ` It has another turn after ${formatInstantFrom(turn, report.endedAt)}.`;
+      const what =
+        progress.reason === 'output_decline'
+          ? "the agent's answers shrank without any progress"
+          : 'iterations in a row changed nothing';
+      return `After ${iterations}, ${what}, so other tasks are worked on first.${again}`;
+    }
+  }
+}
+
+/** Data of the agent: quoted, on one line each, and unable to mention anybody. */
+function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
+  const said = [
+    ...(summary === null ? [] : [`“${text(summary, 500)}”`]),
+    ...(recommendation === null || recommendation === summary ? [] : [`“${text(recommendation, 500)}”`]),
+    ...(question === null ? [] : [`**Question:** “${text(question, 500)}”`]),
+  ];
+  return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
+}
+
+function nextOf(kind: Need['kind'], { task }: TaskReport, report: RunReport): string {
+  const where = whereToAnswer(task);
+  const retry = howToRetry(task, report);
+  switch (kind) {
+    case 'blocked':
+      return `Answer ${where}. Then ${retry}.`;
+    case 'nothing_to_do': {
+      const close = task.source.kind === 'issue' ? `close ${taskLink(task)}` : `mark it as done in ${taskLink(task)}`;
+      return `If that is right, ${close}. If not, say what is missing ${where}, then ${retry}.`;
+    }
+    default:
+      return `Make the task smaller or clearer ${where}. Then ${retry}.`;
+  }
+}
+
+function renderReady(report: RunReport): string {
+  const pull = laneOf(report)?.pullRequest ?? null;
+  const name = pull === null ? 'The pull request' : `Pull request ${link(`#${String(pull.number)}`, pull.url)}`;
+  const tasks = tasksOf(report);
+  const verification = lastVerification(report);
+  const tested =
+    verification.kind === 'not-run' ? 'Nothing was tested.' : `\`verify\`: ${verificationWord(verification)}.`;
+  return [
+    `**${name} is ready for review.** ${String(doneTasks(report).length)} of ${count(tasks.length, 'task')} done. ${tested}`,
+    `**Next:** ${prose('Review it and merge it. To have something changed, write it into the issue and comment `/ralph retry` there; to refuse it, close the pull request.', 500)}`,
+  ].join('\n\n');
+}

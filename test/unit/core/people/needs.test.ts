@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import { closedCircuit, type Circuit } from '../../../../src/core/lane/circuit.ts';
+import { mayNotify, planNotifications, type LaneEnd } from '../../../../src/core/people/needs.ts';
+import type { Notification } from '../../../../src/core/people/notifications.ts';
+import type { TaskProgress } from '../../../../src/core/tasks/task.ts';
+import { DAY_MS } from '../../../../src/core/time.ts';
+
+const at = Date.UTC(2026, 10, 21, 12);
+const todo: TaskProgress = {
+  state: 'todo',
+  attempts: 0,
+  startedTree: null,
+  doneCommit: null,
+  reason: null,
+  setAside: null,
+};
+const done: TaskProgress = { ...todo, state: 'done', attempts: 1 };
+const blocked: TaskProgress = { ...todo, state: 'blocked', attempts: 2, reason: 'status_blocked' };
+const idle: TaskProgress = { ...blocked, reason: 'nothing_to_do' };
+const failed: TaskProgress = { ...todo, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' };
+const stuck: TaskProgress = { ...todo, state: 'stuck', attempts: 3, reason: 'no_progress', setAside: { times: 1, at } };
+const anotherTurn: TaskProgress = { ...stuck, state: 'in-progress', reason: null };
+const open: Circuit = { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: at, taskId: null };
+
+const told = (kind: Notification['kind'], about: string, thread = 1): Notification => ({
+  kind,
+  about,
+  thread,
+  comment: 5,
+  at,
+});
+
+interface Row {
+  readonly before?: TaskProgress;
+  readonly after?: TaskProgress;
+  readonly notified?: readonly Notification[];
+  readonly end?: Partial<LaneEnd>;
+  readonly circuit?: Circuit;
+}
+
+function plan({ before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0) }: Row) {
+  const { notify, settle } = planNotifications({
+    lane: 'queue',
+    before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0) },
+    after: { tasks: { 'issue-1': after }, circuit, notified },
+    tasks: [{ id: 'issue-1', obstacle: null }],
+    outcome: { kind: 'limit', reason: 'iterations' },
+    pullRequest: 7,
+    ...end,
+  });
+  return [
+    ...notify.map(({ kind, about }) => `+ ${kind} ${about}`),
+    ...settle.map(({ notification: { kind }, why }) => `- ${kind} ${why}`),
+  ].join(', ');
+}
+
+describe('of a task', () => {
+  test.each<[string, Row, string]>([
+    ['a task that goes on needs nobody', { after: anotherTurn }, ''],
+    ['one that is blocked does', { after: blocked }, '+ blocked issue-1'],
+    ['one with nothing to do does', { after: idle }, '+ nothing_to_do issue-1'],
+    ['one that failed does', { after: failed }, '+ failed issue-1'],
+    ['one that is stuck does', { after: stuck }, '+ stuck issue-1'],
+    [
+      'what people know is not repeated',
+      { before: blocked, after: blocked, notified: [told('blocked', 'issue-1')] },
+      '',
+    ],
+    [
+      'nor is a stuck one that had another turn and is stuck again',
+      { before: stuck, after: stuck, notified: [told('stuck', 'issue-1')] },
+      '',
+    ],
+    [
+      'while that turn has no end, nothing is settled',
+      { before: stuck, after: anotherTurn, notified: [told('stuck', 'issue-1')] },
+      '',
+    ],
+    [
+      'progress settles it',
+      { before: stuck, after: { ...anotherTurn, setAside: null }, notified: [told('stuck', 'issue-1')] },
+      '- stuck goes_on',
+    ],
+    [
+      'done settles everything',
+      { before: todo, after: done, notified: [told('blocked', 'issue-1')] },
+      '- blocked done',
+    ],
+    [
+      'a person who has it tried again has answered: the next question is another one',
+      { before: todo, after: blocked, notified: [told('blocked', 'issue-1')] },
+      '+ blocked issue-1, - blocked goes_on',
+    ],
+    [
+      'another reason is another matter',
+      { before: stuck, after: failed, notified: [told('stuck', 'issue-1')] },
+      '+ failed issue-1, - stuck goes_on',
+    ],
+    [
+      'an issue that is closed or has its label off is settled',
+      { notified: [told('blocked', 'issue-9')] },
+      '- blocked gone',
+    ],
+    [
+      'what waits for the label has a notice of its own',
+      { after: blocked, end: { tasks: [{ id: 'issue-1', obstacle: 'needs-approval' }] } },
+      '',
+    ],
+  ])('%s', (_, row, expected) => {
+    expect(plan(row)).toBe(expected);
+  });
+});
+
+describe('of a lane', () => {
+  const opened = {
+    kind: 'halted',
+    reason: 'circuit_open',
+    circuitReason: 'no_progress',
+    tripped: 'this-run',
+    probeAt: at,
+  } as const;
+  const complete = { kind: 'complete', reason: 'plan_complete' } as const;
+  const unusable = { kind: 'failed', reason: 'configuration', message: 'No key.' } as const;
+  const waiting = { kind: 'idle', reason: 'waiting_for_review' } as const;
+  test.each<[string, Row, string]>([
+    ['a circuit that opened', { circuit: open, end: { outcome: opened } }, '+ circuit_open lane-queue'],
+    ['not one that an earlier run opened', { circuit: open, end: { outcome: { ...opened, tripped: 'earlier' } } }, ''],
+    [
+      'nor one whose probe failed again',
+      { circuit: open, end: { outcome: opened }, notified: [told('circuit_open', 'lane-queue')] },
+      '',
+    ],
+    [
+      'it is settled when it closes',
+      { notified: [told('circuit_open', 'lane-queue')] },
+      '- circuit_open circuit_closed',
+    ],
+    ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
+    [
+      'a disturbance is nobody\u2019s fault',
+      { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } },
+      '',
+    ],
+    [
+      'it is settled by a run that works',
+      { notified: [told('configuration', 'every-run')] },
+      '- configuration works_again',
+    ],
+    ['a pull request that is complete', { after: done, end: { outcome: complete } }, '+ ready lane-queue'],
+    [
+      'once each pull request',
+      { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 7)] },
+      '',
+    ],
+    [
+      'the next one is another',
+      { after: done, end: { outcome: complete }, notified: [told('ready', 'lane-queue', 6)] },
+      '+ ready lane-queue, - ready pull_request_over',
+    ],
+    ['nothing is ready without a pull request', { after: done, end: { outcome: complete, pullRequest: null } }, ''],
+    ['work that waits for review', { end: { outcome: waiting } }, '+ waiting_for_review lane-queue'],
+    [
+      'settled when it goes on',
+      { notified: [told('waiting_for_review', 'lane-queue')] },
+      '- waiting_for_review works_again',
+    ],
+  ])('%s', (_, row, expected) => {
+    expect(plan(row)).toBe(expected);
+  });
+});
+
+test.each<[string, readonly number[], boolean]>([
+  ['nobody was notified yet', [], true],
+  ['nine times in 24 hours', Array.from({ length: 9 }, () => at - 1), true],
+  ['ten times', Array.from({ length: 10 }, () => at - 1), false],
+  ['ten times, the first of them a day ago', [at - DAY_MS, ...Array.from({ length: 9 }, () => at - 1)], true],
+])('a day has its bound: %s', (_, given, expected) => {
+  expect(mayNotify(given, at)).toBe(expected);
+});
