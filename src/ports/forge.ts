@@ -51,7 +51,7 @@ export interface PullRequest {
 }
 
 /** `id`: GitHub's number of the comment. */
-export interface WrittenComment {
+interface WrittenComment {
   readonly id: number;
 }
 

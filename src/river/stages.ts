@@ -34,7 +34,7 @@ export async function connectStages(
 }
 
 /** Who asked for the run by name, and where. */
-export function askedOf(intent: Intent): PublishDeps['asked'] {
+function askedOf(intent: Intent): PublishDeps['asked'] {
   const person = ({ kind, login }: Account): string | null => (kind === 'user' ? login : null);
   switch (intent.kind) {
     case 'work-issue':

@@ -5,7 +5,7 @@ export type Recipients =
   | { readonly kind: 'named'; readonly logins: readonly string[]; readonly teams: readonly string[] };
 
 /** More people are not named in one comment. */
-export const MAX_MENTIONS = 5;
+const MAX_MENTIONS = 5;
 
 /** A login as GitHub gives them to people; those of managed users have a `_`. */
 export const LOGIN = /^[A-Za-z0-9](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9])?$/;

@@ -438,7 +438,7 @@ export function createForge({ branches }: Origin): FakeForge {
         const id = idOf(number, marker);
         if (thread.get(marker) === body) return { id };
         shelf.set(number, thread.set(marker, body));
-        writes.push(`comment on #${String(number)}`);
+        writes.push(`${shelf === notifications ? 'notified' : 'comment'} on #${String(number)}`);
         return { id };
       }),
     settleComment: (id, { words, closing }) =>

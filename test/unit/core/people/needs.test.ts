@@ -137,7 +137,7 @@ describe('of a lane', () => {
     ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
     [
-      'a disturbance is nobody\u2019s fault',
+      'a disturbance passes',
       { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } },
       '',
     ],
