@@ -51,7 +51,7 @@ test('scheduled runs on new machines: limit, then resumed and complete, then idl
     'calls-remaining': '96',
     'state-saved': 'true',
   });
-  expect(complete.main.log).toContain('state: restored #1 (ref)');
+  expect(complete.main.log).toContain('state: restored #4 (ref)');
   expect(complete.main.log).toContain('session: resumed');
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: false, number: 3 });
   expect(scene.pullOf('ralph/queue').body).toContain(`Closes #${String(first.number)}`);
