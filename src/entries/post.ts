@@ -55,12 +55,15 @@ export async function post(): Promise<void> {
       log.error(`${what}: ${sentence(messageOf(error))}`);
     };
 
+  const token = (inputTexts(environment)['github-token'] ?? '').trim();
   // Found by what this process has of the runner alone: an agent can write to everything that main could leave for it.
   const [first, ...others] = identitiesOf(environment);
   for (const identity of [first, ...others.filter(isThere)]) {
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
-    await giveCredentialsBack(identity).catch(logFailure("The checkout's credentials could not be put back"));
+    await giveCredentialsBack(identity, { token, log }).catch(
+      logFailure("The checkout's credentials could not be put back"),
+    );
     runnerFiles.putBack();
     await finish({ environment, identity, runnerFiles }).catch(
       logFailure('The post step could not finish this run. The next run begins from what was saved before'),

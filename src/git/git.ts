@@ -110,8 +110,13 @@ export function authorization(url: string, token: string): Record<string, string
     GIT_ALLOW_PROTOCOL: 'http:https',
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: `http.${url}.extraheader`,
-    GIT_CONFIG_VALUE_0: `AUTHORIZATION: basic ${basicCredentials(token)}`,
+    GIT_CONFIG_VALUE_0: authorizationHeader(token),
   };
+}
+
+/** The header that a token gives; actions/checkout writes the very same. */
+export function authorizationHeader(token: string): string {
+  return `AUTHORIZATION: basic ${basicCredentials(token)}`;
 }
 
 /** The user name is the one that GitHub documents for tokens of apps. */

@@ -13,12 +13,12 @@ export interface RegularFile {
 const MAX_BYTES = 1024 * 1024 * 1024;
 
 /** What stands at `path`; null where there is no regular file of a sensible size. A named pipe is not waited for, a link not followed. */
-export async function readRegular(path: string): Promise<RegularFile | null> {
+export async function readRegular(path: string, maxBytes = MAX_BYTES): Promise<RegularFile | null> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return null;
   try {
     const stats = await file.stat();
-    if (!stats.isFile() || stats.size > MAX_BYTES) return null;
+    if (!stats.isFile() || stats.size > maxBytes) return null;
     return { bytes: await file.readFile(), mode: stats.mode & 0o777, mtimeMs: stats.mtimeMs };
   } finally {
     await file.close();

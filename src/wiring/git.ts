@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { PublishingRules } from '../git/inspection/inspection.ts';
+import type { Log } from '../ports/machine.ts';
 import type { Remote, Repository } from '../ports/repository.ts';
 import type { RunIdentity } from '../runner/run-identity.ts';
 import { remoteUrl, type Patience, type World } from './world.ts';
@@ -54,8 +55,11 @@ export async function publishingRules({ config, secrets }: World): Promise<Publi
   };
 }
 
-/** Puts credentials back that a killed main had taken out of the checkout. */
-export async function giveCredentialsBack({ runFolder, key }: RunIdentity): Promise<void> {
+/** Puts credentials back that a killed main had taken out of the checkout, as far as the job's token gives them. */
+export async function giveCredentialsBack(
+  { runFolder, key }: RunIdentity,
+  { token, log }: { readonly token: string; readonly log: Log },
+): Promise<void> {
   const { restoreCredentials } = await import('../git/checkout/credentials.ts');
-  await restoreCredentials({ workFolder: join(runFolder, 'git'), sealKey: key });
+  await restoreCredentials({ workFolder: join(runFolder, 'git'), sealKey: key, token, log });
 }

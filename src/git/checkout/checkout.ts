@@ -26,8 +26,9 @@ export interface RepositoryOptions {
   readonly remote: { readonly url: string; readonly token: string };
   /** A folder outside of the checkout for this program's own files; the same one in `post`. */
   readonly workFolder: string;
-  /** Encrypts what is on disk of hidden credentials; 32 bytes, the same in `post`. */
+  /** Seals what is noted on disk of files with hidden credentials; 32 bytes, the same in `post`. */
   readonly sealKey: Buffer;
+  /** The token is one of its secret values. */
   readonly rules: PublishingRules;
   /** Author of the loop's commits. */
   readonly identity: Identity;
@@ -126,10 +127,7 @@ export function createRepository(options: RepositoryOptions): Repository {
         roots: [...new Set([fork, base])],
       });
       await quarantine.keep(started.tip);
-      const inspection = createInspection(quarantine.git, {
-        ...options.rules,
-        secretValues: [...options.rules.secretValues, token],
-      });
+      const inspection = createInspection(quarantine.git, options.rules);
       quarantined = { quarantine, fork, committer: { repository: quarantine, inspection, identity: options.identity } };
       return answer;
     },
@@ -199,7 +197,7 @@ export function createRepository(options: RepositoryOptions): Repository {
 
     async hideCredentials() {
       const { workspace } = await needOpened();
-      return await hideCredentials(workspace, options);
+      return await hideCredentials(workspace, { ...options, token: options.remote.token });
     },
   };
 }

@@ -1,74 +1,141 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { UserError } from '../../errors.ts';
-import { createGit, type Git } from '../git.ts';
-import { readLinked, readRegular, writeRegular } from '../regular-files.ts';
+import type { Log } from '../../ports/machine.ts';
+import {
+  readNote,
+  removeNote,
+  renderConfig,
+  writeNote,
+  type NotedFile,
+  type NotedSetting,
+  type NotePlace,
+} from './credentials-note.ts';
+import { authorizationHeader, createGit, type Git } from '../git.ts';
+import { readLinked, writeRegular } from '../regular-files.ts';
 import type { Workspace } from './workspace.ts';
 
-interface HideOptions {
-  readonly workFolder: string;
-  readonly env: NodeJS.ProcessEnv;
-  /** 32 bytes, the same in `post`: what is on disk of the originals meanwhile is encrypted with it. */
-  readonly sealKey: Buffer;
+interface HideOptions extends NotePlace {
+  /** The job's token, of which actions/checkout makes its header. */
+  readonly token: string;
+  readonly log: Pick<Log, 'warning'>;
 }
 
-/** A file that was changed or taken away, as it was. */
+/** A file that was changed or taken away, as it was; `settings` are null where it is no git config. */
 interface HiddenFile {
   readonly path: string;
+  readonly folder: string;
   readonly mode: number;
   readonly content: Buffer;
+  readonly settings: readonly Setting[] | null;
 }
 
 /**
  * Takes credentials out of the workspace's git config: headers, helpers, keys, passwords in URLs, and includes
  * (newer versions of actions/checkout keep the header in an included file, which is moved away as well).
- * The returned function puts every file back as it was, and so does restoreCredentials after a kill.
- * Meanwhile they are in the memory of this process, and on disk only encrypted.
+ * The returned function puts every file back as it was. Meanwhile the credentials are in the memory of this process
+ * alone: after a kill restoreCredentials puts back what the job's token gives.
  */
-export async function hideCredentials(workspace: Workspace, options: HideOptions): Promise<() => Promise<void>> {
-  // A run that was killed may have left some hidden.
-  await restoreCredentials(options);
+export async function hideCredentials(
+  workspace: Workspace,
+  options: HideOptions & { readonly env: NodeJS.ProcessEnv },
+): Promise<() => Promise<void>> {
   const git = createGit({ folder: '/', env: options.env });
   const configs = await configsOf(git, workspace);
   const included = await includedSecrets(git, configs, options.env);
   if (configs.length === 0) return () => Promise.resolve();
 
-  const hidden = await readAll([...configs.map((config) => config.path), ...included]);
-  await save(options, hidden);
-  await Promise.all(included.map((path) => rm(path, { force: true })));
+  const hidden = await Promise.all([...configs, ...included].map(readHidden));
+  await writeNote(
+    options,
+    hidden.map((file) => noted(file, options.token)),
+  );
+  await Promise.all(included.map(({ path }) => rm(path, { force: true })));
   for (const config of configs) await rewrite(git, config);
   let isHidden = true;
   return async () => {
     if (!isHidden) return;
-    await putBack(options, hidden);
+    const displaced: string[] = [];
+    for (const file of hidden) if ((await putBack(file, file.content)) === 'displaced') displaced.push(file.path);
+    warnOf(displaced, options.log);
+    await removeNote(options);
     isHidden = false;
   };
 }
 
-/** Puts back what hideCredentials took away; does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. Throws a UserError when what was kept is not what hideCredentials wrote. */
-export async function restoreCredentials(options: Pick<HideOptions, 'workFolder' | 'sealKey'>): Promise<void> {
-  const sealed = await readRegular(sealedFile(options.workFolder));
-  if (sealed !== null) await putBack(options, unseal(sealed.bytes, options.sealKey));
+/** After a kill: puts back what hideCredentials took away, as far as the job's token gives it, and warns of the rest. Does nothing when nothing is hidden. Safe to repeat, also after being killed half-way. Throws a UserError when the note is not what hideCredentials wrote. */
+export async function restoreCredentials(options: HideOptions): Promise<void> {
+  const files = await readNote(options);
+  if (files === null) return;
+  const missing: string[] = [];
+  for (const file of files) {
+    const config = file.settings === null ? null : renderConfig(file.settings, authorizationHeader(options.token));
+    const end = config === null || config === '' ? 'put-back' : await putBack(file, config);
+    if (end === 'displaced' || !file.isComplete) missing.push(file.path);
+  }
+  warnOf(missing, options.log);
+  await removeNote(options);
 }
 
-async function putBack({ workFolder }: Pick<HideOptions, 'workFolder'>, hidden: readonly HiddenFile[]): Promise<void> {
-  for (const { path, content, mode } of hidden) {
-    if (!(await stat(dirname(path)).catch(() => null))) continue;
-    await writeRegular(path, content, { mode });
-  }
-  await rm(sealedFile(workFolder), { recursive: true, force: true });
+/** Writes a file where it was. Only in the folder where it was: with a link in its place the credentials would go where the agent likes. */
+async function putBack(
+  { path, folder, mode }: Pick<HiddenFile, 'path' | 'folder' | 'mode'>,
+  content: string | Buffer,
+): Promise<'put-back' | 'no-folder' | 'displaced'> {
+  const found = await stat(dirname(path)).catch(() => null);
+  if (!found?.isDirectory()) return 'no-folder';
+  if ((await realpath(dirname(path))) !== folder) return 'displaced';
+  await writeRegular(path, content, { mode });
+  return 'put-back';
+}
+
+function warnOf(paths: readonly string[], log: HideOptions['log']): void {
+  if (paths.length > 0)
+    log.warning(
+      `Git credentials of the checkout could not be put back (${paths.join(', ')}). Check out again before a later step of this job that uses git.`,
+    );
+}
+
+/** The file without what is secret in it. */
+function noted({ path, folder, mode, settings }: HiddenFile, token: string): NotedFile {
+  if (settings === null) return { path, folder, mode, settings: null, isComplete: false };
+  const kept = settings.map((setting) => withoutSecret(setting, authorizationHeader(token)));
+  const left = kept.flatMap(({ setting }) => (setting === null ? [] : [setting]));
+  return { path, folder, mode, settings: left, isComplete: kept.every(({ isComplete }) => isComplete) };
+}
+
+function withoutSecret(
+  { key, value }: Setting,
+  header: string,
+): { readonly setting: NotedSetting | null; readonly isComplete: boolean } {
+  if (!isCredential({ key, value })) return { setting: { is: 'text', key, value }, isComplete: true };
+  const url = withoutPassword({ key, value });
+  if (url !== value) return { setting: { is: 'text', key, value: url }, isComplete: false };
+  // A name with a password in it is a secret of its own.
+  if (key.includes('@')) return { setting: null, isComplete: false };
+  // An empty one takes back what was set before.
+  if (value === null || value === '') return { setting: { is: 'text', key, value }, isComplete: true };
+  return value === header && isHeaderKey(key)
+    ? { setting: { is: 'token-header', key }, isComplete: true }
+    : { setting: null, isComplete: false };
+}
+
+function isHeaderKey(key: string): boolean {
+  return /^http\..*extraheader$/is.test(key);
 }
 
 interface Setting {
   readonly key: string;
-  readonly value: string;
+  /** null: the key stands alone. */
+  readonly value: string | null;
 }
 
 interface ConfigFile {
   readonly path: string;
   readonly settings: readonly Setting[];
 }
+
+type FoundFile = Pick<HiddenFile, 'path' | 'settings'>;
 
 /** The config files of the repository and of its submodules, as far as they hold something to hide. */
 async function configsOf(git: Git, workspace: Workspace): Promise<readonly ConfigFile[]> {
@@ -94,7 +161,7 @@ async function readConfigFile(git: Git, path: string): Promise<ConfigFile> {
 
 function parseSetting(record: string): Setting {
   const at = record.indexOf('\n');
-  return at === -1 ? { key: record, value: '' } : { key: record.slice(0, at), value: record.slice(at + 1) };
+  return at === -1 ? { key: record, value: null } : { key: record.slice(0, at), value: record.slice(at + 1) };
 }
 
 function isInclude({ key }: Setting): boolean {
@@ -108,8 +175,8 @@ function isCredential(setting: Setting): boolean {
 }
 
 /** The value of a URL setting without user name and password. */
-function withoutPassword({ key, value }: Setting): string {
-  return /^((remote|submodule)\..*\.(url|pushurl)|http\.(.*\.)?proxy)$/is.test(key)
+function withoutPassword({ key, value }: Setting): string | null {
+  return value !== null && /^((remote|submodule)\..*\.(url|pushurl)|http\.(.*\.)?proxy)$/is.test(key)
     ? value.replace(/^(https?:\/\/)[^/@]*(?:@[^/@]*)*@/i, '$1')
     : value;
 }
@@ -119,68 +186,34 @@ async function includedSecrets(
   git: Git,
   configs: readonly ConfigFile[],
   env: NodeJS.ProcessEnv,
-): Promise<readonly string[]> {
-  const secrets = new Set<string>();
+): Promise<readonly FoundFile[]> {
+  const secrets = new Map<string, FoundFile>();
   const seen = new Set<string>();
   const waiting = [...configs];
   for (let config = waiting.pop(); config; config = waiting.pop()) {
     for (const { key, value } of config.settings) {
+      if (value === null) continue;
       const keyFile =
         key === 'core.sshcommand'
           ? /\s-i\s+(?:"([^"]+)"|'([^']+)'|(\S+))/.exec(value)?.slice(1).find(Boolean)
           : undefined;
-      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile()) secrets.add(resolve(keyFile));
+      if (keyFile && (await stat(keyFile).catch(() => null))?.isFile())
+        secrets.set(resolve(keyFile), { path: resolve(keyFile), settings: null });
       if (!isInclude({ key, value })) continue;
       const path = resolve(dirname(config.path), value.replace(/^~(?=\/)/, env['HOME'] ?? '~'));
       if (seen.has(path)) continue;
       seen.add(path);
       const included = await readConfigFile(git, path);
-      if (included.settings.some(isCredential)) secrets.add(path);
+      if (included.settings.some(isCredential)) secrets.set(path, included);
       waiting.push(included);
     }
   }
-  return [...secrets];
+  return [...secrets.values()];
 }
 
-function readAll(paths: readonly string[]): Promise<HiddenFile[]> {
-  return Promise.all(
-    paths.map(async (path) => {
-      const { mode, bytes } = (await readLinked(path)) ?? unreadable(path);
-      return { path, mode, content: bytes };
-    }),
-  );
-}
-
-/** Keeps the originals for a `post` after a kill, before anything is changed. */
-async function save({ workFolder, sealKey }: HideOptions, hidden: readonly HiddenFile[]): Promise<void> {
-  await writeRegular(sealedFile(workFolder), seal(hidden, sealKey), { mode: 0o600 });
-}
-
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
-function seal(hidden: readonly HiddenFile[], key: Buffer): Buffer {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv);
-  const text = JSON.stringify(hidden.map((file) => ({ ...file, content: file.content.toString('base64') })));
-  const encrypted = Buffer.concat([cipher.update(text), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), encrypted]);
-}
-
-function unseal(sealed: Buffer, key: Buffer): readonly HiddenFile[] {
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-    decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-    const text = Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
-    const files = JSON.parse(text.toString()) as readonly { path: string; mode: number; content: string }[];
-    return files.map((file) => ({ ...file, content: Buffer.from(file.content, 'base64') }));
-  } catch (error) {
-    throw new UserError(
-      'infrastructure',
-      'what was kept of them is not what this run wrote. Later steps of this job that use git need a checkout of their own.',
-      { cause: error },
-    );
-  }
+async function readHidden({ path, settings }: FoundFile): Promise<HiddenFile> {
+  const { mode, bytes } = (await readLinked(path)) ?? unreadable(path);
+  return { path, folder: await realpath(dirname(path)), mode, content: bytes, settings };
 }
 
 /** Edits a copy and moves it into place, so that at no instant the config is half written. */
@@ -193,7 +226,8 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
   )) {
     await git.text(['config', '--file', fresh, '--unset-all', key]);
     const harmless = settings.filter((setting) => setting.key === key && withoutPassword(setting) !== setting.value);
-    for (const setting of harmless) await git.text(['config', '--file', fresh, '--add', key, withoutPassword(setting)]);
+    for (const setting of harmless)
+      await git.text(['config', '--file', fresh, '--add', key, withoutPassword(setting) ?? '']);
   }
   const left = await readConfigFile(git, fresh);
   if (left.settings.some((setting) => isInclude(setting) || isCredential(setting)))
@@ -206,8 +240,4 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
 
 function unreadable(path: string): never {
   throw new UserError('infrastructure', `${path} cannot be read, so no credentials can be taken out of it.`);
-}
-
-function sealedFile(workFolder: string): string {
-  return join(workFolder, 'hidden-credentials.sealed');
 }

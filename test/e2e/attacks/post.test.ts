@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ACTION_FOLDER } from '../../../sandbox/sandbox.ts';
 import type { Run, Scene } from '../e2e-fixture.ts';
 import { isRunning } from '../../integration/processes/process-fixture.ts';
@@ -319,6 +319,38 @@ repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own
   ],
 });
 
+/** What the killed main's note says of hidden credentials, with the agent's folder in the place of the checkout's. */
+const REDIRECT = [
+  'mkdir -p "$TMPDIR/mine"',
+  `sed -i "s#$PWD/.git#$TMPDIR/mine#g" "$run_folder/git/hidden-credentials.json"`,
+].join('\n');
+/** The checkout's git directory, moved into a folder of the agent. */
+const MOVE_GIT = 'mv .git "$TMPDIR/mine"; ln -s "$TMPDIR/mine" .git';
+
+describe.each([
+  { does: 'names another folder in the note of hidden credentials', by: REDIRECT, log: /not what this run wrote/ },
+  { does: 'puts a link in the place of .git', by: MOVE_GIT, log: /could not be put back \(.*config\)\. Check out/ },
+])('Main killed, and the agent $does', ({ does, by, log }) => {
+  repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
+    stage: async (scene) => {
+      scene.openIssue('Count');
+      const mine = join(scene.sandbox.folder, 'stolen');
+      const run = await scene.run({
+        agent: [{ kind: 'work' }, attackBy([by, `ln -s "$TMPDIR/mine" ${mine}`, KILL_MAIN].join('\n'))],
+      });
+      expect(run.main.signal).toBe('SIGKILL');
+      const file = join(mine, 'config');
+      return { run, scene, stolen: existsSync(file) ? readFileSync(file, 'utf8') : '' };
+    },
+    attacks: [
+      byAgent(does, "a file of its choice with the job's token", ({ stolen, run }) => {
+        expect(stolen).not.toMatch(/authorization/i);
+        expect(run.post.log).toMatch(log);
+      }),
+    ],
+  });
+});
+
 const PLANTED = ['git', 'tar', 'zstd', 'gzip', 'npm', 'bash', 'ps'];
 
 repel<Aftermath & { readonly used: string }>('Programs planted in a folder of the PATH', {
@@ -358,6 +390,41 @@ SH`,
       },
     ),
   ),
+});
+
+repel<Aftermath & { readonly used: string }>('A cp planted in a folder of the PATH, before the clean clone is laid', {
+  stage: async (scene) => {
+    scene.openIssue('Count');
+    const tools = join(scene.sandbox.folder, 'tools');
+    const used = join(scene.sandbox.folder, 'used');
+    await mkdir(tools);
+    const run = await scene.run({
+      env: { PATH: `${tools}:${process.env['PATH'] ?? ''}` },
+      // What git ignores gets into a clean clone by cp alone.
+      prepare: async (workspace) => {
+        await mkdir(join(workspace, 'node_modules'));
+        await writeFile(join(workspace, 'node_modules', 'installed'), '');
+      },
+      inputs: { verify: 'test -e node_modules/installed' },
+      agent: [
+        attackBy(
+          [
+            'mkdir -p src; echo x > src/x.js',
+            `printf '#!/bin/sh\necho "$@" >> ${used}\nexec %s "$@"\n' "$(command -v cp)" > ${tools}/cp`,
+            `chmod +x ${tools}/cp`,
+          ].join('\n'),
+        ),
+      ],
+    });
+    return { run, scene, used: existsSync(used) ? readFileSync(used, 'utf8') : '' };
+  },
+  attacks: [
+    byAgent('plants a cp of its own on the PATH', 'its use when the clean clone is laid', ({ used, run }) => {
+      expect(run.main.log).toMatch(/verify runs on a clean clone/);
+      expect(run.outputs['outcome']).toBe('complete');
+      expect(used).toBe('');
+    }),
+  ],
 });
 
 repel<Aftermath>('The files of the run, removed or spoilt', {

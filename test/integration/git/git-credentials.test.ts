@@ -1,10 +1,27 @@
-import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { access, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { restoreCredentials } from '../../../src/git/checkout/credentials.ts';
-import { SEAL_KEY, setScene, type Scene } from './git-fixture.ts';
+import { SEAL_KEY, setScene, TOKEN, type Scene } from './git-fixture.ts';
 
 const HEADER = 'AUTHORIZATION: basic c2VjcmV0';
+
+/** As actions/checkout makes it of the job's token. */
+const OWN_HEADER = `AUTHORIZATION: basic ${Buffer.from(`x-access-token:${TOKEN}`).toString('base64')}`;
+const OWN_KEY = 'http.https://github.com/.extraheader';
+
+function noteOf({ workFolder }: Scene): string {
+  return join(workFolder, 'hidden-credentials.json');
+}
+
+/** Post after a kill, which has nothing but the work folder and the job's token; what it warned of. */
+async function afterKill({ workFolder }: Scene): Promise<readonly string[]> {
+  const warnings: string[] = [];
+  const log = { warning: (text: string) => void warnings.push(text) };
+  await restoreCredentials({ workFolder, sealKey: SEAL_KEY, token: TOKEN, log });
+  return warnings;
+}
 
 /** What `git config` in the workspace, and the files that it reads, tell the agent. */
 async function visible(scene: Scene, ...files: string[]): Promise<string> {
@@ -63,13 +80,13 @@ describe('hideCredentials()', () => {
       const restore = await scene.repository.hideCredentials();
       expect(await visible(scene, file)).not.toContain('c2VjcmV0');
       await expect(access(file)).rejects.toThrow('ENOENT');
-      const sealed = join(scene.workFolder, 'hidden-credentials.sealed');
-      expect((await stat(sealed)).mode & 0o777).toBe(0o600);
-      expect(await readFile(sealed, 'latin1')).not.toMatch(/c2VjcmV0|credentials/);
+      const note = noteOf(scene);
+      expect((await stat(note)).mode & 0o777).toBe(0o600);
+      expect(await readFile(note, 'latin1')).not.toContain('c2VjcmV0');
       await restore();
       expect(await visible(scene)).toContain('c2VjcmV0');
       expect((await stat(file)).mode & 0o777).toBe(0o640);
-      await expect(access(sealed)).rejects.toThrow('ENOENT');
+      await expect(access(note)).rejects.toThrow('ENOENT');
     },
   );
 
@@ -104,27 +121,6 @@ describe('hideCredentials()', () => {
     expect(await readFile(config, 'utf8')).toContain('c2VjcmV0');
   });
 
-  test('after a kill, post puts everything back with nothing but the work folder', async () => {
-    await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
-    const original = await scene.read('.git/config');
-    await scene.repository.hideCredentials();
-    await restoreCredentials({ workFolder: scene.workFolder, sealKey: SEAL_KEY });
-    await restoreCredentials({ workFolder: scene.workFolder, sealKey: SEAL_KEY });
-    expect(await scene.read('.git/config')).toBe(original);
-  });
-
-  test('hiding again after a kill does not take the cleaned config for the original', async () => {
-    await using scene = await setScene();
-    await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
-    const original = await scene.read('.git/config');
-    await scene.repository.hideCredentials();
-    const restore = await scene.reopen().hideCredentials();
-    expect(await scene.read('.git/config')).not.toContain('c2VjcmV0');
-    await restore();
-    expect(await scene.read('.git/config')).toBe(original);
-  });
-
   test('what the agent wrote into the config is gone after the restore', async () => {
     await using scene = await setScene();
     await scene.git('config', 'http.https://github.com/.extraheader', HEADER);
@@ -141,5 +137,121 @@ describe('hideCredentials()', () => {
     expect(await scene.read('.git/config')).toBe(original);
     await restore();
     expect(await scene.read('.git/config')).toBe(original);
+  });
+});
+
+describe('while they are hidden, nothing of a credential is on disk', () => {
+  test.each([
+    ['the header of the job', [OWN_KEY, OWN_HEADER]],
+    ['the header of another token', ['http.extraheader', HEADER]],
+    ['a helper', ['credential.helper', 'store --file=/x/c2VjcmV0']],
+    ['a password in a remote', ['remote.origin.url', 'https://x:c2VjcmV0@github.com/o/r.git']],
+    ['a password in a key', ['http.https://me:c2VjcmV0@github.com/.extraheader', OWN_HEADER]],
+    ['a password in a rewritten URL', ['url.https://x:c2VjcmV0@github.com/.insteadOf', '']],
+  ])('%s: the note has the rest of the config, and a mark in its place', async (_, setting) => {
+    await using scene = await setScene();
+    await scene.git('config', ...setting);
+    await scene.repository.hideCredentials();
+    const note = await readFile(noteOf(scene), 'utf8');
+    for (const secret of ['c2VjcmV0', TOKEN, OWN_HEADER.slice(-40)]) expect(note).not.toContain(secret);
+    expect(JSON.parse(note.split('\n')[1] ?? '')).toMatchObject({
+      files: [
+        {
+          path: join(scene.folder, '.git', 'config'),
+          settings: expect.arrayContaining([{ is: 'text', key: 'core.bare', value: 'false' }]) as unknown,
+        },
+      ],
+    });
+  });
+});
+
+describe('after a kill, post', () => {
+  test('puts back what the token gives, as git reads it, and says nothing', async () => {
+    await using scene = await setScene();
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    await scene.git('config', 'includeIf.gitdir:/a "b\\c/.path', 'some#where');
+    await scene.git('config', 'alias.x', '!echo "a\\b"\t; echo c # d\n e ');
+    await scene.git('config', '--add', 'alias.x', '');
+    await writeFile(join(scene.folder, '.git', 'config'), `${await scene.read('.git/config')}[core]\n\tquotePath\n`);
+    const original = await scene.git('config', '--list', '--local');
+    const mode = (await stat(join(scene.folder, '.git', 'config'))).mode;
+    await scene.repository.hideCredentials();
+    await scene.git('config', 'core.fsmonitor', '/tmp/evil');
+    expect(await afterKill(scene)).toEqual([]);
+    expect(await afterKill(scene)).toEqual([]);
+    expect(await scene.git('config', '--list', '--local')).toBe(original);
+    expect((await stat(join(scene.folder, '.git', 'config'))).mode).toBe(mode);
+    await expect(access(noteOf(scene))).rejects.toThrow('ENOENT');
+  });
+
+  test('puts the included file of newer checkouts back, private as it was', async () => {
+    await using scene = await setScene();
+    const file = join(scene.folder, '..', 'git-credentials-1.config');
+    await writeFile(file, `[http "https://github.com/"]\n\textraheader = ${OWN_HEADER}\n`, { mode: 0o640 });
+    await scene.git('config', `includeIf.gitdir:${scene.folder}/.git.path`, file);
+    await scene.repository.hideCredentials();
+    await expect(access(file)).rejects.toThrow('ENOENT');
+    expect(await afterKill(scene)).toEqual([]);
+    expect(await scene.git('config', OWN_KEY)).toBe(OWN_HEADER);
+    expect((await stat(file)).mode & 0o777).toBe(0o640);
+  });
+
+  test('says in one warning what it cannot put back, and puts back the rest', async () => {
+    await using scene = await setScene();
+    const key = join(scene.folder, '..', 'key-1');
+    await writeFile(key, 'private', { mode: 0o600 });
+    await scene.git('config', 'core.sshCommand', `ssh -i "${key}"`);
+    await scene.git('config', 'credential.helper', 'store');
+    await scene.git('config', 'remote.origin.url', 'https://x:c2VjcmV0@github.com/o/r.git');
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    await scene.repository.hideCredentials();
+    expect(await afterKill(scene)).toEqual([
+      `Git credentials of the checkout could not be put back (${join(scene.folder, '.git', 'config')}, ${key}). Check out again before a later step of this job that uses git.`,
+    ]);
+    expect(await visible(scene)).not.toMatch(/sshcommand|helper/i);
+    expect(await scene.git('config', OWN_KEY)).toBe(OWN_HEADER);
+    expect(await scene.git('config', 'remote.origin.url')).toBe('https://github.com/o/r.git');
+    await expect(access(key)).rejects.toThrow('ENOENT');
+  });
+
+  test.each<[string, (note: string, stolen: string) => string]>([
+    ['another path', (note, stolen) => note.replace(/"path":"[^"]*"/, `"path":"${stolen}/config"`)],
+    ['another header', (note) => note.replace('core.bare', 'http.extraheader')],
+    ['no seal', (note) => note.slice(note.indexOf('\n') + 1)],
+    ['nothing', () => ''],
+  ])('takes no note that the agent changed: %s', async (_, change) => {
+    await using scene = await setScene();
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    await scene.repository.hideCredentials();
+    const note = await readFile(noteOf(scene), 'utf8');
+    const stolen = join(scene.folder, 'stolen');
+    await mkdir(stolen);
+    await writeFile(noteOf(scene), change(note, stolen));
+    await expect(afterKill(scene)).rejects.toThrow(/not what this run wrote. Check out again/);
+    await expect(access(join(stolen, 'config'))).rejects.toThrow('ENOENT');
+    expect(await visible(scene)).not.toContain(OWN_HEADER);
+  });
+
+  test('waits for no named pipe in the place of the note', async () => {
+    await using scene = await setScene();
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    await scene.repository.hideCredentials();
+    await rm(noteOf(scene));
+    execFileSync('mkfifo', [noteOf(scene)]);
+    await expect(afterKill(scene)).rejects.toThrow(/not what this run wrote/);
+  });
+});
+
+describe('a link that the agent laid in the place of .git leads no credential elsewhere', () => {
+  test.each([['main'], ['post']] as const)('restored by %s', async (who) => {
+    await using scene = await setScene();
+    await scene.git('config', OWN_KEY, OWN_HEADER);
+    const restore = await scene.repository.hideCredentials();
+    const stolen = join(scene.folder, '..', 'stolen');
+    await rename(join(scene.folder, '.git'), stolen);
+    await symlink(stolen, join(scene.folder, '.git'));
+    if (who === 'main') await restore();
+    else expect(await afterKill(scene)).toHaveLength(1);
+    expect(await readFile(join(stolen, 'config'), 'utf8')).not.toContain(OWN_HEADER);
   });
 });

@@ -71,6 +71,11 @@ async function layFirstScene(): Promise<string> {
   return root;
 }
 
+/** As the wiring makes them. */
+function withToken(rules: PublishingRules): PublishingRules {
+  return { ...rules, secretValues: [...rules.secretValues, TOKEN] };
+}
+
 export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Scene> {
   const root = await mkdtemp(join(tmpdir(), 'ralph-git-'));
   // At once: file by file, each step would wait for another thread.
@@ -87,7 +92,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
       remote: { url: server.url, token: TOKEN },
       workFolder,
       sealKey: SEAL_KEY,
-      rules: { ...ordinaryRules, ...rules, ...changed },
+      rules: withToken({ ...ordinaryRules, ...rules, ...changed }),
       identity: { name: 'ralph', email: 'ralph@example.com' },
       env: { PATH: process.env['PATH'], HOME: root },
       log: silent,
@@ -105,7 +110,7 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
         branchPrefix: 'ralph/',
         workFolder,
         quarantineFolder: quarantineFolder(workFolder),
-        rules: { ...ordinaryRules, ...rules },
+        rules: withToken({ ...ordinaryRules, ...rules }),
         env: { PATH: process.env['PATH'], HOME: root },
         log: silent,
         retryAfterMs: 1,
