@@ -6,6 +6,7 @@ import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
+import type { TaskShare } from '../core/lane/change.ts';
 import type { Check, LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
@@ -141,6 +142,8 @@ export interface LaneView {
 export interface TaskReport {
   readonly task: Task;
   readonly progress: TaskProgress;
+  /** What the branch has of it, over all runs. */
+  readonly share: TaskShare;
 }
 
 /** HTTP requests sent, and what GitHub said that the token has left of its hour; null where it did not say. `resetAt` in ms. */

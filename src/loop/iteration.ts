@@ -39,7 +39,7 @@ export async function iterate(
 ): Promise<{ readonly work: Work; readonly soFar: RunSoFar }> {
   const { task } = iteration.step;
   const { all, done } = countTasks(iteration.work.tasks, iteration.work.state.tasks);
-  return deps.log.group(
+  const finished = await deps.log.group(
     `Iteration ${String(iteration.soFar.iterations + 1)}/${String(deps.config.policy.maxIterations)} · ${String(done)} of ${String(all)} tasks done · ${task.id}: ${task.title}`,
     async () => {
       const before = await deps.repository.snapshot();
@@ -84,6 +84,10 @@ export async function iterate(
       );
     },
   );
+  // Behind the group: who opens none still reads what became of each iteration.
+  const entry = finished.work.journal.at(-1);
+  if (entry !== undefined) deps.narrate(entry, finished.work);
+  return finished;
 }
 
 /** The content that the task's own work is measured against. */
@@ -169,7 +173,6 @@ async function conclude(
   const done: Work = { ...work, tasks, state, journal: [...work.journal, entry], endedAt: now };
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
-  deps.narrate(entry, done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
 }
 

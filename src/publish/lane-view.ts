@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { shareOf } from '../core/lane/change.ts';
 import { viewCircuit } from '../core/lane/circuit.ts';
 import { initialState, type LaneState } from '../core/lane/state.ts';
 import { progressOf } from '../core/tasks/queue.ts';
@@ -37,5 +38,9 @@ export function laneViewOf(
 
 /** Tasks with how far the lane got with each. */
 export function tasksWithProgress(tasks: readonly Task[], state: LaneState): TaskReport[] {
-  return tasks.map((task) => ({ task, progress: progressOf(state.tasks, task.id) }));
+  return tasks.map((task) => ({
+    task,
+    progress: progressOf(state.tasks, task.id),
+    share: shareOf(state.change, task.id),
+  }));
 }

@@ -73,7 +73,8 @@ export const noChange: Change = {
   lines: null,
 };
 
-const noShare: TaskShare = {
+/** Of a task that the branch has nothing of. */
+export const noShare: TaskShare = {
   title: '',
   iterations: 0,
   costUsd: 0,

@@ -53,12 +53,17 @@ export function renderClosingBlock(report: RunReport): string {
   const { title, what, next } = describeOutcome(report);
   const lines = [
     `Ralph: ${title}`,
-    ...what.split('\n').map((line) => oneLine(line, 1000)),
+    ...what.split('\n').map((line) => plain(oneLine(line, 1000))),
+    ...(report.kind === 'answered' ? [] : [`Next: ${plain(flatten(next))}`]),
     ...(report.kind === 'answered' ? laneStatusLines(report.view) : numberLines(report)),
     report.requests === null ? '' : apiUsageLine(report.requests),
-    `next: ${flatten(next)}`,
   ];
   return lines.filter((line) => line !== '').join('\n');
+}
+
+/** A log renders no Markdown. */
+function plain(words: string): string {
+  return words.replaceAll('`', '');
 }
 
 function numberLines(report: RunReport): readonly string[] {

@@ -2,7 +2,17 @@ import type { CircuitReason } from '../../core/lane/circuit.ts';
 import type { Outcome, OutcomeKind, ParkReason } from '../../core/outcome.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
-import { doneTasks, isQueue, iterationsOf, laneOf, settingOf, tasksOf, warningsOf } from '../facts.ts';
+import {
+  doneTasks,
+  isQueue,
+  iterationsOf,
+  lastVerification,
+  laneOf,
+  settingOf,
+  tasksOf,
+  warningsOf,
+} from '../facts.ts';
+import { alarms } from './alarms.ts';
 import { noTasks, taskInvitation, type TaskSources } from './task-sources.ts';
 import { unblocking } from './unblocking.ts';
 import { obstacleLines, stuckLines } from './waiting.ts';
@@ -10,6 +20,7 @@ import { firstLines } from '../../core/text/lists.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { policyInputs } from '../../config/policy-inputs.ts';
 import { cut } from '../../core/text/cut.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
 
 /** So many waiting tasks the headline names. */
 const SHOWN_WAITING = 5;
@@ -25,13 +36,42 @@ export interface OutcomeText {
 
 /** One text per outcome kind and reason, with the run's numbers. */
 export function describeOutcome(report: RunReport): OutcomeText {
+  const text = outcomeText(report);
+  const { outcome } = report;
+  // What failed on its way, and what nobody worked on, has nothing to say of tests.
+  if (outcome.kind === 'failed' || outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
+  return { ...text, what: [withTests(text.what, report), ...alarms(report).map((line) => `- ${line}`)].join('\n') };
+}
+
+/** A red verification is the first thing to know, that nothing was tested is never left out. */
+function withTests(what: string, report: RunReport): string {
+  const [first, ...others] = settingOf(report)?.verifyCommands ?? [];
+  const [opening, ...lines] = what.split('\n');
+  const told = (sentence: string): string => [`${opening ?? ''} ${sentence}`, ...lines].join('\n');
+  if (first === undefined) return told('⚠️ Nothing was tested: set `verify` to the command that runs the tests.');
+  const name = others.length === 0 ? `\`${cut(first, 80).replaceAll('`', "'")}\`` : '`verify`';
+  const verification = lastVerification(report);
+  switch (verification.kind) {
+    case 'passed':
+      return told(`✅ ${name} passes.`);
+    case 'failed':
+      return `❌ \`${cut(verification.command, 80).replaceAll('`', "'")}\` fails. ${what}`;
+    case 'not-run':
+      return what;
+  }
+}
+
+function outcomeText(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
       return {
         title: 'Complete',
         what: completion(outcome.reason, report),
-        next: 'Review the pull request and merge it.',
+        next:
+          lastVerification(report).kind === 'failed'
+            ? 'Look at the failing tests before anything is merged.'
+            : 'Review the pull request and merge it.',
       };
     case 'cancelled':
       return cancelled(outcome.reason, report);
@@ -45,7 +85,7 @@ export function describeOutcome(report: RunReport): OutcomeText {
       return limited(outcome.reason, report);
     case 'idle':
       return outcome.reason === 'updated'
-        ? { title: 'Noted', what: outcome.message, next: 'Nothing to do.' }
+        ? { title: 'Updated', what: outcome.message, next: 'Nothing to do.' }
         : idle(outcome.reason, report);
     case 'paused':
       return iterationsOf(report).length === 0
@@ -58,26 +98,26 @@ export function describeOutcome(report: RunReport): OutcomeText {
     case 'refused':
       return outcome.reason === 'another_run'
         ? {
-            title: 'Refused: another run',
+            title: 'Another run is at work',
             what: outcome.message,
-            next: `The other run goes on; this one made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run after it takes up what is left.' : 'When it has ended, comment `/ralph run` on the issue for more.'} With \`concurrency\` in the workflow runs wait for each other.`,
+            next: `This run made no call. ${isQueue(report) ? 'Nothing to do: the next scheduled run takes up what is left.' : 'When the other run has ended, comment `/ralph run` on the issue.'}`,
           }
         : {
             title: 'Refused',
             what: outcome.message,
-            next: 'Someone with write access to the repository can ask for it.',
+            next: 'Ask someone with write access to the repository to do it.',
           };
     case 'failed':
       return outcome.reason === 'configuration'
         ? {
             title: 'Failed: configuration',
             what: outcome.message,
-            next: `Mend what is named above and run the workflow again.${kept(report)}`,
+            next: `Fix the problems above and re-run the workflow.${kept(report)}`,
           }
         : {
             title: 'Failed: infrastructure',
             what: outcome.message,
-            next: `Run the workflow again; if it fails in the same way, follow the message above.${kept(report)}`,
+            next: `Re-run the workflow. If it fails in the same way, follow the message above.${kept(report)}`,
           };
   }
 }
@@ -89,9 +129,9 @@ function describeCircuitReason(reason: CircuitReason, report: RunReport): string
     `\`${policyInputs.circuit[field].name}\`${policy === undefined ? '' : ` is ${policy[field]}`}`;
   switch (reason) {
     case 'no_progress':
-      return `iterations in a row changed nothing (${at('noProgress')})`;
+      return `${policy === undefined ? 'several' : policy.noProgress} iterations in a row changed nothing (${at('noProgress')})`;
     case 'same_error':
-      return `the same error came back again and again (${at('sameError')})`;
+      return `the same error came back every time (${at('sameError')})`;
     case 'permission_denied':
       return `the agent was denied a tool it needs: ${deniedTools(report)} (${at('permissionDenials')})`;
     case 'output_decline':
@@ -105,13 +145,11 @@ function completion(reason: ReasonOf<'complete'>, report: RunReport): string {
   const done = `${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')} done`;
   switch (reason) {
     case 'plan_complete':
-      return tasksOf(report).length === 1
-        ? 'The task is done.'
-        : `All required tasks are done (${doneTasks(report).length} of ${count(tasksOf(report).length, 'task')}).`;
+      return tasksOf(report).length === 1 ? 'The task is done.' : allDone(report);
     case 'project_complete':
-      return `The agent says that the work is finished and nothing contradicts it (${done}).`;
+      return `The agent says that the work is finished, and nothing contradicts it (${done}).`;
     case 'completion_signals':
-      return `The agent said "done" ${settingOf(report)?.policy.completionSignals ?? 'several'} times in a row and nothing contradicts it (${done}).`;
+      return `The agent said "done" ${settingOf(report)?.policy.completionSignals ?? 'several'} times in a row, and nothing contradicts it (${done}).`;
   }
 }
 
@@ -121,12 +159,12 @@ function cancelled(reason: ReasonOf<'cancelled'>, report: RunReport): OutcomeTex
     ? {
         title: 'Cancelled',
         what: `The run was cancelled ${after}.`,
-        next: `Run the workflow again to go on.${kept(report)}`,
+        next: `To go on, re-run the workflow.${kept(report)}`,
       }
     : {
         title: 'Killed',
-        what: `The job was killed ${after}; an iteration that was running is lost.`,
-        next: `The next run goes on from here.${kept(report)} If it was the job's own time limit, lower \`${policyInputs.maxRunMs.name}\` or raise \`timeout-minutes\` of the job.`,
+        what: `The job was killed ${after}; the iteration that was running is lost.`,
+        next: `The next run goes on from here.${kept(report)} If the job ran out of time, lower \`${policyInputs.maxRunMs.name}\` or raise the job's \`timeout-minutes\`.`,
       };
 }
 
@@ -134,36 +172,36 @@ function halted(outcome: Extract<Outcome, { kind: 'halted' }>, report: RunReport
   switch (outcome.reason) {
     case 'permission_denied':
       return {
-        title: 'Halted: permission denied',
+        title: 'Stopped: permission denied',
         what: `The agent was denied a tool: ${deniedTools(report)}.`,
         next: `Add it to \`${policyInputs.allowedTools.name}\` if the agent may have it, or set \`${policyInputs.onPermissionDenied.name}: count\` so that one denial does not stop the run.`,
       };
     case 'test_saturation':
       return {
-        title: 'Halted: only tests',
+        title: 'Stopped: only tests',
         what: `${settingOf(report)?.policy.testOnlyIterations ?? 'Several'} iterations in a row changed nothing but tests.`,
         next: `Say in the task what is still missing in the code, or close it if nothing is. \`${policyInputs.testOnlyIterations.name}\` sets the threshold.`,
       };
     case 'safety':
       return {
-        title: 'Halted: claims without evidence',
+        title: 'Stopped: claims without evidence',
         what: 'The agent said five times that it is finished, and each time open tasks or a failing `verify` command said otherwise.',
-        next: 'Look at the vetoes in the job summary, then mend the `verify` command or make the open task clearer.',
+        next: 'Look at the overruled claims in the job summary, then fix the `verify` command or make the open task clearer.',
       };
     case 'circuit_open': {
       const why = describeCircuitReason(outcome.circuitReason, report);
       const until = formatInstantFrom(outcome.probeAt, report.endedAt);
-      const reset = 'To close it at once, mend the cause and comment `/ralph reset circuit`.';
+      const reset = 'To go on at once, fix the cause and comment `/ralph reset circuit`.';
       return outcome.tripped === 'this-run'
         ? {
-            title: 'Halted: circuit open',
-            what: `The circuit opened: ${why}.`,
-            next: `Runs make no call until ${until}; then one iteration probes whether it works again. ${reset}`,
+            title: 'Stopped: no progress is made',
+            what: `${upperFirst(why)}, so no further call is made for now (the circuit is open).`,
+            next: `${reset} Otherwise one iteration tries again after ${until}.`,
           }
         : {
-            title: 'Waiting: circuit open',
-            what: `No call was made: the circuit opened in an earlier run, because ${why}.`,
-            next: `It cools down until ${until}; the first run after that probes with one iteration. ${reset}`,
+            title: 'Waiting after a stop',
+            what: `No call was made: in an earlier run ${why} (the circuit is open).`,
+            next: `${reset} Otherwise the first run after ${until} tries one iteration.`,
           };
     }
   }
@@ -177,8 +215,8 @@ function parked(outcome: Extract<Outcome, { kind: 'parked' }>, report: RunReport
     usage_limit: ` This is a limit of your plan or key with the provider, not of this action.${unconfirmedWord(outcome, report)}`,
   };
   return {
-    title: 'Parked',
-    what: `${usedUp(outcome.reason, report)} Work goes on from ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
+    title: 'Waiting for a limit',
+    what: `${usedUp(outcome.reason, report)} Work goes on after ${formatInstantFrom(outcome.resumeAt, report.endedAt)}.`,
     next: `${goesOn(report, 'after that')}${input[outcome.reason]}`,
   };
 }
@@ -207,13 +245,13 @@ function resumption(by: string, report: RunReport): string {
   if (!isQueue(report)) return 'To go on, comment `/ralph resume` on the issue.';
   const where =
     (laneOf(report)?.pullRequest ?? null) === null
-      ? "one of the lane's issues"
-      : "the pull request or one of the lane's issues";
+      ? "one of the queue's issues"
+      : "the pull request or one of the queue's issues";
   return `To go on, comment \`/ralph resume\` on ${where}, or run the workflow by hand with the command \`resume\`.`;
 }
 
 /** The windows do not distinguish the two. */
-const USED_OR_RESERVED = 'used, or reserved by runs of other lanes';
+const USED_OR_RESERVED = 'used, or reserved by other runs';
 
 function usedUp(reason: ParkReason, report: RunReport): string {
   const policy = settingOf(report)?.policy;
@@ -266,7 +304,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
     case 'no_tasks':
       return {
         title: 'Idle',
-        what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' What was left out, the warnings say.' : ''}`,
+        what: `Nothing to do: ${noTasks(where, warned)}.${warned ? ' The warnings say what was left out.' : ''}`,
         next: sentence(taskInvitation(where)),
       };
     case 'all_done':
@@ -284,7 +322,7 @@ function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): 
     case 'not_for_us':
       return {
         title: 'Not for Ralph',
-        what: `This event asks nothing of Ralph: it brings neither ${label} nor a \`/ralph\` command that is known.`,
+        what: `This event has neither ${label} nor a known \`/ralph\` command.`,
         next: 'Nothing to do.',
       };
     case 'answered':
@@ -298,23 +336,38 @@ function waitingForReview(report: RunReport): string {
   const pull = lane?.pullRequest ?? null;
   const open = tasksOf(report).length - doneTasks(report).length;
   const left = open === 0 ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
-  return pull === null
+  return pull === null && report.kind !== 'worked'
     ? `As many pull requests of Ralph are open as \`max-open-prs\` allows, so the queue opens no further one.${left}`
-    : `Pull request #${pull.number} has as much as one review should hold (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
+    : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} has as much as one review should hold (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
 }
 
 /** Which tasks wait for what: the first five, each in a line of its own. */
 function blockedTasks(tasks: readonly TaskReport[]): string {
   const waiting = [...stuckLines(tasks), ...obstacleLines(tasks)];
-  if (waiting.length === 0) return 'A person has to help: the agent says twice in a row that it cannot go on.';
+  if (waiting.length === 0) return 'The agent said twice in a row that it cannot go on without a person.';
+  const done = tasks.filter(({ progress }) => progress.state === 'done').length;
   return [
-    `A person has to help: ${count(waiting.length, 'task')} cannot go on without one.`,
+    `${count(waiting.length, 'task')} ${waiting.length === 1 ? 'needs' : 'need'} a person${done === 0 ? '' : `; ${done} ${done === 1 ? 'is' : 'are'} done`}.`,
     ...firstLines(waiting, SHOWN_WAITING).map((line) => `- ${line}`),
   ].join('\n');
 }
 
+/** `#12 and #14 are done.` */
+function allDone(report: RunReport): string {
+  const done = doneTasks(report);
+  const all = tasksOf(report).length;
+  if (done.length < all) return `Everything required is done (${done.length} of ${count(all, 'task')}).`;
+  return done.length > 2
+    ? `All ${count(done.length, 'task')} are done.`
+    : `${done.map(({ task }) => nameOfTask(task)).join(' and ')} are done.`;
+}
+
+function upperFirst(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
 function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+  return `${upperFirst(words)}.`;
 }
 
 function deniedTools(report: RunReport): string {

@@ -1,4 +1,4 @@
-import { issueOfTask, isStuck } from '../../core/tasks/task.ts';
+import { issueOfTask, isStuck, type StuckReason, type TaskProgress } from '../../core/tasks/task.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { isQueue, laneOf, lastVerification, settingOf, tasksOf } from '../facts.ts';
 import { awaitedOutside } from './waiting.ts';
@@ -9,19 +9,25 @@ export function unblocking(report: RunReport): string {
   const stuck = tasks.filter(({ progress }) => isStuck(progress));
   const hasObstacle = tasks.some(({ task, progress }) => task.obstacle !== null && progress.state !== 'done');
   const outside = awaitedOutside(tasks);
-  if (stuck.length === 0 && hasObstacle) return `Do for each task what stands there; ${lookAgain(report)}.`;
+  if (stuck.length === 0 && hasObstacle) return `Do what each line says; ${lookAgain(report)}.`;
   if (stuck.length === 0 && outside.length > 0) return `${theOthers(outside, report)}; ${lookAgain(report)}.`;
-  const is = (state: string): boolean => stuck.some(({ progress }) => progress.state === state);
+  const is = (state: TaskProgress['state'], reason: StuckReason | null = null): boolean =>
+    stuck.some(({ progress }) => progress.state === state && (reason === null || progress.reason === reason));
+  const asks = stuck.some(({ progress }) => progress.state === 'blocked' && progress.reason !== 'nothing_to_do');
   const hasIssue = stuck.length === 0 || stuck.some(({ task }) => issueOfTask(task) !== null);
   const steps = [
-    ...(is('blocked') || stuck.length === 0
-      ? [`answer what the agent asks, in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]
+    ...(asks || stuck.length === 0
+      ? [`answer the agent in the task's text${hasIssue ? ' or in a comment on its issue' : ''}`]
       : []),
+    ...(is('blocked', 'nothing_to_do')
+      ? [hasIssue ? 'close the issue if nothing is missing, or say what is' : 'say what is missing, or tick the task']
+      : []),
+    ...(is('stuck') ? ['say what the agent should do differently'] : []),
     ...(is('failed')
       ? [
           lastVerification(report).kind === 'failed'
-            ? 'mend what makes `verify` fail, or make what failed smaller or clearer'
-            : 'make what failed smaller or clearer',
+            ? 'fix what makes `verify` fail, or make the task smaller or clearer'
+            : 'make the task smaller or clearer',
         ]
       : []),
   ].join('; ');

@@ -1,17 +1,32 @@
 import { oneLine } from '../../core/text/one-line.ts';
 import { nameOfTaskId, type TaskId } from '../../core/tasks/ids.ts';
-import { isSettled, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
+import { isSettled, isStuck, nameOfTask, type TaskObstacle } from '../../core/tasks/task.ts';
 import { count } from '../format.ts';
 import type { TaskReport } from '../../handover/report.ts';
 import { firstNames } from '../../core/text/lists.ts';
 
-/** Tasks that failed or are blocked, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not go on. */
+/** Tasks that failed, are blocked or stuck, each as one sentence part in which `backticks` mark code: what people call it, its title, and why it does not go on. */
 export function stuckLines(tasks: readonly TaskReport[]): readonly string[] {
-  return tasks.flatMap((one) => {
-    const { state, attempts } = one.progress;
-    if (state === 'failed') return [`${called(one)}: it failed after ${count(attempts, 'iteration')}`];
-    return state === 'blocked' ? [`${called(one)}: the agent says that it cannot go on`] : [];
-  });
+  return tasks.filter(({ progress }) => isStuck(progress)).map((one) => `${called(one)}: ${whyStuck(one)}`);
+}
+
+/** Why nobody works on a task that was given up for now, with the agent's own words where it has any. */
+function whyStuck({ progress, share }: TaskReport): string {
+  const iterations = count(progress.attempts, 'iteration');
+  const said = share.question ?? share.summary ?? share.recommendation;
+  const quoted = said === null ? '' : ` It says: “${quietWords(said)}”`;
+  switch (progress.state) {
+    case 'failed':
+      return `gave up after ${iterations}`;
+    case 'stuck':
+      return `set aside after ${iterations}, since nothing changed.${quoted}`;
+    default:
+      return progress.reason === 'nothing_to_do'
+        ? `the agent found nothing to change.${quoted}`
+        : share.question === null
+          ? `the agent cannot go on without a person.${quoted}`
+          : `the agent asks: “${quietWords(share.question)}”`;
+  }
 }
 
 /** Open tasks that may not be worked yet, in the same form; not those that only nobody has looked at. */
@@ -64,6 +79,11 @@ function nameOf(id: string, tasks: readonly TaskReport[]): string {
   const known = tasks.find(({ task }) => task.id === id);
   // What is not in the queue: an open issue without the label, or of another repository.
   return quiet(known === undefined ? nameOfTaskId(id) : nameOfTask(known.task));
+}
+
+/** What an agent says, in a sentence of ours. */
+function quietWords(foreign: string): string {
+  return oneLine(foreign, 250).replaceAll('`', "'");
 }
 
 /** Foreign text in a sentence of ours: it marks no code. */

@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Parked\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
     );
   });
 
@@ -39,7 +39,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     const project = createProject();
     await runOnce(project, { event: labeled(1), hasProviderKey: false });
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Mend what is named above/,
+      /^<!-- ralph-action:refusal -->\n\n\*\*Failed: configuration\.\*\* The run cannot work:\n\n- There is no key for the agent[^]*\n\n\*\*Next:\*\* Fix the problems above/,
     );
   });
 });
@@ -91,6 +91,6 @@ test('the status names what does not go on by itself, and why', async () => {
   await runOnce(project, { event: schedule });
   addIssue(project.forge, 2, { labels: ['ralph', 'ralph:needs-approval'] });
   expect(await ask(project, 'status')).toMatch(
-    /- Waits: .*1 \(Title 1\): it failed after 1 iteration\n- Waits: .*2 \(Title 2\): its text was changed after it was approved/,
+    /- Waits: .*1 \(Title 1\): gave up after 1 iteration\n- Waits: .*2 \(Title 2\): its text was changed after it was approved/,
   );
 });

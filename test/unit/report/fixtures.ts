@@ -1,4 +1,4 @@
-import { noChange } from '../../../src/core/lane/change.ts';
+import { noChange, noShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
@@ -33,6 +33,7 @@ export function taskReport(
   const url = `${REPOSITORY}/issues/${number}`;
   return {
     task: task(number, { title, body: '', source: { kind: 'issue', number, url, labels: [] }, priority: 2 }),
+    share: noShare,
     progress: {
       state: 'todo',
       attempts: 0,
@@ -47,8 +48,9 @@ export function taskReport(
 
 /** An item of the plan. */
 export function planTask(line: number, change: Partial<TaskProgress> & { readonly title?: string } = {}): TaskReport {
-  const { task, progress } = taskReport(line, change);
+  const { task, progress, share } = taskReport(line, change);
   return {
+    share,
     task: {
       ...task,
       id: `plan-${String(line).padStart(8, '0')}`,

@@ -19,13 +19,13 @@ const denied = [
 ];
 
 function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
-  const { task, progress } = taskReport(number);
-  return { task: { ...task, obstacle }, progress };
+  const { task, progress, share } = taskReport(number);
+  return { task: { ...task, obstacle }, progress, share };
 }
 
 function dependent(number: number, dependsOn: readonly string[]): TaskReport {
-  const { task, progress } = taskReport(number);
-  return { task: { ...task, dependsOn }, progress };
+  const { task, progress, share } = taskReport(number);
+  return { task: { ...task, dependsOn }, progress, share };
 }
 
 test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
@@ -40,7 +40,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'all tasks done',
     { kind: 'complete', reason: 'plan_complete' },
     { tasks: [taskReport(12, { state: 'done' }), taskReport(13, { state: 'done' })] },
-    '2 of 2 tasks',
+    '#12 and #13 are done.',
     'Review the pull request and merge it.',
   ],
   ['done signals name how many', { kind: 'complete', reason: 'completion_signals' }, {}, '2 times in a row', 'Review'],
@@ -56,14 +56,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'cancelled', reason: 'signal' },
     { headSha: null },
     'cancelled',
-    'Run the workflow again to go on.',
+    'To go on, re-run the workflow.',
   ],
   [
     'a killed run says what is lost',
     { kind: 'cancelled', reason: 'killed' },
     {},
-    'an iteration that was running is lost',
-    'lower `max-minutes` or raise `timeout-minutes`',
+    'the iteration that was running is lost',
+    "lower `max-minutes` or raise the job's `timeout-minutes`",
   ],
   [
     'a denial names the tools',
@@ -83,7 +83,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     },
     {},
     '`cb-no-progress` is 3',
-    'until 2026-11-21 16:48 UTC (in 30 min)',
+    'after 2026-11-21 16:48 UTC (in 30 min)',
   ],
   [
     'an open circuit can be closed at once',
@@ -115,15 +115,15 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'a blocked run names the tasks and what each waits for',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [taskReport(1, { state: 'blocked' }), planTask(7, { state: 'failed', attempts: 8 }), taskReport(3)] },
-    '2 tasks cannot go on without one.\n- #1 (Task 1): the agent says that it cannot go on\n- .ralph/fix_plan.md:7 (Task 7): it failed after 8 iterations',
-    "Answer what the agent asks, in the task's text or in a comment on its issue; make what failed smaller or clearer; then comment `/ralph retry` on the pull request.",
+    '2 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): the agent cannot go on without a person.\n- .ralph/fix_plan.md:7 (Task 7): gave up after 8 iterations',
+    "Answer the agent in the task's text or in a comment on its issue; make the task smaller or clearer; then comment `/ralph retry` on the pull request.",
   ],
   [
     'what only failed has asked nothing',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [planTask(7, { state: 'failed', attempts: 8 })] },
-    'it failed after 8 iterations',
-    'Make what failed smaller or clearer; then comment `/ralph retry` on the pull request.',
+    'gave up after 8 iterations',
+    'Make the task smaller or clearer; then comment `/ralph retry` on the pull request.',
   ],
   [
     'what failed because `verify` did',
@@ -138,14 +138,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
         }),
       ],
     },
-    'it failed',
-    'Mend what makes `verify` fail, or make what failed smaller or clearer; then comment `/ralph retry` on its issue.',
+    'gave up',
+    'Fix what makes `verify` fail, or make the task smaller or clearer; then comment `/ralph retry` on its issue.',
   ],
   [
     'what failed without a thread to comment in',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [planTask(7, { state: 'failed', attempts: 8 })], pullRequest: null },
-    'it failed',
+    'gave up',
     'then run the workflow by hand with the command `retry`.',
   ],
   [
@@ -172,21 +172,21 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
         dependent(3, ['issue-1', 'issue-99']),
       ],
     },
-    '3 tasks cannot go on without one.\n- #1 (Task 1): its text was changed after it was approved: remove and re-add the label\n- #2 (Task 2): what it depends on depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
-    'Do for each task what stands there',
+    '3 tasks need a person. ✅ `npm test` passes.\n- #1 (Task 1): its text was changed after it was approved: remove and re-add the label\n- #2 (Task 2): what it depends on depends on it\n- #3 (Task 3): it depends on #1, #99, not done yet',
+    'Do what each line says',
   ],
   [
     'a blocked run names five tasks',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [1, 2, 3, 4, 5, 6, 7].map((number) => withObstacle(number, 'dependency-unknown')) },
     '- #5 (Task 5): what it depends on does not exist\n- … and 2 more',
-    'Do for each task',
+    'Do what each line says',
   ],
   [
     'a blocked run without a blocked task',
     { kind: 'blocked', reason: 'needs_human' },
     { tasks: [taskReport(1)] },
-    'the agent says twice in a row that it cannot go on',
+    'The agent said twice in a row that it cannot go on',
     '`/ralph retry`',
   ],
   [
@@ -200,14 +200,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'parked on calls: when and which input',
     { kind: 'parked', reason: 'calls_per_hour', resumeAt: inMinutes(42) },
     {},
-    'All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
+    'All 100 calls of this hour are used, or reserved by other runs. Work goes on after 2026-11-21 17:00 UTC (in 42 min).',
     '`max-calls-per-hour`',
   ],
   [
     'parked on cost: in hours',
     { kind: 'parked', reason: 'cost_per_day', resumeAt: inMinutes(462) },
     {},
-    "Today's budget of $20.00 is used, or reserved by runs of other lanes.",
+    "Today's budget of $20.00 is used, or reserved by other runs.",
     'the next scheduled run goes on after that',
   ],
   [
@@ -264,7 +264,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     'idle although something is there: the warnings say why',
     { kind: 'idle', reason: 'no_tasks' },
     { tasks: [], warnings: ['#4 was labelled by eve.'] },
-    'Nothing to do: no open issue with the label `ralph` is for this run, and no task is open in `.ralph/fix_plan.md` or `.ralph/prd.json`. What was left out, the warnings say.',
+    'Nothing to do: no open issue with the label `ralph` is for this run, and no task is open in `.ralph/fix_plan.md` or `.ralph/prd.json`. The warnings say what was left out.',
     'Put the label',
   ],
   [
@@ -307,14 +307,14 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'paused', reason: 'by_person', by: 'octocat' },
     { iterations: [] },
     'Paused by octocat; no call was made.',
-    "comment `/ralph resume` on the pull request or one of the lane's issues, or run the workflow by hand with the command `resume`.",
+    "comment `/ralph resume` on the pull request or one of the queue's issues, or run the workflow by hand with the command `resume`.",
   ],
   [
     'paused before there is a pull request: on an issue',
     { kind: 'paused', reason: 'by_person', by: 'octocat' },
     { pullRequest: null },
     'by octocat',
-    "comment `/ralph resume` on one of the lane's issues, or run the workflow by hand",
+    "comment `/ralph resume` on one of the queue's issues, or run the workflow by hand",
   ],
   [
     "an issue's own lane is resumed on the issue",
@@ -335,35 +335,35 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
     {},
     'Another run is ahead.',
-    'the next scheduled run after it takes up what is left. With `concurrency`',
+    'the next scheduled run takes up what is left.',
   ],
   [
     "another run on an issue's own lane: ask again",
     { kind: 'refused', reason: 'another_run', message: 'Another run is ahead.' },
     onIssueLane,
     'Another run is ahead.',
-    'When it has ended, comment `/ralph run`',
+    'When the other run has ended, comment `/ralph run`',
   ],
   [
     'failed repeats the message',
     { kind: 'failed', reason: 'configuration', message: '`max-iterations` is `ten`' },
     { iterations: [], headSha: null },
     '`max-iterations` is `ten`',
-    'Mend what is named above',
+    'Fix the problems above',
   ],
   [
     'a key that fails half-way does not deny what was published',
     { kind: 'failed', reason: 'configuration', message: 'Credit balance is too low' },
     {},
     'Credit balance',
-    'run the workflow again. What is finished is on `ralph/queue`.',
+    're-run the workflow. What is finished is on `ralph/queue`.',
   ],
   [
     'infrastructure: try again',
     { kind: 'failed', reason: 'infrastructure', message: 'GitHub said 502.' },
     {},
     'GitHub said 502.',
-    'Run the workflow again',
+    'Re-run the workflow.',
   ],
 ])('%s', (_rule, ...[outcome, change, what, next]) => {
   const text = describeOutcome(report(outcome, change));

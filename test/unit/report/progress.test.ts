@@ -77,14 +77,14 @@ describe('one line per iteration', () => {
 test('the log closes with outcome, numbers, places and what to do next', () => {
   expect(renderClosingBlock(report({ kind: 'limit', reason: 'iterations' })).split('\n')).toEqual([
     'Ralph: Iteration limit',
-    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ npm test passes.',
+    'Next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise max-iterations.',
     '[███░░░] 1/2 tasks done',
     '1 iteration in 10 min, $0.12, 12.3k tokens',
     'pull request: https://github.com/acme/shop/pull/7',
     'circuit: closed, calls left: 99',
     'state: restored #40 (cache and ref) … saved #41 (cache ✓ ref ✓)',
     'GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC.',
-    'next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
   ]);
 });
 
@@ -105,13 +105,12 @@ test('the log of a run that was asked how the lane stands reports that', () => {
     'Pull request: #7 (https://github.com/acme/shop/pull/7)',
     'change: 2026-11-21 16:08 UTC, circuit: closed → open (no_progress)',
     'GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC.',
-    'next: Nothing to do.',
   ]);
 });
 
 test.each(OUTCOMES)('the log closes without holes when the run ended $kind ($reason)', (outcome) => {
   expect(renderClosingBlock(report(outcome, { saved: { kind: 'not-saved', why: 'the cache\nis read-only' } }))).toMatch(
-    /^Ralph: [\s\S]*\nstate: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nGitHub API: [^\n]+\nnext: [^\n]+$/,
+    /^Ralph: [\s\S]*\nNext: [^\n]+\n[\s\S]*state: restored #40 \(cache and ref\) … NOT saved: the cache is read-only\nGitHub API: [^\n]+$/,
   );
 });
 

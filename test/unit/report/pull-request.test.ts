@@ -11,8 +11,8 @@ const complete = { kind: 'complete', reason: 'plan_complete' } as const;
 
 /** A task that waits for approval, and depends on another. */
 function waiting(number: number, title: string): TaskReport {
-  const { task, progress } = taskReport(number, { title });
-  return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, progress };
+  const { task, progress, share } = taskReport(number, { title });
+  return { task: { ...task, obstacle: 'needs-approval', dependsOn: ['issue-99'] }, progress, share };
 }
 
 /** What a reader sees: without the hidden part and the invisible breakers. */
@@ -68,7 +68,7 @@ describe('body', () => {
       ),
     );
     for (const part of [
-      '**Complete.** All required tasks are done (1 of 2 tasks).',
+      '**Complete.** Everything required is done (1 of 2 tasks). ✅ `npm test` passes.',
       '**Next:** Review the pull request and merge it.',
       '**Greet people by name** ([#12](https://github.com/acme/shop/issues/12)): ✅ done',
       'Files: `src/greeting.ts`',

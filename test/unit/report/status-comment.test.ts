@@ -37,7 +37,7 @@ describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
       '<!-- ralph-action:status -->',
-      '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+      '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
       'This issue: ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
       '`[███░░░]` 1 of 2 tasks done · 1 iteration · $0.12',
@@ -125,6 +125,7 @@ describe('for any foreign text', () => {
                 {
                   task: { ...failed.task, id: 'x', obstacle: 'needs-approval' },
                   progress: { ...failed.progress, state: 'todo' },
+                  share: failed.share,
                 },
               ],
               iterations,
@@ -301,7 +302,7 @@ describe('answers', () => {
       { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
-      '**Parked.** All 100 calls of this hour are used, or reserved by runs of other lanes. Work goes on from 2026-11-21 17:00 UTC (in 42 min).',
+      '**Waiting for a limit.** All 100 calls of this hour are used, or reserved by other runs. Work goes on after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
       '- A part is reserved by a run of lane issue-2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
@@ -325,8 +326,8 @@ describe('answers', () => {
       { lane: 'issue-12' },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
-      '**Refused: another run.** Lane issue-12 changed 3 times.',
-      '**Next:** The other run goes on; this one made no call. When it has ended, comment `/ralph run` on the issue for more. With `concurrency` in the workflow runs wait for each other.',
+      '**Another run is at work.** Lane issue-12 changed 3 times.',
+      '**Next:** This run made no call. When the other run has ended, comment `/ralph run` on the issue.',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
     ]);
   });
@@ -366,7 +367,7 @@ describe('answers', () => {
       '**Failed: configuration.** The run cannot work:',
       '- no key',
       '- no push',
-      '**Next:** Mend what is named above and run the workflow again.',
+      '**Next:** Fix the problems above and re-run the workflow.',
     ]);
   });
 

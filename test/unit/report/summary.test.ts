@@ -6,8 +6,8 @@ import { READ_ONLY_EVENT } from '../../../src/state/cache-environment.ts';
 import { answer, END, entry, laneView, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
 
 function withObstacle(number: number, obstacle: TaskObstacle): TaskReport {
-  const { task, progress } = taskReport(number);
-  return { task: { ...task, obstacle }, progress };
+  const { task, progress, share } = taskReport(number);
+  return { task: { ...task, obstacle }, progress, share };
 }
 
 const limit = { kind: 'limit', reason: 'iterations' } as const;
@@ -16,7 +16,7 @@ test('begins with the outcome and what to do next', () => {
   expect(renderSummary(report(limit)).split('\n').slice(0, 5)).toEqual([
     '## Ralph: Iteration limit',
     '',
-    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done.',
+    'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
     '',
     '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
   ]);
@@ -160,7 +160,7 @@ test('shows vetoes and advice with their iteration', () => {
 
 test('says when main was killed', () => {
   expect(renderSummary(report({ kind: 'cancelled', reason: 'killed' }))).toContain(
-    'The job was killed after 1 finished iteration; an iteration that was running is lost.',
+    'The job was killed after 1 finished iteration; the iteration that was running is lost.',
   );
 });
 

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { alarms, ruleFor } from '../../../src/report/sentences/alarms.ts';
+import { entry, report } from './fixtures.ts';
+
+const limit = { kind: 'limit', reason: 'iterations' } as const;
+
+test.each([
+  ['Bash', 'cargo test --all', 'Bash(cargo:*)'],
+  ['Bash', 'RUST_LOG=debug ./run.sh', 'Bash(./run.sh:*)'],
+  ['Bash', 'sudo rm -rf /', null],
+  ['Bash', 'bash -c "cargo test"', null],
+  ['Bash', '$(x)', null],
+  ['WebFetch', null, 'WebFetch'],
+  ['AskUserQuestion', null, null],
+  ['we`ird', null, null],
+])('the rule for %s %j is %j', (tool, command, expected) => {
+  expect(ruleFor({ tool, command })).toBe(expected);
+});
+
+test('denied tools come with the rule that allows them, grouped', () => {
+  const denied = (iteration: number, command: string) =>
+    entry(iteration, { analysis: { denials: [{ tool: 'Bash', command }] } });
+  const shown = report(limit, {
+    iterations: [denied(1, 'cargo test'), denied(2, 'cargo build'), denied(3, 'docker ps'), denied(4, 'npm x && y')],
+  });
+  expect(alarms(shown)).toEqual([
+    '⛔ The agent was denied a tool 4 times. To allow it, add to `allowed-tools`: `Bash(cargo:*)`, `Bash(docker:*)`.',
+  ]);
+});
+
+test('files that were left out are named, and how to let them in', () => {
+  const withheld = ['a`b.env', '.github/x.yml', 'c', 'd'].map((path) => ({ path, why: 'no' }));
+  expect(alarms(report(limit, { withheld }))).toEqual([
+    "⚠️ 4 changed files are not in the branch: `a'b.env`, `.github/x.yml`, `c` and 1 more. The reasons are below; `allow-protected-paths` lets them in where a path is the reason.",
+  ]);
+});
+
+test('a run in which nothing is wrong raises none', () => {
+  expect(alarms(report(limit))).toEqual([]);
+});
