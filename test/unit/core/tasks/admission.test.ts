@@ -229,7 +229,7 @@ describe('what becomes of an issue', () => {
     const judged = one(changed({ editor }));
     expect(obstacles(judged)).toEqual({ 'issue-1': 'needs-approval' });
     expect([...judged.approved]).toEqual([]);
-    expect(judged.notices).toEqual([{ issue: 1, labels: ['ralph'], editor, at: noon - 1 }]);
+    expect(judged.notices).toEqual([{ issue: 1, labels: ['ralph'], editor, by: 'ann', at: noon - 1 }]);
     expect(judged.warnings).toEqual([
       `Changed after approval by somebody who may not write, so not worked: #1 (by ${named}). Read the text; if it is fine, take the label "ralph" off and put it on again.`,
     ]);
