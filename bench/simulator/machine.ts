@@ -108,7 +108,7 @@ function repositoryOf(scene: Scene): LoopDeps['repository'] {
       });
     },
     putBack: () => Promise.resolve([]),
-    lookAt: () => Promise.resolve([]),
+    review: () => Promise.resolve(null),
     keepIgnored: () => Promise.resolve(),
     cleanClone: (commit) => Promise.resolve(commit),
     hideCredentials: () => Promise.resolve(() => Promise.resolve()),

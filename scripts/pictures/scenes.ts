@@ -2,6 +2,7 @@ import { isProtected } from '../../src/git/inspection/protected-paths.ts';
 import { lookAtFirst, type LookAt } from '../../src/core/review/look-at.ts';
 import { reportWithoutLane, type RunReport } from '../../src/handover/report.ts';
 import { failureOf } from '../../src/river/failure.ts';
+import type { TaskSize } from '../../src/core/lane/change.ts';
 import type { Analysis } from '../../src/core/analysis/analysis.ts';
 import type { Verifier } from '../../src/ports/agent.ts';
 import { HOUR, noon } from '../../test/unit/core/core-fixtures.ts';
@@ -346,6 +347,8 @@ function behaviourOf(turn: Setting['turns'][number], tests: { red: boolean }): B
           tasksCompleted: says === 'done' ? 1 : 0,
           filesModified: Object.keys(writes).length,
           recommendation,
+          summary: says === 'blocked' ? null : recommendation,
+          asks: says === 'blocked' ? recommendation : null,
         },
         turns: 12 + number,
         tokens: 41_300 + 2_750 * minutes,
@@ -372,6 +375,7 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
   Object.assign(agent, { prepare: () => Promise.resolve({ name: 'Claude Code', version: '2.1.40' }) });
   const { compare, commit, snapshot } = checkout;
   const worthALook: LookAt[] = [];
+  const sizes: Record<string, TaskSize> = {};
   const texts = (tree: string, path: string): string | null => trees.get(tree)?.[path] ?? null;
   checkout.compare = async (before, after) => {
     const change = await compare(before, after);
@@ -389,10 +393,19 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       files.map((path) => {
         const [old, now] = [texts(iteration.before.tree, path), texts(after.tree, path)];
         const kind = old === null ? 'added' : now === null ? 'deleted' : 'changed';
-        return { path, kind, binary: false, before: old, after: now };
+        const insertions = now?.split('\n').length ?? 0;
+        return { path, kind, binary: false, insertions, bytes: now?.length ?? null, before: old, after: now };
       }),
     );
     worthALook.push(...found);
+    const task = iteration.trailers['Ralph-Task'] ?? '';
+    const { insertions, deletions } = await checkout.compare(iteration.before, after);
+    const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0 };
+    sizes[task] = {
+      files: size.files + files.length,
+      insertions: size.insertions + insertions,
+      deletions: size.deletions + deletions,
+    };
     const why = 'it is a protected path; the input allow-protected-paths can allow it';
     return {
       ...(await commit({ ...iteration, after })),
@@ -401,7 +414,12 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
       lookAt: found,
     };
   };
-  checkout.lookAt = () => Promise.resolve(worthALook);
+  checkout.review = () =>
+    Promise.resolve({
+      lookAt: worthALook,
+      lines: Object.values(sizes).reduce((sum, { insertions, deletions }) => sum + insertions + deletions, 0),
+      sizes,
+    });
 }
 
 /** A run that ended at its inputs. */

@@ -48,6 +48,27 @@ export async function changesOfCommits(git: Git, commits: readonly ObjectId[]): 
   );
 }
 
+/** What each of `commits` changed against its parent. */
+export async function changesOfEach(
+  git: Git,
+  commits: readonly ObjectId[],
+): Promise<ReadonlyMap<ObjectId, readonly Change[]>> {
+  if (commits.length === 0) return new Map();
+  const records = await git.records(['diff-tree', '--stdin', '--root', ...diffOptions], {
+    input: commits.join('\n') + '\n',
+  });
+  const isCommit = new Set(commits);
+  const found = new Map<ObjectId, string[]>();
+  let current: string[] = [];
+  for (const [i, record] of records.entries()) {
+    // A path may look like anything, but stands behind its raw line.
+    const isPath = /^:\d+ \d+ [0-9a-f]+ [0-9a-f]+ [A-Z]/.test(records[i - 1] ?? '');
+    if (!isPath && isCommit.has(record)) found.set(record, (current = []));
+    else current.push(record);
+  }
+  return new Map([...found].map(([commit, own]) => [commit, parseChanges(own)]));
+}
+
 /** The raw lines of a commit come before its line counts; a path that several commits change has one of each per commit. */
 function parseChanges(records: readonly string[]): readonly Change[] {
   const changes: Change[] = [];

@@ -15,7 +15,7 @@ export interface LoopDeps {
   readonly agentName: AgentName;
   readonly repository: Pick<
     Repository,
-    'snapshot' | 'compare' | 'commit' | 'putBack' | 'lookAt' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
+    'snapshot' | 'compare' | 'commit' | 'putBack' | 'review' | 'keepIgnored' | 'cleanClone' | 'hideCredentials'
   >;
   readonly remote: Pick<Remote, 'push' | 'pushOn' | 'probePush'>;
   readonly verifier: Verifier;

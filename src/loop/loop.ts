@@ -1,4 +1,4 @@
-import { addRun } from '../core/lane/change.ts';
+import { addRun, measured } from '../core/lane/change.ts';
 import { nextStep, startRun, type NextStep, type RunSoFar } from '../core/lane/decide.ts';
 import { serializeEnd, serializeStart } from '../core/journal/journal.ts';
 import { resetSession } from '../core/lane/session.ts';
@@ -34,7 +34,7 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
         // What this run finished is open again.
         if (head.kind === 'failed' || head.kind === 'cancelled') continue;
         work = { ...(await tidy(deps, work)), outcome: step.outcome, endedAt: now };
-        work = { ...work, lookAt: await lookAtAll(deps, work) };
+        work = await reviewed(deps, work);
         deps.appendJournal(
           serializeEnd({ version: 1, lane: work.lane.id, decidedAt: now, cancelled, outcome: step.outcome }),
         );
@@ -64,8 +64,11 @@ export async function loop(deps: LoopDeps, intake: WorkIntake): Promise<Work> {
 }
 
 /** The pull request is about all that the branch has, also of earlier runs. */
-async function lookAtAll({ repository, signal }: LoopDeps, { lookAt }: Work): Promise<Work['lookAt']> {
-  return signal.aborted ? lookAt : repository.lookAt().catch(() => lookAt);
+async function reviewed({ repository, signal }: LoopDeps, work: Work): Promise<Work> {
+  const review = signal.aborted ? null : await repository.review().catch(() => null);
+  if (review === null) return work;
+  const { change } = work.state;
+  return { ...work, lookAt: review.lookAt, state: { ...work.state, change: measured(change, review) } };
 }
 
 /** No decision of the loop's: the journal ends without one, as that of a run that failed. */

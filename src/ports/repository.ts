@@ -1,5 +1,7 @@
+import type { TaskSize } from '../core/lane/change.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { ObjectId, Snapshot } from '../core/evidence.ts';
+import type { TaskId } from '../core/tasks/ids.ts';
 import type { CellWritten, Passenger } from './state.ts';
 
 /** Where the lane's branch comes from. `restart`: its pull request was merged at `mergedHead`, so it begins again at the base. */
@@ -30,8 +32,8 @@ export interface Repository {
   commit(iteration: IterationCommit): Promise<CommittedIteration>;
   /** Puts the files back that differ from the last snapshot, but for ignored ones; returns their paths. What a verification leaves is nobody's work. */
   putBack(): Promise<readonly string[]>;
-  /** What a reviewer looks at first in all that the lane has changed since it left the base branch. */
-  lookAt(): Promise<readonly LookAt[]>;
+  /** All that the lane's branch has changed since it left the base branch; null: no lane is open. */
+  review(): Promise<Review | null>;
   /** Keeps a copy of what git ignores in the checkout, for clean clones; before the agent works. */
   keepIgnored(): Promise<void>;
   /** Lays a clean clone of one of the lane's commits, with the ignored files that were kept, and returns its folder. */
@@ -70,6 +72,16 @@ export interface OpenedLane {
   readonly baseTree: ObjectId;
   /** Commits of the lane that the base branch lacks. */
   readonly ahead: number;
+}
+
+/** A branch, measured for those who review it. */
+export interface Review {
+  /** What a reviewer looks at first. */
+  readonly lookAt: readonly LookAt[];
+  /** Changed lines, without generated and lock files. */
+  readonly lines: number;
+  /** What the commits of each task changed, all together. */
+  readonly sizes: Readonly<Record<TaskId, TaskSize>>;
 }
 
 export interface TreeChange {

@@ -20,6 +20,11 @@ export const MAX_SHARES = 60;
 
 const words = z.string().max(MAX_WORDS_CHARS);
 
+const sizeSchema = z.object({ files: count, insertions: count, deletions: count });
+
+/** What a task's commits changed. */
+export type TaskSize = Immutable<z.infer<typeof sizeSchema>>;
+
 const shareSchema = z.object({
   title: z.string().max(MAX_TITLE_CHARS),
   iterations: count,
@@ -36,7 +41,7 @@ const shareSchema = z.object({
   /** Of the newest iteration that verified. */
   verification: z.enum(verificationKinds),
   /** Over all of the task's commits; null: not measured. */
-  size: z.object({ files: count, insertions: count, deletions: count }).nullable(),
+  size: sizeSchema.nullable(),
 });
 
 /** What was spent on a task since the branch began, and what came of it. */
@@ -154,6 +159,17 @@ export function addIteration(change: Change, iteration: IterationShare): Change 
 export function addRun(change: Change, begins: boolean): Change {
   const before = begins ? noChange : change;
   return { ...before, runs: before.runs + 1 };
+}
+
+/** The change with what its branch was measured to hold. */
+export function measured(
+  change: Change,
+  { lines, sizes }: { readonly lines: number; readonly sizes: Readonly<Record<TaskId, TaskSize>> },
+): Change {
+  const tasks = Object.entries(change.tasks).map(
+    ([id, share]) => [id, { ...share, size: Object.hasOwn(sizes, id) ? (sizes[id] ?? null) : share.size }] as const,
+  );
+  return { ...change, lines, tasks: Object.fromEntries(tasks) };
 }
 
 /** Whether the change has something of a task. */

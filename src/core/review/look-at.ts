@@ -1,7 +1,8 @@
 import { flatten } from '../text/one-line.ts';
 import { capped } from '../text/cut.ts';
-import { manifestReasons } from './manifest.ts';
-import { countSkips, isTestFile } from './test-files.ts';
+import { dependencyReasons, manifestReasons } from './manifest.ts';
+import { countChecks, countSkips, isTestFile } from './test-files.ts';
+import { untestedFiles } from './untested.ts';
 
 /** A file that is published and that a reviewer looks at before all others, and why, as a short part of a sentence. */
 export interface LookAt {
@@ -14,6 +15,9 @@ export interface ReviewedChange {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly binary: boolean;
+  readonly insertions: number;
+  /** Size of what is there now; null: nothing is. */
+  readonly bytes: number | null;
   readonly before: string | null;
   readonly after: string | null;
 }
@@ -29,7 +33,13 @@ export function wantsTexts(path: string): boolean {
 
 /** What a reviewer looks at first, the most important first, at most 50. */
 export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt[] {
-  const found = changes.flatMap((change) => reasonsFor(change).map((reason) => ({ ...reason, path: change.path })));
+  const untested = untestedFiles(changes);
+  const found = changes.flatMap((change) =>
+    [
+      ...reasonsFor(change),
+      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code that no changed test names' }] : []),
+    ].map((reason) => ({ ...reason, path: change.path })),
+  );
   return found
     .sort((a, b) => a.rank - b.rank)
     .slice(0, MAX_LOOK_AT)
@@ -49,22 +59,42 @@ interface Reason {
 
 const WEAKER_TESTS = 0;
 const RUNS_UNASKED = 1;
-const STEERS = 2;
-const UNREADABLE = 3;
+const INSTALLS = 2;
+const STEERS = 3;
+const UNREADABLE = 4;
+const UNTESTED = 5;
+
+const LARGE_BYTES = 256 * 1024;
 
 function reasonsFor(change: ReviewedChange): readonly Reason[] {
-  const { path, kind, binary, before, after } = change;
+  const { path, kind, binary, before, after, bytes } = change;
   const isTest = isTestFile(path);
   const skips = countSkips(after ?? '') - countSkips(before ?? '');
-  const texts = isManifest(path) ? manifestReasons(before, after) : [];
+  // A text that was not read says nothing.
+  const lost = before === null || after === null ? 0 : countChecks(before) - countChecks(after);
+  const [scripts, dependencies] = isManifest(path)
+    ? [manifestReasons(before, after), dependencyReasons(before, after)]
+    : [[], []];
   return [
     ...(isTest && kind === 'deleted' ? [{ rank: WEAKER_TESTS, why: 'a test file was deleted' }] : []),
     ...(isTest && skips > 0
       ? [{ rank: WEAKER_TESTS, why: skips === 1 ? 'a test is skipped' : `tests are skipped in ${skips} places` }]
       : []),
-    ...texts.map((why) => ({ rank: why.includes('runs by itself') ? RUNS_UNASKED : WEAKER_TESTS, why })),
+    ...(isTest && lost > 0
+      ? [
+          {
+            rank: WEAKER_TESTS,
+            why: `it checks less than before: ${lost === 1 ? '1 check is' : `${lost} checks are`} gone`,
+          },
+        ]
+      : []),
+    ...scripts.map((why) => ({ rank: why.includes('runs by itself') ? RUNS_UNASKED : WEAKER_TESTS, why })),
+    ...dependencies.map((why) => ({ rank: INSTALLS, why })),
     ...pathRules.filter(({ pattern }) => pattern.test(path)).map(({ rank, why }) => ({ rank, why })),
     ...(binary && kind === 'added' ? [{ rank: UNREADABLE, why: 'a new binary file' }] : []),
+    ...(bytes !== null && bytes >= LARGE_BYTES
+      ? [{ rank: UNREADABLE, why: `a large file: ${Math.round(bytes / 1024)} KiB` }]
+      : []),
   ];
 }
 
@@ -109,6 +139,12 @@ const pathRules: readonly (Reason & { readonly pattern: RegExp })[] = [
     why: 'it decides where packages come from',
     pattern:
       /(?:^|\/)(?:\.npmrc|\.yarnrc(?:\.ya?ml)?|\.pnpmrc|\.pnpmfile\.cjs|bunfig\.toml|\.pypirc|pip\.conf|\.yarn\/(?:plugins|releases)\/.*)$/i,
+  },
+  {
+    rank: INSTALLS,
+    why: 'it decides what is installed',
+    pattern:
+      /(?:^|\/)(?:pyproject\.toml|requirements[^/]*\.(?:txt|in)|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Cargo\.toml|go\.mod|Gemfile|[^/]+\.gemspec|composer\.json|pom\.xml|(?:build|settings)\.gradle(?:\.kts)?|libs\.versions\.toml|[^/]+\.(?:cs|fs|vb)proj|Directory\.Packages\.props|Package\.swift|Podfile|mix\.exs|pubspec\.yaml|deno\.jsonc?|(?:.*\.)?Dockerfile[^/]*)$/i,
   },
   { rank: RUNS_UNASKED, why: 'it decides where large files come from', pattern: /(?:^|\/)\.lfsconfig$/i },
   {

@@ -1,5 +1,16 @@
 import { z } from 'zod';
+import { firstNames } from '../text/lists.ts';
 import { tryJson } from '../text/try-json.ts';
+
+const versions = z.record(z.string(), z.unknown()).catch({}).default({});
+const dependenciesSchema = z.object({
+  dependencies: versions,
+  devDependencies: versions,
+  optionalDependencies: versions,
+  peerDependencies: versions,
+  overrides: versions,
+  resolutions: versions,
+});
 
 const manifestSchema = z.object({ scripts: z.record(z.string(), z.string()).default({}) });
 
@@ -28,6 +39,29 @@ export function manifestReasons(before: string | null, after: string | null): re
       .filter((name) => !isTest(name) && runsByItself(name, now))
       .map((name) => `script ${name} runs by itself`),
   ];
+}
+
+/** Which dependencies a change of a package.json adds, or takes from elsewhere, as a reason to look at it. */
+export function dependencyReasons(before: string | null, after: string | null): readonly string[] {
+  if (after === null) return [];
+  const old = dependenciesOf(before ?? '{}');
+  const now = dependenciesOf(after);
+  const names = (isKnown: boolean) =>
+    Object.keys(now).filter((name) => now[name] !== old[name] && Object.hasOwn(old, name) === isKnown);
+  const [added, changed] = [names(false), names(true)];
+  return [
+    ...(added.length > 0
+      ? [`it adds ${added.length === 1 ? 'a dependency' : 'dependencies'}: ${firstNames(added, 3)}`]
+      : []),
+    ...(changed.length > 0 ? [`other versions of ${firstNames(changed, 3)}`] : []),
+  ];
+}
+
+function dependenciesOf(text: string): Readonly<Record<string, string>> {
+  const found = Object.values(dependenciesSchema.safeParse(tryJson(text)).data ?? {});
+  return Object.fromEntries(
+    found.flatMap((group) => Object.entries(group).map(([name, version]) => [name, JSON.stringify(version)] as const)),
+  );
 }
 
 function scriptsOf(text: string): Readonly<Record<string, string>> | null {

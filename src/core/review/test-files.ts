@@ -21,3 +21,11 @@ const ANY_SKIP = new RegExp(SKIPS.map(({ source }) => source).join('|'), 'g');
 export function countSkips(text: string): number {
   return text.match(ANY_SKIP)?.length ?? 0;
 }
+
+/** What the usual test libraries check with. */
+const CHECKS = /\b(?:expect|assert\w*|XCTAssert\w*)\s*[(!.]|\bassert\s|\bt\.(?:Error|Fatal)f?\(/g;
+
+/** Places in the text of a test file at which something is checked. */
+export function countChecks(text: string): number {
+  return text.match(CHECKS)?.length ?? 0;
+}

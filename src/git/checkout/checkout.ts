@@ -16,7 +16,7 @@ import { createQuarantine, type Quarantine } from './quarantine.ts';
 import { createWorkspaceRestorer, type WorkspaceRestorer } from './restore.ts';
 import { mayHave, textsOf } from './texts.ts';
 import { readWorkTree, withoutNotes, type WorkTreeContent } from './work-tree.ts';
-import { reviewBetween } from '../inspection/review.ts';
+import { reviewBranch } from '../inspection/review.ts';
 import { findWorkspace, headOf, type Workspace } from './workspace.ts';
 
 export interface RepositoryOptions {
@@ -178,11 +178,9 @@ export function createRepository(options: RepositoryOptions): Repository {
       return left.map(({ path }) => path);
     },
 
-    async lookAt() {
-      if (quarantined === null || lane === null) return [];
-      const { quarantine, fork } = quarantined;
-      const [before, after] = await Promise.all([treeOf(quarantine.git, fork), treeOf(quarantine.git, lane.tip)]);
-      return before === null || after === null ? [] : await reviewBetween(quarantine.git, before, after);
+    async review() {
+      if (quarantined === null || lane === null) return null;
+      return await reviewBranch(quarantined.quarantine.git, quarantined.fork, lane.tip);
     },
 
     async keepIgnored() {

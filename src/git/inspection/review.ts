@@ -1,35 +1,102 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import { isGenerated } from '../../core/review/generated.ts';
 import { lookAtFirst, wantsTexts, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
+import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { changesBetween, eachObject, sizesOf, type Change } from '../objects.ts';
+import { changesBetween, changesOfEach, eachObject, sizesOf, type Change } from '../objects.ts';
 
 /** Longer texts are not read, nor are more than so many. */
 const LONGEST_TEXT = 256 * 1024;
 const MOST_TEXTS = 400;
 
+/** More commits of a branch are not measured. */
+const MOST_COMMITS = 1000;
+
 /** What a reviewer of what is published looks at first, between two trees. */
 export async function reviewBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly LookAt[]> {
-  const changes = await changesBetween(git, before, after);
+  return lookAtOf(git, await changesBetween(git, before, after));
+}
+
+/** All that a branch has changed: `fork` is where it left its base, both are commits. */
+export async function reviewBranch(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review> {
+  const changes = await changesBetween(git, fork, tip);
+  return {
+    lookAt: await lookAtOf(git, changes),
+    lines: changes
+      .filter(({ path }) => !isGenerated(path))
+      .reduce((sum, { insertions, deletions }) => sum + (insertions ?? 0) + (deletions ?? 0), 0),
+    sizes: await sizesByTask(git, fork, tip),
+  };
+}
+
+/** What the commits of each task changed; a line that a later one changes again counts again. */
+async function sizesByTask(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review['sizes']> {
+  const tasks = await tasksOfCommits(git, fork, tip);
+  const byTask = new Map<string, Change[]>();
+  for (const [commit, changes] of await changesOfEach(git, [...tasks.keys()])) {
+    const task = tasks.get(commit);
+    if (task !== undefined) byTask.set(task, [...(byTask.get(task) ?? []), ...changes]);
+  }
+  return Object.fromEntries(
+    [...byTask].map(([task, changes]) => [
+      task,
+      {
+        files: new Set(changes.map(({ path }) => path)).size,
+        insertions: changes.reduce((sum, { insertions }) => sum + (insertions ?? 0), 0),
+        deletions: changes.reduce((sum, { deletions }) => sum + (deletions ?? 0), 0),
+      },
+    ]),
+  );
+}
+
+/** The task that each commit of the branch names in our trailer; commits of people name none. */
+async function tasksOfCommits(git: Git, fork: ObjectId, tip: ObjectId): Promise<ReadonlyMap<ObjectId, string>> {
+  const lines = await git.text([
+    'log',
+    '--no-merges',
+    '--first-parent',
+    `--max-count=${String(MOST_COMMITS)}`,
+    '--format=%H %(trailers:key=Ralph-Task,valueonly,separator=%x20)',
+    `${fork}..${tip}`,
+  ]);
+  return new Map(
+    lines.split('\n').flatMap((line) => {
+      const [, commit = '', task = ''] = /^([0-9a-f]+) (?:\S+ )*([\w.-]{1,80})$/.exec(line) ?? [];
+      return commit === '' ? [] : [[commit, task] as const];
+    }),
+  );
+}
+
+async function lookAtOf(git: Git, changes: readonly Change[]): Promise<readonly LookAt[]> {
   const wanted = changes
     .filter(({ path }) => wantsTexts(path))
     .flatMap(({ oldId, newId }) => [oldId, newId])
     .filter((id) => id !== null)
     .slice(0, MOST_TEXTS);
-  const sizes = await sizesOf(git, [...new Set(wanted)]);
+  const there = changes.map(({ newId }) => newId).filter((id) => id !== null);
+  const sizes = await sizesOf(git, [...new Set([...wanted, ...there])]);
+  const isWanted = new Set(wanted);
   const texts = new Map<ObjectId | null, string>();
-  await eachObject(git, new Map([...sizes].filter(([, size]) => size <= LONGEST_TEXT)), (id, content) => {
+  const short = [...sizes].filter(([id, size]) => isWanted.has(id) && size <= LONGEST_TEXT);
+  await eachObject(git, new Map(short), (id, content) => {
     texts.set(id, content.toString());
     return Promise.resolve();
   });
-  return lookAtFirst(changes.map((change) => reviewed(change, texts)));
+  return lookAtFirst(changes.map((change) => reviewed(change, texts, sizes)));
 }
 
-function reviewed(change: Change, texts: ReadonlyMap<ObjectId | null, string>): ReviewedChange {
+function reviewed(
+  change: Change,
+  texts: ReadonlyMap<ObjectId | null, string>,
+  sizes: ReadonlyMap<ObjectId, number>,
+): ReviewedChange {
   const { path, oldId, newId, insertions } = change;
   return {
     path,
     kind: oldId === null ? 'added' : newId === null ? 'deleted' : 'changed',
     binary: insertions === null,
+    insertions: insertions ?? 0,
+    bytes: newId === null ? null : (sizes.get(newId) ?? null),
     before: texts.get(oldId) ?? null,
     after: texts.get(newId) ?? null,
   };

@@ -185,6 +185,29 @@ describe('commit() takes what the agent left and the contents of what it committ
     expect(next.lookAt).toEqual([]);
   });
 
+  test('the whole branch is measured: lines of people, and what the commits of each task changed', async () => {
+    await using scene = await setScene();
+    expect(await scene.repository.review()).toBeNull();
+    await openFresh(scene);
+    const on = (task: string, agent: () => Promise<unknown>) =>
+      iterate(scene, agent, scene.repository, { 'Ralph-Run': '1', 'Ralph-Task': task });
+    await on('issue-12', async () => {
+      await scene.write('src/hello.js', 'one\ntwo\n');
+      await scene.write('package-lock.json', '{\n}\n');
+      await commitFile(scene, 'notes.md', 'Add notes\n\nRalph-Task: issue-99');
+    });
+    await on('issue-12', () => scene.write('src/hello.js', 'one\nthree\n'));
+    const long = Array.from({ length: 12 }, (_, i) => `line ${String(i)}\n`).join('');
+    await on('plan-0a1b2c3d', () => scene.write('src/long.js', long));
+    const review = await scene.repository.review();
+    expect(review?.sizes).toEqual({
+      'issue-12': { files: 3, insertions: 6, deletions: 1 },
+      'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0 },
+    });
+    expect(review?.lines).toBe(15);
+    expect(review?.lookAt).toEqual([{ path: 'src/long.js', why: 'new code that no changed test names' }]);
+  });
+
   test('a second iteration goes on from the first', async () => {
     await using scene = await setScene();
     await openFresh(scene);

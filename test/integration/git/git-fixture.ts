@@ -145,12 +145,17 @@ export async function setScene(rules: Partial<PublishingRules> = {}): Promise<Sc
 }
 
 /** Opens the lane, lets `agent` work, and commits. */
-export async function iterate(scene: Scene, agent: () => Promise<unknown>, repository = scene.repository) {
+export async function iterate(
+  scene: Scene,
+  agent: () => Promise<unknown>,
+  repository = scene.repository,
+  trailers: IterationCommit['trailers'] = { 'Ralph-Iteration': '1' },
+) {
   const before = await repository.snapshot();
   await agent();
   const after = await repository.snapshot();
   const change = await repository.compare(before, after);
-  const committed = await repository.commit(messageFor(before, after));
+  const committed = await repository.commit({ ...messageFor(before, after), trailers });
   return { before, after, change, committed };
 }
 

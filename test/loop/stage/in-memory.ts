@@ -140,7 +140,7 @@ export function createCheckout(origin: Origin): Checkout {
         };
       }),
     putBack: () => guarded(faults, 'putBack', () => []),
-    lookAt: () => guarded(faults, 'lookAt', () => []),
+    review: () => guarded(faults, 'review', () => null),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { lookAtFirst, MAX_LOOK_AT, moreToLookAt, type ReviewedChange } from '../../../../src/core/review/look-at.ts';
+import { isGenerated } from '../../../../src/core/review/generated.ts';
 import { cpuMs } from '../../../cpu.ts';
 
 function change(path: string, more: Partial<ReviewedChange> = {}): ReviewedChange {
-  return { path, kind: 'changed', binary: false, before: null, after: null, ...more };
+  return { path, kind: 'changed', binary: false, insertions: 0, bytes: 10, before: null, after: null, ...more };
 }
 
 const whysFor = (path: string, more: Partial<ReviewedChange> = {}): readonly string[] =>
@@ -58,7 +59,85 @@ test('a new binary is named, a changed one is not', () => {
   expect(whysFor('logo.png', { binary: true })).toEqual([]);
 });
 
+test('a large file is named', () => {
+  expect(whysFor('data.json', { bytes: 300 * 1024 })).toEqual(['a large file: 300 KiB']);
+  expect(whysFor('data.json', { bytes: 200 * 1024 })).toEqual([]);
+});
+
+describe('what decides what is installed', () => {
+  test.each(['pyproject.toml', 'requirements-dev.txt', 'Cargo.toml', 'a/go.mod', 'build.gradle.kts', 'Dockerfile'])(
+    '%s',
+    (path) => {
+      expect(whysFor(path)).toEqual(['it decides what is installed']);
+    },
+  );
+
+  test.each<readonly [string, object, object, readonly string[]]>([
+    ['a new one', {}, { dependencies: { lodash: '^4' } }, ['it adds a dependency: lodash']],
+    [
+      'several',
+      { dependencies: { a: '1' } },
+      { dependencies: { a: '1' }, devDependencies: { b: '1', c: '1', d: '1', e: '1' } },
+      ['it adds dependencies: b, c, d and 1 more'],
+    ],
+    ['another version', { dependencies: { a: '1' } }, { dependencies: { a: '2' } }, ['other versions of a']],
+    ['a removed one', { dependencies: { a: '1' } }, {}, []],
+    ['no object', {}, { dependencies: 'x' }, []],
+  ])('package.json: %s', (_, before, after, expected) => {
+    expect(whysFor('package.json', { before: JSON.stringify(before), after: JSON.stringify(after) })).toEqual(expected);
+  });
+});
+
+describe('new code without a test', () => {
+  const why = 'new code that no changed test names';
+  const untested = (paths: Readonly<Record<string, string | null>>): readonly string[] =>
+    lookAtFirst(Object.entries(paths).map(([path, after]) => change(path, { insertions: 10, after })))
+      .filter((found) => found.why === why)
+      .map(({ path }) => path);
+
+  test.each<readonly [string, Readonly<Record<string, string | null>>, readonly string[]]>([
+    ['none was changed', { 'src/cart.ts': null }, ['src/cart.ts']],
+    ['one is called so', { 'src/cart.ts': null, 'test/cart.test.ts': null }, []],
+    ['one is called so in Python', { 'shop/cart.py': null, 'tests/test_cart.py': null }, []],
+    ['one is called so in Go', { 'cart.go': null, 'cart_test.go': null }, []],
+    ['one is called so in Java', { 'src/Cart.java': null, 'src/CartTest.java': null }, []],
+    ['one imports it', { 'src/add-up.ts': null, 'test/all.test.ts': "import '../src/add-up.ts';" }, []],
+    ['another one was changed', { 'src/cart.ts': null, 'test/other.test.ts': "import 'x';" }, ['src/cart.ts']],
+    ['an index goes by its folder', { 'src/cart/index.ts': null, 'test/cart.test.ts': null }, []],
+    ['no code', { 'README.md': null, 'dist/a.js': null, 'vite.config.ts': null, 'a.d.ts': null }, []],
+  ])('%s', (_, paths, expected) => {
+    expect(untested(paths)).toEqual(expected);
+  });
+
+  test('a few lines need none', () => {
+    expect(whysFor('src/cart.ts', { insertions: 9 })).toEqual([]);
+  });
+});
+
+test.each([
+  ['package-lock.json', true],
+  ['a/yarn.lock', true],
+  ['Cargo.lock', true],
+  ['dist/index.js', true],
+  ['web/vendor/x.go', true],
+  ['a.min.js', true],
+  ['src/lock.ts', false],
+  ['package.json', false],
+  ['src/distance.ts', false],
+])('%s is generated: %s', (path, is) => {
+  expect(isGenerated(path)).toBe(is);
+});
+
 describe('weaker tests', () => {
+  test.each([
+    ['a.test.ts', 'expect(a).toBe(1); expect(b).toBe(2);', 'expect(a).toBe(1);', '1 check is gone'],
+    ['test_a.py', 'assert a\nassert b\nassert c', 'pass', '3 checks are gone'],
+    ['a_test.go', 't.Errorf("x")\nt.Fatal("y")', '', '2 checks are gone'],
+  ])('%s checks less', (path, before, after, gone) => {
+    expect(whysFor(path, { before, after })).toEqual([`it checks less than before: ${gone}`]);
+    expect(whysFor(path, { before: after, after: before })).toEqual([]);
+  });
+
   test.each(['test/a.test.ts', 'src/a.spec.js', 'a_test.go', 'tests/test_a.py'])('%s was deleted', (path) => {
     expect(whysFor(path, { kind: 'deleted' })).toEqual(['a test file was deleted']);
   });
