@@ -48,7 +48,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     },
     {
       name: 'reset',
-      summary: "closes a lane's circuit, or begins its agent's conversation anew",
+      summary: "closes a lane's circuit, or starts a new conversation with its agent",
       help: helpOf(
         'reset circuit|session',
         `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,

@@ -14,9 +14,9 @@ export const COMMANDS = {
   resume: 'end the pause',
   stop: 'as `pause`, and a run that works now ends after its running iteration',
   retry:
-    'give what failed or is blocked all its attempts again, and work on it; `retry N` means task N alone (`12`, `#12` or its id)',
+    'give failed or blocked tasks all their attempts again, and work on them; `retry N` means task N alone (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
-  'reset session': "begin the agent's conversation anew",
+  'reset session': 'start a new conversation with the agent',
   help: 'list these commands',
 } as const;
 

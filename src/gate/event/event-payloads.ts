@@ -91,7 +91,7 @@ function commandOf(words: string, whence: string): Command {
   const meant = nearestCommand(command.word);
   throw new UserError(
     'configuration',
-    `${whence} is ${JSON.stringify(command.word)}, which is no command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
+    `${whence} is ${JSON.stringify(command.word)}, which is not a command.${meant === null ? '' : ` Did you mean "${meant}"?`} Commands are: ${Object.keys(COMMANDS).join(', ')}.`,
   );
 }
 

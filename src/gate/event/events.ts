@@ -29,7 +29,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'schedule',
     types: null,
-    does: 'Works the queue: all admitted tasks, on the lane `queue`.',
+    does: 'Works the queue: all tasks that may be worked on, on the lane `queue`.',
     parse: () => ({ kind: 'work-queue' }),
   },
   {
@@ -47,49 +47,49 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'push',
     types: null,
-    does: 'Works the queue; pushes of tags and of branches of our own, and deletions, are not for us.',
+    does: "Works the queue. Pushes of tags and of Ralph's own branches, and deletions, are ignored.",
     parse: parsePush,
   },
   {
     event: 'issues',
     types: ['labeled'],
-    does: 'With the task label: works that issue on its own lane `issue-N`, with the text that was labelled.',
+    does: 'With the task label: works on that issue on its own lane `issue-N`, with the text that was labelled.',
     parse: parseLabeled,
   },
   {
     event: 'issues',
     types: ['unlabeled', 'closed'],
-    does: 'Takes the issue out of the queue and takes our labels off, but `ralph:done` of a closed one; its own lane rests until it is labelled again.',
+    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Its own lane rests until it is labelled again.",
     parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['deleted', 'transferred'],
-    does: 'Takes the issue out of the queue; its own lane rests.',
+    does: 'Takes the issue out of the queue. Its own lane rests.',
     parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['reopened'],
-    does: 'With the task label: puts the issue back in the queue for the next run; done work begins anew only if somebody with write permission reopened it.',
+    does: 'With the task label: puts the issue back in the queue for the next run. Finished work starts again only if somebody with write permission reopened the issue.',
     parse: parseReopened,
   },
   {
     event: 'issues',
     types: ['edited'],
-    does: 'With the task label: judges the consent to the new text; if it was changed by somebody who may not write, it waits for the label to be put on again, and one comment says so.',
+    does: 'With the task label: checks whether the new text is approved. If somebody without write permission changed it, the issue waits until the label is added again, and one comment says so.',
     parse: parseEdited,
   },
   {
     event: 'issue_comment',
     types: ['created'],
-    does: 'Obeys a command: a comment that begins with `/ralph`, on an issue or on a pull request of ours. An edited comment is none.',
+    does: "Obeys a command: a comment that begins with `/ralph`, on an issue or on one of Ralph's pull requests. Edited comments are ignored.",
     parse: parseComment,
   },
   {
     event: 'pull_request',
     types: ['closed'],
-    does: 'Of a branch of ours. Merged: deletes the branch and ends the conversation of the lane, whose tasks are done. Not merged: the lane rests until the pull request is opened again.',
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: its lane rests until the pull request is reopened.",
     parse: parseClosedPull,
   },
 ];

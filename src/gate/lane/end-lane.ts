@@ -29,7 +29,7 @@ export async function endLane(
   if (!merged)
     return updated(
       deps,
-      `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to begin anew.`,
+      `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to start again.`,
     );
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, deps });
   const remains = await whatRemains(deps, state);
@@ -115,7 +115,7 @@ function goesOnWords(lane: LaneId, deleted: BranchDeleted | null): string {
 function branchWords(branch: string, deleted: BranchDeleted | null, remains: Remains | null): string {
   if (deleted === null && remains === 'unfinished') return `The branch ${branch} stays: a run works on it now.`;
   if (deleted === null)
-    return `The branch ${branch} stays while its issue is open and labelled, or the queue would begin the issue anew.`;
+    return `The branch ${branch} stays while its issue is open and labelled, or the queue would start the issue again.`;
   switch (deleted.kind) {
     case 'deleted':
       return `The branch ${branch} was deleted.`;

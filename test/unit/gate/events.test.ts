@@ -199,12 +199,17 @@ describe('what a dispatch brings', () => {
 
   test.each([
     ['workflow_dispatch', 'rety 12', {}, /Did you mean "retry"\?/],
-    ['workflow_dispatch', 'statsu', {}, /The input command is "statsu", which is no command\. Did you mean "status"\?/],
+    [
+      'workflow_dispatch',
+      'statsu',
+      {},
+      /The input command is "statsu", which is not a command\. Did you mean "status"\?/,
+    ],
     [
       'repository_dispatch',
       '',
       { client_payload: { command: 'rm -rf' } },
-      /client_payload\.command is "rm -rf", which is no command\. Commands are: run, /,
+      /client_payload\.command is "rm -rf", which is not a command\. Commands are: run, /,
     ],
   ])('%s with "%s" %j is an error that lists the commands', (name, command, values, message) => {
     expect(() => read(name, changed(dispatched, values), { command })).toThrow(message);
