@@ -1,6 +1,6 @@
 import type { BlobStore, CellName, Unavailable } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
-import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref-network.ts';
+import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
 import { commitFile } from './ref-texts.ts';
 
 export interface RefBlobsOptions extends RefNetworkOptions {
@@ -28,22 +28,11 @@ export function createRefBlobs(options: RefBlobsOptions): BlobStore {
   };
 
   async function fetchBlob(remote: Connection, name: CellName): Promise<ReadBlob> {
-    // A ref that is named outright must exist; a pattern need not match, and this matches only the one.
-    const [from, to] = [`refs/ralph/state*/${name}-transcript`, refOf(name)];
-    const fetched = await remote.ask('fetch', [
-      '--quiet',
-      '--depth=1',
-      '--no-tags',
-      '--no-auto-gc',
-      '--no-recurse-submodules',
-      '--no-write-fetch-head',
-      url,
-      `+${from}:${from}`,
-    ]);
-    // A shallow fetch to which no ref matches ends so. What cannot be told from it costs a conversation at most.
+    const fetched = await fetchRefs(remote, url, [`${name}-transcript`]);
+    // What cannot be told from silence costs a conversation at most.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return { kind: 'absent' };
     if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
-    const file = `${to}:${FILE_NAME}`;
+    const file = `${refOf(name)}:${FILE_NAME}`;
     const size = await remote.git.answer(['cat-file', '-s', file]);
     if (size.exitCode !== 0) return { kind: 'absent' };
     if (Number(size.stdout.toString()) > maxBytes) return unusable('the stored transcript is oversize');

@@ -11,7 +11,7 @@ import type {
   Unavailable,
 } from '../../ports/state.ts';
 import { lastWords } from '../git.ts';
-import { createRefNetwork, type Connection, type RefNetworkOptions } from './ref-network.ts';
+import { createRefNetwork, fetchRefs, type Connection, type RefNetworkOptions } from './ref-network.ts';
 import { commitText, copyObject, hasObject, MAX_TEXT_BYTES, readTexts, type TextOfRef } from './ref-texts.ts';
 import { isUnreachable } from '../refusal.ts';
 import { parseRefs, wordsOf } from '../remote/remote-answers.ts';
@@ -56,19 +56,8 @@ export function createRefCells(options: RefCellsOptions): RefCells {
     remote: Connection,
     names: readonly CellName[],
   ): Promise<Map<CellName, TextOfRef> | Unavailable> {
-    // A ref that is named outright must exist; a pattern need not match, and these match only the one.
-    const refspecs = names.map((name) => `+refs/ralph/state*/${name}:refs/ralph/state*/${name}`);
-    const fetched = await remote.ask('fetch', [
-      '--quiet',
-      '--depth=1',
-      '--no-tags',
-      '--no-auto-gc',
-      '--no-recurse-submodules',
-      '--no-write-fetch-head',
-      url,
-      ...refspecs,
-    ]);
-    // A shallow fetch to which no ref matches ends so; that none exists is too much to conclude from silence.
+    const fetched = await fetchRefs(remote, url, names);
+    // That none exists is too much to conclude from silence.
     if (fetched.exitCode === 1 && fetched.stderr.trim() === '') return await confirmAbsent(remote, names);
     if (fetched.exitCode !== 0) return network.unavailable(lastWords(fetched.stderr));
     const texts = await readTexts(remote.git, names.map(refOf));

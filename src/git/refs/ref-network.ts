@@ -127,6 +127,21 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
   }
 }
 
+/** Fetches refs of the state by their last name, each without its past. One that does not exist is left out; where none does, git ends with 1 and no word. */
+export function fetchRefs({ ask }: Connection, url: string, names: readonly string[]): Promise<GitAnswer> {
+  return ask('fetch', [
+    '--quiet',
+    '--depth=1',
+    '--no-tags',
+    '--no-auto-gc',
+    '--no-recurse-submodules',
+    '--no-write-fetch-head',
+    url,
+    // A ref that is named outright must exist; a pattern need not match, and these match only the one.
+    ...names.map((name) => `+refs/ralph/state*/${name}:refs/ralph/state*/${name}`),
+  ]);
+}
+
 function notAnswered(why: string): GitAnswer {
   return { exitCode: -1, stdout: Buffer.alloc(0), stderr: why };
 }
