@@ -6,6 +6,7 @@ import {
   MAX_NOTIFICATIONS_PER_DAY,
   type Need,
 } from '../core/people/notifications.ts';
+import { labellerOf } from '../core/people/consent.ts';
 import { peopleOf } from '../core/people/recipients.ts';
 import { noChange } from '../core/lane/change.ts';
 import type { LaneState } from '../core/lane/state.ts';
@@ -19,6 +20,9 @@ import type { PullRequest } from '../ports/forge.ts';
 import { renderNotification, renderSettled, type NotificationText } from '../report/pages/notification.ts';
 import type { PublishDeps } from './deps.ts';
 import { within } from './within.ts';
+
+/** So many issues are asked about who labelled them. */
+const MAX_LOOKED_UP = 5;
 
 type Remembered = Pick<LaneState, 'notified' | 'notifiedAt'>;
 
@@ -42,6 +46,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   const { work, report, pullRequest } = end;
   const plan = planNotifications({
     lane: work.lane.id,
+    startedAt: work.startedAt,
     before: work.stateBefore,
     after: work.state,
     tasks: work.tasks,
@@ -85,24 +90,31 @@ export async function notifyOnce(
   if (deps.config.notify.kind === 'none') return;
   const mentions = peopleOf(deps.config.notify, askers);
   const body = renderNotification({ ...notification, change: noChange, lastTask: null, mentions });
-  await within(deps.stepWithinMs, deps.forge.upsertComment(thread, markerOf(notification.needs), deps.redact(body)));
+  const written = deps.forge.upsertComment(thread, markerOf(notification.needs), onlyOnce(deps.redact(body)));
+  await within(deps.stepWithinMs, written);
+}
+
+/** What was written before stays as it is: GitHub sends no message for an edit. */
+function onlyOnce(body: string): (before: string | null) => string {
+  return (before) => before ?? body;
 }
 
 /** The configuration stops every run before it knows a lane: says so once, where somebody asked, else on the queue's pull request, else on the first issue with the task label. */
 export async function notifyOfConfiguration(deps: PublishDeps, report: RunReport): Promise<void> {
   const { config, forge, asked } = deps;
   if (config.notify.kind === 'none') return;
-  const ofQueue = async (): Promise<number | null> => {
-    const pullRequest = await forge.pullRequestOf(config.branchPrefix + QUEUE);
-    if (pullRequest?.state === 'open') return pullRequest.number;
-    return config.taskSources.includes('issues')
-      ? ((await forge.openIssuesWithLabel(config.taskLabel))[0]?.number ?? null)
-      : null;
-  };
-  const thread = asked.thread ?? (await ofQueue());
-  if (thread === null) return;
   const needs = [{ kind: 'configuration', about: EVERY_RUN }] as const;
-  await notifyOnce(deps, { needs, thread, report, askers: [asked.by] });
+  const { thread } = asked;
+  if (thread !== null) {
+    await notifyOnce(deps, { needs, thread, report, askers: [asked.by] });
+    return;
+  }
+  const pullRequest = await forge.pullRequestOf(config.branchPrefix + QUEUE);
+  const issues = config.taskSources.includes('issues') ? await forge.openIssuesWithLabel(config.taskLabel) : [];
+  const first = issues[0]?.number ?? null;
+  const ofQueue = pullRequest?.state === 'open' ? pullRequest.number : first;
+  if (ofQueue === null) return;
+  await notifyOnce(deps, { needs, thread: ofQueue, report, askers: await labellersOf(deps, [first]) });
 }
 
 /** The thread of the lane: its pull request, or the first issue that it is about. Null: it has neither. */
@@ -156,9 +168,9 @@ async function notify(
     report,
     change: work.state.change,
     lastTask: work.state.lastIteration?.taskId ?? null,
-    mentions: peopleOf(config.notify, askersOf(deps, end, needs)),
+    mentions: peopleOf(config.notify, await askersOf(deps, end, needs)),
   });
-  const { id } = await forge.upsertComment(thread, markerOf(needs), deps.redact(body));
+  const { id } = await forge.upsertComment(thread, markerOf(needs), onlyOnce(deps.redact(body)));
   log.info(`notified of ${needs.map(({ kind, about }) => `${kind} (${about})`).join(', ')} on #${String(thread)}`);
   const added = needs.map((need) => ({ ...need, thread, comment: id, at: now }));
   return {
@@ -170,7 +182,7 @@ async function notify(
 async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullRequest): Promise<void> {
   const { forge, config } = deps;
   const { prReviewers: reviewers, prAssignees: assignees } = config;
-  const askers = askersOf(deps, end, []);
+  const askers = await askersOf(deps, end, []);
   const logins = peopleOf(reviewers, askers);
   const teams = reviewers.kind === 'named' ? reviewers.teams : [];
   const assigned = peopleOf(assignees, askers);
@@ -179,10 +191,17 @@ async function askForReview(deps: PublishDeps, end: WorkedEnd, { number }: PullR
 }
 
 /** Who asked for what is needed: this run's actor, and who approved the tasks that it is about; all of the lane's, where it is about the lane. */
-function askersOf({ asked }: PublishDeps, { work }: WorkedEnd, needs: readonly Need[]): readonly (string | null)[] {
+async function askersOf(
+  deps: PublishDeps,
+  { work }: WorkedEnd,
+  needs: readonly Need[],
+): Promise<readonly (string | null)[]> {
   const concerned = tasksOfNeeds(needs, work.tasks);
   const isOfLane = concerned.length < Math.max(1, needs.length);
-  return [asked.by, ...approversOf(work.state, isOfLane ? work.tasks : concerned)];
+  const about = isOfLane ? work.tasks : concerned;
+  const approvers = approversOf(work.state, about);
+  // Post does not believe its record who approved what.
+  return [deps.asked.by, ...(approvers.length > 0 ? approvers : await labellersOf(deps, about.map(issueOfTask)))];
 }
 
 /** Who put the label on, task by task. */
@@ -191,6 +210,20 @@ export function approversOf(
   tasks: readonly { readonly id: TaskId }[],
 ): readonly string[] {
   return tasks.flatMap(({ id }) => (Object.hasOwn(approvals, id) ? [approvals[id]?.by ?? ''] : []));
+}
+
+/** The same, as GitHub says it. */
+async function labellersOf(
+  { forge, config }: PublishDeps,
+  issues: readonly (number | null)[],
+): Promise<readonly (string | null)[]> {
+  const numbers = issues.filter((issue) => issue !== null).slice(0, MAX_LOOKED_UP);
+  if (numbers.length === 0) return [];
+  const histories = await forge.issueHistories(numbers, config.taskLabel);
+  return [...histories.values()].map((history) => {
+    const labeller = labellerOf(history, config.taskLabel);
+    return labeller?.kind === 'user' ? labeller.login : null;
+  });
 }
 
 function tasksOfNeeds(needs: readonly Need[], tasks: readonly Task[]): readonly Task[] {

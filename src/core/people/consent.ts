@@ -83,6 +83,11 @@ export function judgeConsent<Account extends { readonly login: string }>({
   return { kind: 'given', by, at: askedAt };
 }
 
+/** Who put the task label on that is there now; null: GitHub does not say. */
+export function labellerOf<Account>(history: History<Account>, taskLabel: string): Account | null {
+  return standingLabeling(history, taskLabel)?.by ?? null;
+}
+
 /** Whom `judgeConsent` will ask about. */
 export function accountsThatMatter<Account>(history: History<Account>, taskLabel: string): readonly Account[] {
   const labeling = standingLabeling(history, taskLabel);

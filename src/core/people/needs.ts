@@ -18,6 +18,7 @@ type Standing = Pick<LaneState, 'tasks' | 'circuit'>;
 /** How a run leaves its lane. `pullRequest`: number of its open one. */
 export interface LaneEnd {
   readonly lane: LaneId;
+  readonly startedAt: number;
   /** As the run began: people's orders are obeyed in it. */
   readonly before: Standing;
   readonly after: Standing & Pick<LaneState, 'notified'>;
@@ -94,8 +95,8 @@ function laneKindOf(outcome: Outcome, pullRequest: number | null): NotificationK
 }
 
 /** Null: a person is still needed. */
-function settlementOf({ kind, about, thread }: Notification, end: LaneEnd): Settlement | null {
-  const { before, after, tasks, outcome, pullRequest } = end;
+function settlementOf({ kind, about, thread, at }: Notification, end: LaneEnd): Settlement | null {
+  const { startedAt, before, after, tasks, outcome, pullRequest } = end;
   switch (kind) {
     case 'circuit_open':
       return after.circuit.kind === 'open' ? null : 'circuit_closed';
@@ -110,7 +111,8 @@ function settlementOf({ kind, about, thread }: Notification, end: LaneEnd): Sett
       const [then, now] = [progressOf(before.tasks, about), progressOf(after.tasks, about)];
       if (now.state === 'done') return 'done';
       // A person who has it tried again has answered, also when it gets no further.
-      return holds(kind, then) && holds(kind, now) ? null : 'goes_on';
+      // Post finishes a run that has notified people already.
+      return (at >= startedAt || holds(kind, then)) && holds(kind, now) ? null : 'goes_on';
     }
   }
 }

@@ -128,9 +128,9 @@ function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport):
       const again = turn === null ? '' : ` It has another turn after ${formatInstantFrom(turn, report.endedAt)}.`;
       const what =
         progress.reason === 'output_decline'
-          ? "the agent's answers shrank without any progress"
-          : 'iterations in a row changed nothing';
-      return `After ${iterations}, ${what}, so other tasks are worked on first.${again}`;
+          ? "The agent's answers shrank without any progress"
+          : 'Its last iterations changed nothing';
+      return `${what} (${iterations} so far), so other tasks come first.${again}`;
     }
   }
 }

@@ -41,6 +41,7 @@ interface Row {
 function plan({ before = todo, after = todo, notified = [], end = {}, circuit = closedCircuit(0) }: Row) {
   const { notify, settle } = planNotifications({
     lane: 'queue',
+    startedAt: at + 1,
     before: { tasks: { 'issue-1': before }, circuit: closedCircuit(0) },
     after: { tasks: { 'issue-1': after }, circuit, notified },
     tasks: [{ id: 'issue-1', obstacle: null }],
@@ -92,6 +93,11 @@ describe('of a task', () => {
       '+ blocked issue-1, - blocked goes_on',
     ],
     [
+      'but not one that this very run has asked already',
+      { before: todo, after: blocked, notified: [{ ...told('blocked', 'issue-1'), at: at + 1 }] },
+      '',
+    ],
+    [
       'another reason is another matter',
       { before: stuck, after: failed, notified: [told('stuck', 'issue-1')] },
       '+ failed issue-1, - stuck goes_on',
@@ -136,11 +142,7 @@ describe('of a lane', () => {
       '- circuit_open circuit_closed',
     ],
     ['a configuration that stops every run', { end: { outcome: unusable } }, '+ configuration every-run'],
-    [
-      'a disturbance passes',
-      { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } },
-      '',
-    ],
+    ['a disturbance passes', { end: { outcome: { kind: 'failed', reason: 'infrastructure', message: 'Down.' } } }, ''],
     [
       'it is settled by a run that works',
       { notified: [told('configuration', 'every-run')] },

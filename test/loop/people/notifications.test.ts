@@ -1,0 +1,248 @@
+import { describe, expect, test } from 'vitest';
+import { UserError } from '../../../src/errors.ts';
+import { claimsBlocked, finisher, steadyWorker, stuck, type Behaviour } from '../stage/behaviours.ts';
+import { BEFORE, on, person } from '../stage/people.ts';
+import type { Project } from '../stage/project.ts';
+import {
+  addIssue,
+  changeState,
+  commented,
+  createProject,
+  finishOnce,
+  labeled,
+  runOnce,
+  savedState,
+  warningsIn,
+} from '../stage/river.ts';
+import { killAt } from '../stage/tap.ts';
+import { MINUTE } from '../../unit/core/core-fixtures.ts';
+
+const DAY = 24 * 60 * MINUTE;
+
+/** What people were notified of, thread by thread: first lines without their ends, and whom they mention. */
+const notifications = ({ forge }: Project) =>
+  [...forge.notifications].flatMap(([thread, texts]) =>
+    [...texts].flatMap(([marker, body]) => {
+      if (marker.startsWith('settled')) return [];
+      const of = marker.replace('<!-- ralph-action:notification ', '').replace(' -->', '');
+      return [`#${String(thread)} ${of} ${(body.match(/@[\w-]+/g) ?? []).join(' ')}`.trim()];
+    }),
+  );
+const notified = (project: Project) => project.forge.writes.filter((write) => write.startsWith('notified')).length;
+const settled = (project: Project) => project.forge.writes.filter((write) => write.startsWith('settled'));
+const onlyBlocked = { agent: [claimsBlocked], inputs: { 'max-iterations-per-task': '8' } };
+
+/** Asks for everybody by all means. */
+const shouter: Behaviour = () => ({
+  output: {
+    signal: {
+      status: 'BLOCKED',
+      exitSignal: false,
+      summary: '@everyone <!-- ralph-action:status --> @ann',
+      asks: 'Is it @bob or [@carl](https://evil.test)? Closes #1',
+    },
+  },
+});
+
+describe('one need', () => {
+  test('is on its issue, and mentions who put the label on', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    on(project.forge, 1).label(person('ann'), BEFORE);
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1 @ann']);
+  });
+
+  test('and who gave the command', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    project.forge.permissions.set('bob', 'write');
+    on(project.forge, 1).label(person('ann'), BEFORE);
+    await runOnce(project, { event: commented('/ralph run', { issue: 1, login: 'bob' }) });
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1 @bob @ann']);
+  });
+
+  test('mentions nobody by an agent\u2019s words, whatever they are', async () => {
+    const project = createProject({ issues: [1], agent: [shouter] });
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
+    const [body = ''] = project.forge.notifications.get(1)?.values() ?? [];
+    expect(body.split('<!--')).toHaveLength(2);
+    expect(body).not.toMatch(/\]\(https:\/\/evil|Closes #1/);
+  });
+
+  test('never mentions a bot', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    project.inputs = { ...project.inputs, 'allowed-bots': 'renovate[bot]' };
+    const bot = { login: 'renovate[bot]', id: 29, kind: 'bot' } as const;
+    project.forge.accounts.set(bot.login, bot);
+    on(project.forge, 1).label(bot, BEFORE);
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1']);
+  });
+
+  test.each([
+    ['none', []],
+    ['carl, dora', ['#1 blocked:issue-1 @carl @dora']],
+  ])('goes to whom `notify` names: %s', async (notify, expected) => {
+    const project = createProject({ issues: [1], ...onlyBlocked, inputs: { notify } });
+    await runOnce(project);
+    expect(notifications(project)).toEqual(expected);
+  });
+
+  test('is not repeated by later runs', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    for (let run = 0; run < 3; run += 1) await runOnce(project);
+    expect(notified(project)).toBe(1);
+  });
+
+  test('is another one when a person had it tried again', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    await runOnce(project);
+    await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(notified(project)).toBe(2);
+    expect(savedState(project).notified).toHaveLength(1);
+  });
+
+  test('is settled when its task is done', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    await runOnce(project);
+    project.script.behaviours = [finisher];
+    await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect(settled(project)).toEqual(['settled on #1']);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @ann @owner']);
+    expect(savedState(project).notified).toMatchObject([{ kind: 'ready', thread: 101 }]);
+  });
+});
+
+describe('several needs of a run', () => {
+  const several = { issues: [1, 2], agent: [steadyWorker], inputs: { 'max-iterations-per-task': '1' } };
+
+  test('are one comment on the pull request', async () => {
+    const project = createProject(several);
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#101 failed:issue-1 failed:issue-2 @owner']);
+    expect(savedState(project).notified.map(({ about, comment }) => [about, comment])).toEqual([
+      ['issue-1', expect.any(Number)],
+      ['issue-2', savedState(project).notified[0]?.comment],
+    ]);
+  });
+
+  test('are settled one by one, and hidden with the last', async () => {
+    const project = createProject(several);
+    await runOnce(project);
+    project.script.behaviours = [finisher];
+    for (const name of ['1', '2'])
+      await runOnce(project, { event: commented(`/ralph retry ${name}`, { issue: Number(name) }) });
+    expect(settled(project)).toEqual(['settled in part on #101', 'settled on #101']);
+  });
+
+  test('without a pull request are on the first issue', async () => {
+    const project = createProject({ issues: [1], agent: [stuck], inputs: { 'cb-no-progress': '2' } });
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#1 circuit_open:lane-queue @owner']);
+    project.clock.advance(31 * MINUTE);
+    await runOnce(project);
+    expect(notified(project)).toBe(1);
+    project.clock.advance(31 * MINUTE);
+    project.script.behaviours = [steadyWorker];
+    await runOnce(project, { event: { name: 'schedule', payload: {} } });
+    expect(settled(project)).toEqual(['settled on #1']);
+  });
+});
+
+describe('bounds', () => {
+  test('ten comments in 24 hours; what is left waits for a later run', async () => {
+    const project = createProject({ issues: [1], ...onlyBlocked });
+    await runOnce(project);
+    const { notifiedAt } = savedState(project);
+    expect(notifiedAt).toHaveLength(1);
+    changeState(project, (state) => ({ ...state, notifiedAt: Array.from({ length: 10 }, () => notifiedAt[0] ?? 0) }));
+    await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect(notified(project)).toBe(1);
+    project.clock.advance(DAY);
+    await runOnce(project, { event: commented('/ralph retry', { issue: 1 }) });
+    expect(notified(project)).toBe(2);
+    expect(savedState(project).notifiedAt).toHaveLength(10);
+  });
+});
+
+describe('a pull request that is complete', () => {
+  test('asks for the review of who asked for the work, and assigns nobody', async () => {
+    const project = createProject({ issues: [1, 2], agent: [finisher] });
+    on(project.forge, 2).label(person('ann'), BEFORE);
+    await runOnce(project);
+    expect(project.forge.writes).toContain('review of #101 by owner, ann');
+    expect(project.forge.writes.join()).not.toContain('assigned');
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner @ann']);
+  });
+
+  test('asks whom the inputs name', async () => {
+    const inputs = { 'pr-reviewers': 'carl,acme/core', 'pr-assignees': 'auto' };
+    const project = createProject({ agent: [finisher], inputs });
+    await runOnce(project, { event: labeled(1, 'owner') });
+    expect(project.forge.writes).toContain('review of #101 by carl, team core');
+    expect(project.forge.writes).toContain('#101 assigned to owner');
+  });
+
+  test('cannot ask: a warning', async () => {
+    const project = createProject({ agent: [finisher] });
+    project.forge.faults.set('requestReview', new UserError('configuration', 'Not a collaborator.'));
+    const run = await runOnce(project);
+    expect(run.end).toBe('complete (plan_complete)');
+    expect(warningsIn(run)).toEqual(['Who is to review the pull request could not be asked: Not a collaborator.']);
+    expect(notified(project)).toBe(1);
+  });
+});
+
+describe('what goes wrong', () => {
+  test('a comment that cannot be written is a warning, and is written by a later run', async () => {
+    const project = createProject({ issues: [1], agent: [claimsBlocked, claimsBlocked] });
+    project.forge.faults.set('upsertComment', new UserError('infrastructure', 'Down.'));
+    const run = await runOnce(project);
+    expect(warningsIn(run)).toContain('Nobody could be notified: Down.');
+    project.forge.faults.clear();
+    addIssue(project.forge, 2);
+    project.script.behaviours = [finisher];
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
+  });
+
+  test.each([1, 2, 3, 4].flatMap((nth) => (['before', 'after'] as const).map((when) => ({ nth, when }))))(
+    'a main that dies $when its comment $nth: people are notified once all the same',
+    async ({ nth, when }) => {
+      const project = createProject({ issues: [1], ...onlyBlocked });
+      let written = 0;
+      const tap = killAt((name) => name === 'forge.upsertComment' && ++written === nth, when);
+      const run = await runOnce(project, { tap });
+      await finishOnce(project, run);
+      project.clock.advance(DAY);
+      await runOnce(project);
+      expect(notified(project)).toBe(1);
+      expect(notifications(project)).toEqual(['#1 blocked:issue-1 @owner']);
+      expect(savedState(project).notified).toHaveLength(1);
+    },
+  );
+
+  test('a configuration that stops every run: once, on the first issue', async () => {
+    const project = createProject({ issues: [1] });
+    for (let run = 0; run < 2; run += 1) await runOnce(project, { hasProviderKey: false });
+    expect(notifications(project)).toEqual(['#1 configuration:every-run @owner']);
+    project.script.behaviours = [finisher];
+    await runOnce(project);
+    expect(notifications(project)).toEqual(['#101 ready:lane-queue @owner']);
+  });
+
+  test('a configuration that stops every run: on the pull request of the queue, where there is one', async () => {
+    const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
+    await runOnce(project);
+    await runOnce(project, { hasProviderKey: false });
+    expect(notifications(project)).toEqual(['#101 configuration:every-run @owner']);
+  });
+});
+
+test('work that waits for review: once, whatever later runs find', async () => {
+  const project = createProject({ issues: [1, 2], agent: [finisher], inputs: { 'max-tasks-per-pr': '1' } });
+  for (let run = 0; run < 3; run += 1) await runOnce(project);
+  expect(notifications(project)).toEqual(['#101 waiting_for_review:lane-queue @owner']);
+  expect(notified(project)).toBe(1);
+});
