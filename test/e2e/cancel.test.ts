@@ -5,7 +5,7 @@ import { ACTION_FOLDER } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
 import { isRunning } from '../integration/processes/process-fixture.ts';
 import { rows } from '../runs.ts';
-import { createScene, type Run, type Scene } from './e2e-fixture.ts';
+import { createScene, type Run, type Scene, isNotification } from './e2e-fixture.ts';
 
 const work: Behaviour = { kind: 'work' };
 const hang: Behaviour = { kind: 'hang', ignoreSigterm: false };
@@ -250,5 +250,7 @@ async function expectToGoOn(scene: Scene): Promise<void> {
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', iterations: '1' } });
   expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count']);
   const { number } = scene.pullOf('ralph/queue');
-  expect(scene.sandbox.github.state.comments.map(({ issue }) => issue)).toEqual([1, number]);
+  expect(
+    scene.sandbox.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue }) => issue),
+  ).toEqual([1, number]);
 }

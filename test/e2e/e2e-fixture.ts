@@ -35,7 +35,10 @@ export interface Scene extends AsyncDisposable {
   /** Runs main and post; what must hold after every run whatever happened in it is checked here. */
   run(job?: SceneJob): Promise<Run>;
   openIssue(title: string, labels?: readonly string[]): StoredIssue;
+  /** Without those that notify people. */
   commentsOn(number: number): readonly StoredComment[];
+  /** Those that notify people, or did until they were settled. */
+  notificationsOn(number: number): readonly StoredComment[];
   /** The one pull request of `branch`, with its text; fails when there are several. */
   pullOf(branch: string): {
     readonly number: number;
@@ -89,7 +92,10 @@ export async function createScene(): Promise<Scene> {
       };
     },
     openIssue: (title, labels = ['ralph']) => sandbox.openIssue({ title, body: `Please: ${title}.`, labels }),
-    commentsOn: (number) => github.state.comments.filter(({ issue }) => issue === number),
+    commentsOn: (number) =>
+      github.state.comments.filter((comment) => comment.issue === number && !isNotification(comment)),
+    notificationsOn: (number) =>
+      github.state.comments.filter((comment) => comment.issue === number && isNotification(comment)),
     pullOf(branch) {
       const pulls = github.state.pulls.filter(({ head }) => head === branch);
       expect(pulls).toHaveLength(1);
@@ -107,6 +113,11 @@ export async function createScene(): Promise<Scene> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Whether a comment of ours notifies people, or did until it was settled. */
+export function isNotification({ body }: StoredComment): boolean {
+  return /^<!-- ralph-action:(notification |settled)/.test(body);
 }
 
 /** Nothing shows a secret, and no process of the run is left. */

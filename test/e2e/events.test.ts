@@ -11,7 +11,7 @@ import {
 import type { StoredIssue } from '../../sandbox/github/state.ts';
 import { events } from '../../sandbox/sandbox.ts';
 import { rows } from '../runs.ts';
-import { createScene, type Scene, type SceneJob } from './e2e-fixture.ts';
+import { createScene, type Scene, type SceneJob, isNotification } from './e2e-fixture.ts';
 
 /** GitHub gives instants to the second, and an edit in the second of the label counts as one after it. */
 const later = (seconds: number): number => Date.now() + seconds * 1000;
@@ -204,7 +204,9 @@ test('every command by a dispatch', async () => {
     expect(run.main.log).toMatch(message);
   }
   // By hand is answered in the summary and log: the only comments are those of the run that worked.
-  expect(scene.sandbox.github.state.comments.map(({ issue: on }) => on)).toEqual([issue.number, 2]);
+  expect(
+    scene.sandbox.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue: on }) => on),
+  ).toEqual([issue.number, 2]);
 });
 
 test.each<[string, SceneJob['event'], string, number, string]>([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { events } from '../../sandbox/sandbox.ts';
 import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { createScene, type Scene } from './e2e-fixture.ts';
+import { createScene } from './e2e-fixture.ts';
 
 /** Does nothing, and says what it would need. */
 const lost: Behaviour = {
@@ -10,9 +10,6 @@ const lost: Behaviour = {
   text: 'I looked around.',
   status: { finishes: false, exit: false, recommendation: 'Ask @octocat which greeting is meant' },
 };
-
-const notifications = (scene: Scene, number: number) =>
-  scene.commentsOn(number).filter(({ body }) => /^<!-- ralph-action:(notification |settled)/.test(body));
 
 test('a task that never gets anywhere notifies who labelled it, once; the others go on; what is done is settled', async () => {
   await using scene = await createScene();
@@ -25,29 +22,29 @@ test('a task that never gets anywhere notifies who labelled it, once; the others
     main: { exitCode: 0 },
     outputs: { outcome: 'blocked', 'tasks-done': '1', 'tasks-open': '1' },
   });
-  const [asked, ...more] = notifications(scene, stuck.number);
+  const [asked, ...more] = scene.notificationsOn(stuck.number);
   expect(more).toEqual([]);
   expect(asked?.body.replaceAll('\u200B', '')).toMatch(
     /^<!-- ralph-action:notification stuck:issue-1 -->\n\n@octo\n\n\*\*Ralph is stuck with .*“Greet everybody”\.\*\* [^]*The agent says:[^]*\n\n\*\*Next:\*\* .*`\/ralph retry 1`/,
   );
   // The agent's words mention nobody.
   expect(asked?.body.match(/@\w+/g)).toEqual(['@octo']);
-  expect(notifications(scene, easy.number)).toEqual([]);
-  expect(notifications(scene, scene.pullOf('ralph/queue').number)).toEqual([]);
+  expect(scene.notificationsOn(easy.number)).toEqual([]);
+  expect(scene.notificationsOn(scene.pullOf('ralph/queue').number)).toEqual([]);
 
   expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 } });
-  expect(notifications(scene, stuck.number)).toHaveLength(1);
+  expect(scene.notificationsOn(stuck.number)).toHaveLength(1);
 
   const retry = await scene.run({ event: events.comment(github, { issue: stuck, body: '/ralph retry' }) });
   expect(retry.outputs).toMatchObject({ outcome: 'complete', 'tasks-done': '2' });
-  const settled = notifications(scene, stuck.number);
+  const settled = scene.notificationsOn(stuck.number);
   expect(settled).toMatchObject([{ id: asked?.id, minimized: true }]);
   expect(settled[0]?.body).toMatch(/^<!-- ralph-action:settled -->\n\n\*\*Settled:\*\* .*1 is done\.\n/);
 
   // Who asked is asked for a review as well.
   const pull = scene.pullOf('ralph/queue');
   expect(github.state.pulls).toMatchObject([{ draft: false, reviewers: ['octo'] }]);
-  expect(notifications(scene, pull.number)).toMatchObject([
+  expect(scene.notificationsOn(pull.number)).toMatchObject([
     {
       body: expect.stringMatching(/@octo\n\n\*\*Pull request .* is ready for review\.\*\*/) as string,
       minimized: false,
@@ -61,7 +58,7 @@ test('a configuration that stops every run notifies once, and is settled by a ru
   const withoutKey = { env: { ANTHROPIC_API_KEY: '' } };
   for (let run = 0; run < 2; run += 1)
     expect(await scene.run(withoutKey)).toMatchObject({ calls: 0, outputs: { outcome: 'failed' } });
-  expect(notifications(scene, issue.number)).toMatchObject([
+  expect(scene.notificationsOn(issue.number)).toMatchObject([
     {
       body: expect.stringMatching(
         /^<!-- ralph-action:notification configuration:every-run -->\n\n@octo\n\n\*\*Failed: /,
@@ -69,7 +66,7 @@ test('a configuration that stops every run notifies once, and is settled by a ru
     },
   ]);
   await scene.run();
-  expect(notifications(scene, issue.number)).toMatchObject([{ minimized: true }]);
+  expect(scene.notificationsOn(issue.number)).toMatchObject([{ minimized: true }]);
 });
 
 test('nobody is notified who does not want it', async () => {
