@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { events } from '../../sandbox/sandbox.ts';
-import type { Behaviour } from '../../sandbox/scripted-agent.ts';
-import { createScene } from './e2e-fixture.ts';
+import { events } from '../../../sandbox/sandbox.ts';
+import type { Behaviour } from '../../../sandbox/scripted-agent.ts';
+import { createScene } from '../e2e-fixture.ts';
 
 /** Does nothing, and says what it would need. */
 const lost: Behaviour = {
