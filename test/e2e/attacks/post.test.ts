@@ -319,25 +319,21 @@ repel<Aftermath & { readonly seen: (name: string) => string }>("The action's own
   ],
 });
 
-/** What the killed main's note says of hidden credentials, with the agent's folder in the place of the checkout's. */
-const REDIRECT = [
-  'mkdir -p "$TMPDIR/mine"',
-  `sed -i "s#$PWD/.git#$TMPDIR/mine#g" "$run_folder/git/hidden-credentials.json"`,
-].join('\n');
+/** The note of hidden credentials, with the agent's folder in the place of the checkout's. */
+const redirect = (mine: string): string =>
+  `mkdir ${mine}; sed -i "s#$PWD/.git#${mine}#g" "$run_folder/git/hidden-credentials.json"`;
 /** The checkout's git directory, moved into a folder of the agent. */
-const MOVE_GIT = 'mv .git "$TMPDIR/mine"; ln -s "$TMPDIR/mine" .git';
+const moveGit = (mine: string): string => `set -e; mv .git ${mine}; ln -s ${mine} .git`;
 
 describe.each([
-  { does: 'names another folder in the note of hidden credentials', by: REDIRECT, log: /not what this run wrote/ },
-  { does: 'puts a link in the place of .git', by: MOVE_GIT, log: /could not be put back \(.*config\)\. Check out/ },
+  { does: 'names another folder in the note of hidden credentials', by: redirect, log: /not what this run wrote/ },
+  { does: 'puts a link in the place of .git', by: moveGit, log: /could not be put back \(.*config\)\. Check out/ },
 ])('Main killed, and the agent $does', ({ does, by, log }) => {
   repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
     stage: async (scene) => {
       scene.openIssue('Count');
-      const mine = join(scene.sandbox.folder, 'stolen');
-      const run = await scene.run({
-        agent: [{ kind: 'work' }, attackBy([by, `ln -s "$TMPDIR/mine" ${mine}`, KILL_MAIN].join('\n'))],
-      });
+      const mine = join(scene.sandbox.folder, 'mine');
+      const run = await scene.run({ agent: [{ kind: 'work' }, attackBy([by(mine), KILL_MAIN].join('\n'))] });
       expect(run.main.signal).toBe('SIGKILL');
       const file = join(mine, 'config');
       return { run, scene, stolen: existsSync(file) ? readFileSync(file, 'utf8') : '' };
