@@ -9,12 +9,14 @@ import {
 } from '../../config/policy-inputs.ts';
 import { nearest } from '../../core/text/nearest.ts';
 import { checkChain } from '../../core/journal/chain.ts';
-import { parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
+import { isAboutJournal, parseJournal, type Journal } from '../../core/journal/parse-journal.ts';
 import type { KindOfDenial } from '../../core/lane/denials.ts';
 import { replay, whatIf } from '../../core/journal/replay.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
+import { tryJson } from '../../core/text/try-json.ts';
 import { reasonOf } from '../input.ts';
+import { plainLine } from '../plain-line.ts';
 import type { ReplayResult } from './replay-schema.ts';
 import { renderReplay } from './replay-text.ts';
 
@@ -33,8 +35,8 @@ last. Compare the hash of the last line, which is printed, with the action's out
 Inputs that can be set, with the values that the action takes:
 ${wrapped(POLICY_INPUT_NAMES)}
 
-Exit codes: 0 every decision is the same, 1 one differs or the journal cannot be used, 2 a missing file or wrong
-arguments. An answer to "what if" that differs from what happened is no failure.
+Exit codes: 0 every decision is the same, 1 one differs or the journal is damaged, 2 the file is missing or not a
+journal, or wrong arguments. An answer to "what if" that differs from what happened is no failure.
 `;
 
 /** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */
@@ -42,6 +44,7 @@ export function createReplayCommand(kindOf: KindOfDenial): Command {
   return {
     name: 'replay',
     summary: 'makes the decisions of a recorded run again',
+    use: 'inside',
     help: HELP,
     run: (args, terminal) => replayJournal(args, terminal, kindOf),
   };
@@ -122,12 +125,29 @@ type ReadJournal =
 async function readJournal(name: string): Promise<ReadJournal> {
   const text = await readText(name);
   if (text.kind !== 'text') return text;
+  if (!isAboutJournal(text.text)) return missing(name, `is not a journal: ${whyNot(text.text)}`);
   const chain = checkChain(text.text, sha256);
   if (chain.kind === 'broken') return { kind: 'unusable', problems: [brokenAt(chain.line)] };
   const parsed = parseJournal(text.text);
   return parsed.kind === 'journal'
     ? { ...parsed, chain: { kind: chain.kind, last: chain.last ?? '' } }
     : { kind: 'unusable', problems: parsed.problems.map(({ line, why }) => `line ${String(line)}: ${why}`) };
+}
+
+/** What there is in place of a journal, and what to give instead: one sentence. */
+function missing(name: string, what: string): { readonly kind: 'missing'; readonly why: string } {
+  return {
+    kind: 'missing',
+    why: `${JSON.stringify(plainLine(name))} ${what}; give the file that the action's output journal-path names.`,
+  };
+}
+
+function whyNot(text: string): string {
+  if (text.trim() === '') return 'it is empty';
+  if (text.includes('\0')) return 'it is a binary file';
+  return tryJson(text) === undefined && tryJson(text.split('\n')[0] ?? '') === undefined
+    ? 'it does not hold JSON lines'
+    : 'none of its lines is of a run';
 }
 
 function brokenAt(line: number): string {
@@ -144,12 +164,14 @@ async function readText(
   name: string,
 ): Promise<{ readonly kind: 'text'; readonly text: string } | Exclude<ReadJournal, { kind: 'journal' }>> {
   try {
-    const { size } = await stat(name);
+    const file = await stat(name);
+    if (file.isDirectory()) return missing(name, 'is a folder');
+    const { size } = file;
     if (size > MAX_BYTES)
       return { kind: 'unusable', problems: [`it is longer than ${String(MAX_BYTES / 1024 / 1024)} MiB`] };
     return { kind: 'text', text: await readFile(name, 'utf8') };
   } catch (error) {
-    return { kind: 'missing', why: `${JSON.stringify(name)} cannot be read: ${reasonOf(error)}.` };
+    return missing(name, `cannot be read: ${reasonOf(error)}`);
   }
 }
 

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { tryJson } from '../text/try-json.ts';
 import {
   parseJournalLine,
   type JournalCheck,
@@ -57,6 +59,13 @@ export function parseJournal(text: string): ParsedJournal {
       torn,
     },
   };
+}
+
+const anyLine = z.object({ kind: z.enum(['start', 'iteration', 'check', 'end']), lane: z.string() });
+
+/** Whether any line of the text claims to be one of a journal, of whatever version and however damaged. */
+export function isAboutJournal(text: string): boolean {
+  return text.split('\n').some((line) => anyLine.safeParse(tryJson(line.replace(/^\uFEFF/, ''))).success);
 }
 
 function problemsOf(

@@ -8,7 +8,8 @@ import { idle, progress, task } from '../../unit/core/core-fixtures.ts';
 import { record } from '../../unit/core/journal/journal-fixtures.ts';
 import { runGit } from '../git/git-fixture.ts';
 
-const { text: journal } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
+const { text: journal } = record([progress(), idle, idle, idle]);
+const { text: twoTasks } = record([progress(), idle, idle, idle], { tasks: [task(1), task(2)] });
 let folder = '';
 
 beforeAll(async () => {
@@ -90,7 +91,7 @@ describe('ralph replay', () => {
   test('a journal that was tampered with ends with 1 and shows what differs', async () => {
     const path = await fileOf(
       'tampered.jsonl',
-      journal
+      twoTasks
         .replace('"taskId":"issue-1"', '"taskId":"issue-2"')
         .replace('"circuitReason":"no_progress"', '"circuitReason":"same_error"'),
     );
@@ -116,6 +117,35 @@ describe('ralph replay', () => {
     expect(code).toBe(1);
     expect(error).toContain('line 2: it is not JSON');
     expect(error).toContain('line 4: kind: missing');
+  });
+
+  test.each<[string, () => Promise<string>, string]>([
+    [
+      'a file that is not there',
+      () => Promise.resolve(join(folder, 'nothing')),
+      'cannot be read: there is no such file',
+    ],
+    ['a folder', () => Promise.resolve(folder), 'is a folder'],
+    ['an empty file', () => fileOf('empty', '\n'), 'is not a journal: it is empty'],
+    ['a binary', () => fileOf('binary', '\u007fELF\0\0\u0001'), 'is not a journal: it is a binary file'],
+    ['prose', () => fileOf('prose.md', '# Title\n\nText\n'), 'is not a journal: it does not hold JSON lines'],
+    [
+      'JSON of something else',
+      () => fileOf('a.json', '{\n "a": 1\n}\n'),
+      'is not a journal: none of its lines is of a run',
+    ],
+    [
+      'other JSON lines',
+      () => fileOf('a.jsonl', '{"kind":"end"}\n[1]\n'),
+      'is not a journal: none of its lines is of a run',
+    ],
+  ])('%s is one sentence and ends with 2', async (_, path, why) => {
+    const name = await path();
+    expect(await ralph('replay', name)).toEqual({
+      code: 2,
+      out: '',
+      error: `ralph replay: ${JSON.stringify(name)} ${why}; give the file that the action's output journal-path names.\nSee: ralph replay --help\n`,
+    });
   });
 
   test('a journal that a kill cut off replays as far as it goes, and says so', async () => {
