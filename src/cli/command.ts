@@ -13,6 +13,8 @@ export interface Command {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
+  /** Where the list of commands has it: among those for the work of every day, or those that look inside a run. */
+  readonly use: 'daily' | 'inside';
   /** Everything that `--help` says. */
   readonly help: string;
   /** Throws UsageError for arguments that make no sense. */

@@ -10,12 +10,17 @@ export async function runCommand(
   terminal: Terminal,
 ): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    const print = name === undefined ? terminal.error : terminal.out;
-    print(helpOf(commands));
-    return name === undefined ? 2 : 0;
+  if (name === undefined) {
+    terminal.error(helpOf(commands));
+    return 2;
   }
-  if (name === '--version') {
+  if (name === 'help' && rest.length > 0 && !asksForHelp(rest))
+    return runCommand(commands, [...rest, '--help'], terminal);
+  if (name === '--help' || name === '-h' || name === 'help') {
+    terminal.out(helpOf(commands));
+    return 0;
+  }
+  if (name === '--version' || name === '-V') {
     terminal.out(`ralph ${VERSION}\n`);
     return 0;
   }
@@ -41,13 +46,19 @@ export async function runCommand(
 
 function helpOf(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
-  const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`);
+  const rows = (of: Command['use']): string =>
+    commands
+      .filter(({ use }) => use === of)
+      .map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`)
+      .join('');
   return `Usage: ralph COMMAND [ARGUMENTS]
 
-Commands:
-${rows.join('')}
-More about one: ralph COMMAND --help
-The version:    ralph --version
+Daily use:
+${rows('daily')}
+Looking inside:
+${rows('inside')}
+More about one: ralph help COMMAND, or ralph COMMAND --help
+The version:    ralph --version, or -V
 Exit codes: 0 done, 1 a difference or a failure, 2 arguments that make no sense.
 `;
 }

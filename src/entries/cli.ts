@@ -19,14 +19,14 @@ const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-place
 const openImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
 
 const COMMANDS: readonly Command[] = [
-  addCommand,
-  createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
-  cleanCommand,
-  createImportCommand(openImport),
-  createReplayCommand(kindOfDenial),
   createStatusCommand(open),
   tasksCommand,
+  addCommand,
+  createImportCommand(openImport),
   ...createOrderCommands(open),
+  createReplayCommand(kindOfDenial),
+  createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
+  cleanCommand,
 ];
 
 /** The command `ralph`. */

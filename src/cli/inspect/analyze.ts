@@ -27,6 +27,7 @@ export function createAnalyzeCommand(createReader: CreateReader): Command {
   return {
     name: 'analyze',
     summary: 'what the loop makes of one output of an agent',
+    use: 'inside',
     help: HELP,
     run: (args, terminal) => analyzeOutput(createReader, args, terminal),
   };

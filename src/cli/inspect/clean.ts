@@ -17,6 +17,7 @@ Exit codes: 0 whenever it printed an answer, 1 when reading failed half-way, 2 f
 export const cleanCommand: Command = {
   name: 'clean',
   summary: 'the text of a task as a prompt would get it',
+  use: 'inside',
   help: HELP,
   run: clean,
 };

@@ -17,6 +17,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'pause',
       summary: 'lets no run of a lane work until it is resumed',
+      use: 'daily',
       help: helpOf('pause', `Pauses a lane: ${COMMANDS.pause}.`),
       run: async (args, terminal) =>
         order({ kind: 'pause', task: null }, await readLaneArguments(args, open), terminal),
@@ -24,6 +25,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'resume',
       summary: "ends a lane's pause",
+      use: 'daily',
       help: helpOf('resume', `Resumes a lane: ends the pause that a person ordered.`),
       run: async (args, terminal) =>
         order({ kind: 'resume', task: null }, await readLaneArguments(args, open), terminal),
@@ -31,12 +33,14 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'stop',
       summary: 'pauses a lane, and ends a run that works on it now after its running iteration',
+      use: 'daily',
       help: helpOf('stop', `Stops a lane: ${COMMANDS.stop}.`),
       run: async (args, terminal) => order({ kind: 'stop', task: null }, await readLaneArguments(args, open), terminal),
     },
     {
       name: 'retry',
       summary: 'gives failed and blocked tasks of a lane all their attempts again',
+      use: 'daily',
       help: helpOf(
         'retry [TASK]',
         'Gives what failed or is blocked all its attempts again. TASK names the only one that is meant: 12, "#12" or its id.',
@@ -49,6 +53,7 @@ export function createOrderCommands(open: OpenPlaces): readonly Command[] {
     {
       name: 'reset',
       summary: "closes a lane's circuit, or starts a new conversation with its agent",
+      use: 'daily',
       help: helpOf(
         'reset circuit|session',
         `reset circuit: ${COMMANDS['reset circuit']}.\nreset session: ${COMMANDS['reset session']}.`,

@@ -23,6 +23,7 @@ export function createStatusCommand(open: OpenPlaces): Command {
   return {
     name: 'status',
     summary: 'how a lane stands: state, circuit, limits, tasks',
+    use: 'daily',
     help: HELP,
     run: (args, terminal) => status(args, terminal, open),
   };

@@ -29,6 +29,7 @@ Exit codes: 0 added, 1 a task of this title is there already or the file cannot 
 export const addCommand: Command = {
   name: 'add',
   summary: 'adds a task to the plan or to prd.json',
+  use: 'daily',
   help: HELP,
   run: add,
 };

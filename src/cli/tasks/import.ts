@@ -36,6 +36,7 @@ export function createImportCommand(open: OpenImport): Command {
   return {
     name: 'import',
     summary: 'tasks from a requirements document, or from issues, into the plan or prd.json',
+    use: 'daily',
     help: HELP,
     run: (args, terminal) => importTasks(open, args, terminal),
   };

@@ -32,6 +32,7 @@ Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong ar
 export const tasksCommand: Command = {
   name: 'tasks',
   summary: 'the tasks found in a checkout, in the order of work',
+  use: 'daily',
   help: HELP,
   run: listTasks,
 };

@@ -27,14 +27,14 @@ export const commands = commandsAt(nowhere);
 
 function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
   return [
-    addCommand,
-    createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
-    cleanCommand,
-    createImportCommand(() => Promise.resolve(world)),
-    createReplayCommand(kindOfDenial),
     createStatusCommand(open),
     tasksCommand,
+    addCommand,
+    createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
+    createReplayCommand(kindOfDenial),
+    createAnalyzeCommand((now) => createOutputReader({ now, onEvent: null })),
+    cleanCommand,
   ];
 }
 

@@ -10,6 +10,32 @@ describe('help', () => {
     for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(7)}  ${summary}`);
   });
 
+  test('sorts the commands into daily use and looking inside', async () => {
+    const { out } = await ralph(['help']);
+    const [daily = '', inside = ''] = out.slice(out.indexOf('Daily use:')).split('\n\n');
+    const namesIn = (part: string): readonly string[] =>
+      [...part.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name ?? '');
+    expect(daily).toMatch(/^Daily use:\n/);
+    expect(inside).toMatch(/^Looking inside:\n/);
+    expect([namesIn(daily), namesIn(inside)]).toEqual([
+      ['status', 'tasks', 'add', 'import', 'pause', 'resume', 'stop', 'retry', 'reset'],
+      ['replay', 'analyze', 'clean'],
+    ]);
+  });
+
+  test.each(commands.map(({ name }) => [name]))('ralph help %s is its --help', async (name) => {
+    expect(await ralph(['help', name])).toEqual(await ralph([name, '--help']));
+  });
+
+  test.each([
+    ['a command that is none', ['help', 'statsu'], 2, 'Did you mean status?'],
+    ['help itself', ['help', 'help'], 0, ''],
+    ['help and an option', ['help', '--help'], 0, ''],
+  ])('help about %s', async (_, args, code, error) => {
+    const said = await ralph(args);
+    expect({ code: said.code, said: said.error.includes(error) }).toEqual({ code, said: true });
+  });
+
   test('ralph alone says the same as an error', async () => {
     expect(await ralph([])).toMatchObject({ code: 2, out: '', error: (await ralph(['--help'])).out });
   });
@@ -26,16 +52,16 @@ describe('help', () => {
   );
 });
 
-test('ralph --version says which version of the package this is', async () => {
+test.each(['--version', '-V'])('ralph %s says which version of the package this is', async (option) => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8')) as {
     version: string;
   };
-  expect(await ralph(['--version'])).toEqual({ code: 0, out: `ralph ${version}\n`, error: '' });
+  expect(await ralph([option])).toEqual({ code: 0, out: `ralph ${version}\n`, error: '' });
 });
 
 describe('arguments that make no sense end with 2, all named at once', () => {
   test.each<[string, readonly string[], readonly string[]]>([
-    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: add, analyze']],
+    ['an unknown command', ['frobnicate'], ['there is no command "frobnicate"', 'Commands: status, tasks']],
     ['a misspelt command', ['analyse'], ['Did you mean analyze?']],
     ['an unknown option', ['analyze', '--jsn'], ['there is no option --jsn. Did you mean --json?']],
     ['a flag with a value', ['analyze', '--json=yes'], ['--json takes no value']],
