@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { measureBundleSize } from './bundle-size.ts';
 import { measureColdStart } from './cold-start.ts';
 import { measureDecisions } from './decisions.ts';
@@ -16,12 +16,27 @@ import { countRequests } from './requests.ts';
 import { measureSeal } from './seal.ts';
 import { measureTranscript } from './transcript.ts';
 
-const USAGE = `npm run bench -- [--check]
+const parts: Readonly<Record<string, (folder: string) => Promise<readonly Row[]>>> = {
+  bundle: measureBundleSize,
+  'cold-start': (at) => inSandbox(at, (sandbox) => measureColdStart(sandbox, join(at, 'cold-start'))),
+  requests: (at) => inSandbox(at, countRequests),
+  orchestration: measureOrchestration,
+  transcript: measureTranscript,
+  decisions: measureDecisions,
+  state: measureRefState,
+  encryption: measureSeal,
+  publishing: measurePublishing,
+  evidence: measureEvidence,
+};
 
-Measures what a run costs beside the agent, against goals. With --check, exits with 1 when a goal is missed.`;
+const USAGE = `npm run bench -- [--check] [<part> …]
+
+Measures what a run costs beside the agent, against goals. With --check, exits with 1 when a goal is missed.
+Parts, of which all are measured when none is named: ${Object.keys(parts).join(', ')}.`;
 
 const args = process.argv.slice(2);
-if (args.some((arg) => arg !== '--check')) {
+const named = args.filter((arg) => arg !== '--check');
+if (named.some((name) => !Object.hasOwn(parts, name))) {
   console.error(USAGE);
   process.exit(2);
 }
@@ -38,24 +53,17 @@ try {
 
 async function measureAll(): Promise<readonly Row[]> {
   const rows: Row[] = [];
-  const add = async (what: string, measure: () => Promise<readonly Row[]>): Promise<void> => {
-    console.error(`measuring: ${what} …`);
-    rows.push(...(await measure()));
-  };
-  await add('bundle', measureBundleSize);
-  {
-    await using sandbox = await startSandbox(join(folder, 'sandbox'));
-    await add('cold start', () => measureColdStart(sandbox, join(folder, 'cold-start')));
-    await add('requests', () => countRequests(sandbox));
+  for (const [name, measure] of Object.entries(parts)) {
+    if (named.length > 0 && !named.includes(name)) continue;
+    console.error(`measuring: ${name} …`);
+    rows.push(...(await measure(join(folder, name))));
   }
-  await add('orchestration', () => measureOrchestration(join(folder, 'orchestration')));
-  await add('transcript', measureTranscript);
-  await add('decisions', measureDecisions);
-  await add('state', () => measureRefState(join(folder, 'state')));
-  await add('encryption', measureSeal);
-  await add('publishing', () => measurePublishing(join(folder, 'publishing')));
-  await add('evidence', () => measureEvidence(join(folder, 'evidence')));
   return rows;
+}
+
+async function inSandbox(at: string, measure: (sandbox: Sandbox) => Promise<readonly Row[]>): Promise<readonly Row[]> {
+  await using sandbox = await startSandbox(join(at, 'sandbox'));
+  return await measure(sandbox);
 }
 
 function print(rows: readonly Row[]): void {

@@ -16,7 +16,10 @@ const GOAL_MS = 1_000;
 
 const GOAL_RATIO = 2;
 
-/** What it takes until an agent's commit of 300 files, 2 MB in all, is copied, hashed, inspected and committed, ready to be sent; against fetching and comparing it. */
+/**
+ * What it takes until an agent's commit of 300 files, 2 MB in all, is copied, hashed, inspected and committed, ready to be
+ * sent; against what of it git alone would do: fetch the same commit, as the agent left it, and print its diff.
+ */
 export async function measurePublishing(folder: string): Promise<readonly Row[]> {
   await mkdir(folder, { recursive: true });
   await using origin = await startGitRemote({ folder: join(folder, 'origin'), token: 'bench' });
@@ -25,9 +28,15 @@ export async function measurePublishing(folder: string): Promise<readonly Row[]>
   for (let round = 0; round <= ROUNDS; round += 1) {
     const at = join(folder, String(round));
     await mkdir(at, { recursive: true });
+    // A checkout for each: what is done first would leave the objects packed for the other.
+    const theirs = join(at, 'theirs');
+    await run(at, ['clone', '--quiet', origin.repositoryFolder, theirs]);
     const { ours, since } = await ready(at, { url: origin.url, clone: origin.repositoryFolder });
+    await work(theirs);
+    const store = join(at, 'store');
+    await run(at, ['init', '--quiet', '--bare', store]);
     const cost = await costOf(ours);
-    pairs.push([cost.wallMs, (await costOf(() => plainly(at, since))).wallMs]);
+    pairs.push([cost.wallMs, (await costOf(() => plainly(store, theirs, since))).wallMs]);
   }
   const measured = pairs.slice(1);
   const ms = spread(measured.map(([own]) => own)).median;
@@ -73,9 +82,7 @@ async function ready(
   const before = await repository.snapshot();
   // The scanner's library is loaded once a run.
   await rules.scanner.scan('');
-  await writeFiles(workspace);
-  await run(workspace, ['add', '.']);
-  await run(workspace, ['commit', '--quiet', '-m', 'work']);
+  await work(workspace);
   const source = { quarantineFolder: quarantineFolder(workFolder), workFolder, env, hide: [] };
   return {
     since: opened.head,
@@ -99,13 +106,18 @@ async function seed(folder: string, origin: string): Promise<void> {
   await run(folder, ['push', '--quiet', origin, 'main']);
 }
 
-/** With git alone: fetched into another repository, checked, compared. */
-async function plainly(at: string, since: string): Promise<void> {
-  const other = join(at, 'other');
-  await run(at, ['init', '--quiet', '--bare', other]);
+/** With git alone: fetched into a store of its own, every object checked, and printed with its contents, which the inspection reads. */
+async function plainly(store: string, from: string, since: string): Promise<void> {
   const checked = ['-c', 'fetch.fsckObjects=true', '-c', 'fetch.unpackLimit=1'];
-  await run(other, [...checked, 'fetch', '--quiet', join(at, 'workspace'), 'HEAD']);
-  await run(other, ['diff-tree', '-r', '--raw', '--numstat', since, 'FETCH_HEAD']);
+  await run(store, [...checked, 'fetch', '--quiet', '--no-auto-maintenance', from, 'HEAD']);
+  await run(store, ['diff-tree', '-r', '--raw', '--numstat', '--patch', since, 'FETCH_HEAD']);
+}
+
+/** What an agent does. */
+async function work(workspace: string): Promise<void> {
+  await writeFiles(workspace);
+  await run(workspace, ['add', '.']);
+  await run(workspace, ['commit', '--quiet', '-m', 'work']);
 }
 
 async function writeFiles(workspace: string): Promise<void> {
@@ -124,6 +136,7 @@ async function writeFiles(workspace: string): Promise<void> {
 async function run(cwd: string, args: readonly string[]): Promise<void> {
   await promisify(execFile)('git', args, {
     cwd,
+    maxBuffer: 2 ** 26,
     env: {
       PATH: process.env.PATH,
       GIT_CONFIG_GLOBAL: '/dev/null',
