@@ -1,4 +1,5 @@
 import { UserError } from '../errors.ts';
+import { startConversation, type Conversation } from './conversation.ts';
 import { collectOutput, describeCollected } from '../processes/collect-output.ts';
 import { trustedPath, trustedProgram } from '../processes/trusted-programs.ts';
 import { MINUTE_MS } from '../core/time.ts';
@@ -25,6 +26,8 @@ export interface Git {
   text(args: readonly string[], options?: GitOptions): Promise<string>;
   /** Standard output cut at NUL; throws UserError unless git ends with 0. */
   records(args: readonly string[], options?: GitOptions): Promise<readonly string[]>;
+  /** A command that answers while it is asked. */
+  open(args: readonly string[]): Conversation;
 }
 
 /**
@@ -54,17 +57,22 @@ export function createGit(setup: GitSetup): Git {
   };
   const settings = isOwn ? ownSettings : fixedSettings;
 
+  const call = (args: readonly string[], variables: GitOptions['variables']) => ({
+    file: findGit(setup.env),
+    args: [...settings, ...args],
+    cwd: setup.folder,
+    environment: { ...base, ...variables },
+    family: { kind: 'group', graceMs: GRACE_MS, leftover: 'keep' } as const,
+  });
+  const unblock = (): void => void setup.unblock?.().catch(() => undefined);
+
   async function answer(args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-    const slow = setTimeout(() => void setup.unblock?.().catch(() => undefined), SLOW_MS);
+    const slow = setTimeout(unblock, SLOW_MS);
     const { end, stdout, stderr } = await collectOutput(
       {
-        file: findGit(setup.env),
-        args: [...settings, ...args],
-        cwd: setup.folder,
-        environment: { ...base, ...options.variables },
+        ...call(args, options.variables),
         input: options.input ?? '',
         timeoutMs: options.timeoutMs ?? (NETWORK_COMMANDS.has(args[0] ?? '') ? NETWORK_TIMEOUT_MS : LOCAL_TIMEOUT_MS),
-        family: { kind: 'group', graceMs: GRACE_MS, leftover: 'keep' },
       },
       MAX_OUTPUT_BYTES,
     ).finally(() => {
@@ -92,6 +100,13 @@ export function createGit(setup: GitSetup): Git {
     answer,
     text: async (args, options) => (await bytes(args, options)).toString().replace(/\n$/, ''),
     records: async (args, options) => splitRecords(await bytes(args, options)),
+    open: (args) =>
+      startConversation(call(args, {}), {
+        slowMs: SLOW_MS,
+        unblock,
+        longestMs: LOCAL_TIMEOUT_MS,
+        mostBytes: MAX_OUTPUT_BYTES,
+      }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObjectId } from '../core/evidence.ts';
 import { UserError } from '../errors.ts';
+import type { Conversation } from './conversation.ts';
 import type { Git } from './git.ts';
 import { LOST_COMMITS } from './refusal.ts';
 
@@ -106,45 +107,152 @@ function numberOrNull(count: string): number | null {
   return count === '-' ? null : Number(count);
 }
 
-/** Sizes in bytes of objects; one that is missing has none. */
-export async function sizesOf(git: Git, ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>> {
-  if (ids.length === 0) return new Map();
-  const lines = (
-    await git.text(['cat-file', '--batch-check=%(objectname) %(objectsize)', '--buffer'], {
-      input: ids.join('\n') + '\n',
-    })
-  ).split('\n');
-  return new Map(
-    lines.flatMap((line) => {
-      const [id = '', size = ''] = line.split(' ');
-      return /^\d+$/.test(size) ? [[id, Number(size)] as const] : [];
-    }),
-  );
+/** Reads objects through one git that stays open. */
+export interface Objects {
+  /** Sizes in bytes; one that is missing has none. */
+  sizesOf(ids: readonly ObjectId[]): Promise<ReadonlyMap<ObjectId, number>>;
+  /** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. What is not what its id says is an error: git itself does not look. */
+  each(
+    sizes: ReadonlyMap<ObjectId, number>,
+    visit: (id: ObjectId, content: Buffer) => Promise<void> | void,
+  ): Promise<void>;
+  /** The tree of a commit; null when the commit is not there. */
+  treeOf(commit: ObjectId): Promise<ObjectId | null>;
+  /** Like `changesBetween`; each pair is compared once. */
+  changesBetween(before: ObjectId, after: ObjectId): Promise<readonly Change[]>;
 }
 
-/** Calls `visit` with the content of each object, reading at most about 32 MiB at a time. What is not what its id says is an error: git itself does not look. */
-export async function eachObject(
-  git: Git,
-  sizes: ReadonlyMap<ObjectId, number>,
-  visit: (id: ObjectId, content: Buffer) => Promise<void>,
-): Promise<void> {
-  for (const ids of inPortions(sizes, 32 * 1024 * 1024)) {
-    const { exitCode, stdout } = await git.answer(['cat-file', '--batch', '--buffer'], {
-      input: ids.join('\n') + '\n',
+/** Runs `body` with the objects that `git` sees. */
+export async function withObjects<T>(git: Git, body: (objects: Objects) => Promise<T>): Promise<T> {
+  let open: Conversation | null = null;
+  let last: Promise<unknown> = Promise.resolve();
+  const compared = new Map<string, Promise<readonly Change[]>>();
+
+  /** One question at a time: the answers come in a row. */
+  function ask<A>(questions: readonly string[], read: (answers: Conversation) => Promise<A>): Promise<A> {
+    const answer = last.then(() => {
+      open ??= git.open(['cat-file', '--batch-command', '--buffer']);
+      open.ask([...questions, 'flush', ''].join('\n'));
+      return read(open);
     });
-    if (exitCode !== 0)
-      throw new UserError('infrastructure', 'git could not read objects of the repository; it may be damaged.');
-    let at = 0;
-    for (const id of ids) {
-      const start = stdout.indexOf(10, at) + 1;
-      const end = start + (sizes.get(id) ?? 0);
-      const content = stdout.subarray(start, end);
-      const [, type = ''] = stdout.subarray(at, start).toString().split(' ');
-      if (idOf(type, content, id.length) !== id) throw new UserError('infrastructure', LOST_COMMITS);
-      await visit(id, content);
-      at = end + 1;
-    }
+    last = answer.catch(() => undefined);
+    return answer;
   }
+
+  const infoOf = (names: readonly string[]): Promise<readonly (Info | null)[]> =>
+    ask(
+      names.map((name) => `info ${name}`),
+      async (answers) => {
+        const infos: (Info | null)[] = [];
+        while (infos.length < names.length) infos.push(infoIn(await answers.line()));
+        return infos;
+      },
+    );
+
+  const objects: Objects = {
+    async sizesOf(ids) {
+      if (ids.length === 0) return new Map();
+      const infos = await infoOf(ids);
+      return new Map(infos.flatMap((info) => (info === null ? [] : [[info.id, info.size] as const])));
+    },
+    async each(sizes, visit) {
+      for (const ids of inPortions(sizes, 32 * 1024 * 1024)) {
+        const contents = await ask(
+          ids.map((id) => `contents ${id}`),
+          (answers) => readContents(answers, ids),
+        );
+        for (const [i, id] of ids.entries()) await visit(id, contents[i] ?? Buffer.alloc(0));
+      }
+    },
+    treeOf: async (commit) => (await infoOf([`${commit}^{tree}`]))[0]?.id ?? null,
+    changesBetween(before, after) {
+      const pair = `${before} ${after}`;
+      const changes = compared.get(pair) ?? changesBetween(git, before, after);
+      compared.set(pair, changes);
+      return changes;
+    },
+  };
+  try {
+    return await body(objects);
+  } finally {
+    await (open as Conversation | null)?.close();
+  }
+}
+
+interface Info {
+  readonly id: ObjectId;
+  readonly type: string;
+  readonly size: number;
+}
+
+/** Null: git has no such object. */
+function infoIn(line: string | null): Info | null {
+  if (line === null) throw unreadable();
+  const [, id = '', type = '', size = ''] = /^([0-9a-f]+) ([a-z]+) (\d+)$/.exec(line) ?? [];
+  return id === '' ? null : { id, type, size: Number(size) };
+}
+
+async function readContents(answers: Conversation, ids: readonly ObjectId[]): Promise<readonly Buffer[]> {
+  const contents: Buffer[] = [];
+  for (const id of ids) {
+    const info = infoIn(await answers.line());
+    // With the line feed behind it.
+    const content = info === null ? null : (await answers.bytes(info.size + 1))?.subarray(0, info.size);
+    if (info === null || content == null) throw unreadable();
+    if (idOf(info.type, content, id.length) !== id) throw new UserError('infrastructure', LOST_COMMITS);
+    contents.push(content);
+  }
+  return contents;
+}
+
+function unreadable(): UserError {
+  return new UserError('infrastructure', 'git could not read objects of the repository; it may be damaged.');
+}
+
+/** A commit object. `text` is all of it: header and message. */
+export interface Commit {
+  readonly id: ObjectId;
+  readonly tree: ObjectId;
+  readonly parents: readonly ObjectId[];
+  readonly message: string;
+  readonly text: string;
+}
+
+/** Reads commits, in their order; those that are missing are left out. */
+export async function commitsOf(objects: Objects, ids: readonly ObjectId[]): Promise<readonly Commit[]> {
+  const commits: Commit[] = [];
+  await objects.each(await objects.sizesOf(ids), (id, content) => void commits.push(parseCommit(id, content)));
+  return commits;
+}
+
+/** The commits behind `since` up to `tip`, oldest first, when each is the only child of the one before; null: they are no such chain, or more than `most`. */
+export async function chainBetween(
+  objects: Objects,
+  { since, tip, most }: { readonly since: ObjectId; readonly tip: ObjectId; readonly most: number },
+): Promise<readonly Commit[] | null> {
+  const chain: Commit[] = [];
+  for (let at = tip; at !== since;) {
+    const [commit] = chain.length < most ? await commitsOf(objects, [at]) : [];
+    const [parent] = commit?.parents ?? [];
+    if (commit?.parents.length !== 1 || parent === undefined) return null;
+    chain.push(commit);
+    at = parent;
+  }
+  return chain.reverse();
+}
+
+/** As git reads it: the tree, then the parents; a line of that name further down is none. The message begins behind the first empty line. */
+function parseCommit(id: ObjectId, content: Buffer): Commit {
+  const text = content.toString();
+  const [header = '', tree = '', parents = ''] = /^tree ([0-9a-f]+)\n((?:parent [0-9a-f]+\n)*)/.exec(text) ?? [];
+  const end = text.indexOf('\n\n', Math.max(0, header.length - 1));
+  return {
+    id,
+    tree,
+    parents: [...parents.matchAll(/parent ([0-9a-f]+)\n/g)].map(([, parent = '']) => parent),
+    message: end === -1 ? '' : text.slice(end + 2),
+    text,
+  };
 }
 
 /** The id that git gives an object; 40 hex digits are SHA-1, 64 SHA-256. */

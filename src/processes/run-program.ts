@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endTree, RUN_TAG_NAME, sendToGroup } from './process-tree.ts';
 
@@ -8,8 +9,8 @@ export interface ProgramCall {
   readonly cwd: string;
   /** The whole environment; nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Written to stdin, which is then closed. null: stdin is a lifeline, silent and open for as long as we live. */
-  readonly input: string | Uint8Array | null;
+  /** Written to stdin, which is then closed; a stream is written as it comes. null: stdin is a lifeline, silent and open for as long as we live. */
+  readonly input: string | Uint8Array | Readable | null;
   readonly timeoutMs: number;
   /** null: nobody cancels it. */
   readonly signal: AbortSignal | null;
@@ -81,7 +82,8 @@ export async function runProgram(call: ProgramCall): Promise<ProgramEnd> {
   call.outputs.forEach((take, index) => child.stdio[index + 1]?.on('data', take));
   // A program that ends without reading its input (EPIPE) is judged by its end, not by this.
   child.stdin.on('error', () => undefined);
-  if (call.input !== null) child.stdin.end(call.input);
+  if (call.input instanceof Readable) call.input.pipe(child.stdin);
+  else if (call.input !== null) child.stdin.end(call.input);
 
   // Not execa's own limits: they end the one process, and leave behind what it started.
   const stop = stopOf(call);

@@ -9,7 +9,7 @@ import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
-import { changesBetween, treeOf } from '../objects.ts';
+import { changesBetween, withObjects } from '../objects.ts';
 import { createPrivateRepository, lostObjects, type OwnRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
@@ -42,7 +42,7 @@ export function createRepository(options: RepositoryOptions): Repository {
   if (!isAbsolute(options.workFolder)) throw new Error(`workFolder must be absolute, got ${options.workFolder}`);
   const opened = once(() => open(options));
   let lane: Lane | null = null;
-  let lastRead: { readonly content: WorkTreeContent; readonly tree: ObjectId } | null = null;
+  let lastRead: LastRead | null = null;
   let withheld: WithheldPaths = new Map();
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
@@ -57,18 +57,25 @@ export function createRepository(options: RepositoryOptions): Repository {
 
   async function snapshot(): Promise<Snapshot> {
     const { workspace, repository: checkout } = await needOpened();
-    const repository = quarantined?.quarantine ?? checkout;
-    const [found, content] = await Promise.all([headOf(workspace), readWorkTree(repository, workspace)]);
-    const head =
-      quarantined === null || lane === null
-        ? found
-        : await takenHead(quarantined.quarantine, { head: found, known: lane.tip });
+    const taken = readHead(workspace);
+    const [head, content] = await Promise.all([
+      taken,
+      readWorkTree(quarantined?.quarantine ?? checkout, workspace, taken),
+    ]);
     const tree = await measured(content);
-    lastRead = { content, tree };
+    lastRead = { content, tree, head };
     const known = head ?? lane?.tip;
     if (known === undefined)
       throw new UserError('infrastructure', `The repository in ${workspace.top} has no commits yet.`);
     return { head: known, tree };
+  }
+
+  /** The checkout's HEAD; once a lane is open, of what could be taken into the quarantine. */
+  async function readHead(workspace: Workspace): Promise<ObjectId | null> {
+    const head = await headOf(workspace);
+    return quarantined === null || lane === null
+      ? head
+      : await takenHead(quarantined.quarantine, { head, known: lane.tip });
   }
 
   /** The content that evidence is taken from: without notes, and without what is withheld, which nobody will get to see. */
@@ -76,9 +83,12 @@ export function createRepository(options: RepositoryOptions): Repository {
     if (withheld.size === 0 || lane === null || quarantined === null) return content.evidence;
     const { workspace } = await needOpened();
     const { quarantine, committer } = quarantined;
-    const base = await treeOf(quarantine.git, lane.tip);
-    if (base === null) throw lostObjects(workspace);
-    const { tree } = await publishableTree(committer, { base, now: content });
+    const { tip } = lane;
+    const { tree } = await withObjects(quarantine.git, async (objects) => {
+      const base = await objects.treeOf(tip);
+      if (base === null) throw lostObjects(workspace);
+      return publishableTree(committer, objects, { base, now: content });
+    });
     return await withoutNotes(quarantine, workspace, tree);
   }
 
@@ -145,23 +155,29 @@ export function createRepository(options: RepositoryOptions): Repository {
       const { workspace, restore } = await needOpened();
       const { quarantine, committer } = quarantined;
       await quarantine.seal();
-      const tipTree = await treeOf(quarantine.git, lane.tip);
-      if (tipTree === null) throw lostObjects(workspace);
-      const head = await takenHead(quarantine, { head: await headOf(workspace), known: lane.tip });
-      const now =
-        lastRead?.tree === iteration.after.tree ? lastRead.content : await readWorkTree(quarantine, workspace);
-      const { tree, withheldPaths, ...committed } = await commitIteration(committer, {
-        tip: { commit: lane.tip, tree: tipTree },
-        head,
-        now,
-        withheldBefore: withheld,
-        iteration,
+      const known = lane.tip;
+      // What was measured is what is committed: an agent's process that is still there may move HEAD meanwhile.
+      const { head, content: now } =
+        lastRead?.tree === iteration.after.tree
+          ? lastRead
+          : { head: await readHead(workspace), content: await readWorkTree(quarantine, workspace) };
+      const { tree, withheldPaths, ...committed } = await withObjects(quarantine.git, async (objects) => {
+        const tipTree = await objects.treeOf(known);
+        if (tipTree === null) throw lostObjects(workspace);
+        return commitIteration(committer, objects, {
+          tip: { commit: known, tree: tipTree },
+          head,
+          now,
+          withheldBefore: withheld,
+          iteration,
+        });
       });
       withheld = withheldPaths;
-      const known = lane.tip;
       lane = { ...lane, tip: committed.head };
+      if (lastRead !== null) lastRead = { ...lastRead, head: committed.head };
       await quarantine.keep(committed.head);
-      await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, known, hasIndex: tree === now.tree });
+      const has = head === null ? [known] : [...new Set([known, head])];
+      await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, has, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await withoutNotes(quarantine, workspace, tree);
       return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
     },
@@ -198,6 +214,13 @@ export function createRepository(options: RepositoryOptions): Repository {
       return await hideCredentials(workspace, { ...options, token: options.remote.token });
     },
   };
+}
+
+/** The work tree as it was read last. `tree`: what evidence is taken from; `head`: the HEAD beside it, null: none that can be had. */
+interface LastRead {
+  readonly content: WorkTreeContent;
+  readonly tree: ObjectId;
+  readonly head: ObjectId | null;
 }
 
 interface Quarantined {

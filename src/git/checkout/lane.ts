@@ -187,19 +187,19 @@ interface Handover {
 
 /**
  * Leaves the workspace as a plain checkout of the lane's tip whose withheld files show up as changes that are not committed.
- * `known`: the tip before; `hasIndex`: the quarantine's index holds the very tree of the tip. An agent may have broken
+ * `has`: commits that it holds, which is the tip before and the agent's own; `hasIndex`: the quarantine's index holds the very tree of the tip. An agent may have broken
  * the git directory beyond repair: the run does without it, since nothing is read from there.
  */
 export async function leavePlainCheckout(
   { workspace, quarantine, restore }: Handover,
-  lane: Lane & { readonly known: ObjectId; readonly hasIndex: boolean },
+  lane: Lane & { readonly has: readonly ObjectId[]; readonly hasIndex: boolean },
 ): Promise<void> {
-  const { branch, tip, known } = lane;
+  const { branch, tip, has } = lane;
   await quarantine.withIndex('copy', async (indexFile) => {
     if (!lane.hasIndex)
       await quarantine.git.text(['read-tree', '-m', '-i', tip], { variables: { GIT_INDEX_FILE: indexFile } });
     try {
-      await quarantine.give({ head: tip, known });
+      await quarantine.give({ head: tip, has });
       await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
     } catch {
       await rebuild().catch(() => undefined);
@@ -207,7 +207,7 @@ export async function leavePlainCheckout(
 
     async function rebuild(): Promise<void> {
       await restore();
-      await quarantine.give({ head: tip, known: null });
+      await quarantine.give({ head: tip, has: [] });
       await setHeadAndIndex(workspace, branch, { commit: tip, indexFile });
     }
   });

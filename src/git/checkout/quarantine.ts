@@ -16,8 +16,8 @@ import { sentence } from '../../core/text/sentence.ts';
 export interface Quarantine extends PrivateRepository {
   /** Takes `head` and what it is made of, as far as `known` has not; false when it cannot be had whole and sound. */
   take(commits: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean>;
-  /** Gives `head` to the checkout; `known`: what it has already, null: nothing. */
-  give(commits: { readonly head: ObjectId; readonly known: ObjectId | null }): Promise<void>;
+  /** Gives `head` to the checkout; `has`: commits that it holds already, with all their files. */
+  give(commits: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void>;
   /** Keeps a commit reachable, and the one that is published next. */
   keep(head: ObjectId): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function createQuarantine(
   async function take({ head, known }: { readonly head: ObjectId; readonly known: ObjectId }): Promise<boolean> {
     if (heads.has(head)) return true;
     // An agent may have removed what is sealed.
-    const isSealed = await checkout.seal().then(
+    const isSealed = await Promise.all([checkout.seal(), own.seal()]).then(
       () => true,
       () => false,
     );
@@ -91,9 +91,10 @@ export async function createQuarantine(
     return taken.exitCode === 0;
   }
 
-  async function give({ head, known }: { readonly head: ObjectId; readonly known: ObjectId | null }): Promise<void> {
-    if (head === known) return;
-    const input = known === null ? `${head}\n` : `${head}\n^${known}\n`;
+  async function give({ head, has }: { readonly head: ObjectId; readonly has: readonly ObjectId[] }): Promise<void> {
+    if (has.includes(head)) return;
+    // The trees by themselves: of a commit that is not in the past of `head`, git leaves out the commits alone.
+    const input = [head, ...has.flatMap((commit) => [`^${commit}`, `^${commit}^{tree}`]), ''].join('\n');
     const packed = await git.answer(['pack-objects', '--quiet', '--stdout', '--revs', '--window=0'], { input });
     if (packed.exitCode !== 0)
       throw new UserError(
@@ -103,7 +104,7 @@ export async function createQuarantine(
     await checkout.seal();
     // Strict: what the commits build on must be there as well.
     await checkout.git.text(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
-    if (known === null)
+    if (has.length === 0)
       await writeRegular(join(workspace.commonFolder, 'shallow'), roots.map((id) => `${id}\n`).join(''));
   }
 

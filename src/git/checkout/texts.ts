@@ -3,7 +3,7 @@ import { dirname, join, posix } from 'node:path';
 import type { ObjectId } from '../../core/evidence.ts';
 import type { FileTexts } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { eachObject, sizesOf } from '../objects.ts';
+import { withObjects } from '../objects.ts';
 import { matcher } from '../inspection/protected-paths.ts';
 
 /** A longer file is no list that anybody wrote by hand. */
@@ -20,11 +20,13 @@ export interface CommitTexts {
 /** Reads files of a commit from its objects: no filter runs, and a link is not followed. `*` in a path stays within its folder. */
 export async function textsOf(git: Git, commit: ObjectId, paths: readonly string[]): Promise<CommitTexts> {
   const listed = await filesOf(git, commit, paths);
-  const sizes = await sizesOf(git, [...new Set(listed.values())]);
   const texts = new Map<ObjectId, string>();
-  await eachObject(git, new Map([...sizes].filter(([, size]) => size <= LARGEST_TEXT_BYTES)), (id, content) => {
-    if (!content.includes(0)) texts.set(id, content.toString());
-    return Promise.resolve();
+  const sizes = await withObjects(git, async (objects) => {
+    const found = await objects.sizesOf([...new Set(listed.values())]);
+    await objects.each(new Map([...found].filter(([, size]) => size <= LARGEST_TEXT_BYTES)), (id, content) => {
+      if (!content.includes(0)) texts.set(id, content.toString());
+    });
+    return found;
   });
   const read = [...listed].map(([path, id]) => ({
     path,

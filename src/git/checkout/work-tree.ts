@@ -20,9 +20,14 @@ const LARGEST_FILE_BYTES = 100 * 1024 * 1024;
 
 /**
  * Records the work tree as a tree object: tracked and untracked files, without ignored ones and the loop's own state.
+ * `taken`: brings objects that need not be written again here, so files are only taken in after it.
  * Made of `ls-files` and `update-index` because `git add` starts git inside nested repositories, with their config.
  */
-export async function readWorkTree(repository: PrivateRepository, workspace: Workspace): Promise<WorkTreeContent> {
+export async function readWorkTree(
+  repository: PrivateRepository,
+  workspace: Workspace,
+  taken: Promise<unknown> | null = null,
+): Promise<WorkTreeContent> {
   await repository.seal();
   // One call looks at every file once: changed (C), removed (R; listed as C, too) and untracked ones (?).
   const listed = await repository.git.records([
@@ -39,6 +44,7 @@ export async function readWorkTree(repository: PrivateRepository, workspace: Wor
   );
   const entries = await Promise.all(paths.map((path) => entryFor(workspace.top, path)));
 
+  await taken;
   await stage(
     repository,
     entries.filter((entry) => entry.kind === 'content').map((entry) => entry.path),

@@ -2,7 +2,7 @@ import type { ObjectId } from '../../core/evidence.ts';
 import { keysByPattern } from '../../core/secrets/key-patterns.ts';
 import type { Git } from '../git.ts';
 import { createSecretSearch } from './known-secrets.ts';
-import { eachObject, sizesOf, type Change } from '../objects.ts';
+import type { Change, Objects } from '../objects.ts';
 import { isLoopState, isProtected, leadsOut, matcher } from './protected-paths.ts';
 
 /** What may be published (spec §10). */
@@ -19,6 +19,7 @@ export interface PublishingRules {
 
 /** Judges changes: answers with the paths that must not be published, and why. `standIns`: paths whose tree entry is not their content. */
 type Inspect = (
+  objects: Objects,
   changes: readonly Change[],
   standIns: ReadonlyMap<string, string>,
 ) => Promise<ReadonlyMap<string, string>>;
@@ -35,7 +36,8 @@ const LARGEST_SEARCHED_BYTES = 32 * 1024 * 1024;
 /** Larger binaries are searched for the job's own secrets only: a pattern finds nothing but chance in them. */
 const LARGEST_BINARY_BYTES = 1024 * 1024;
 
-export function createInspection(git: Git, rules: PublishingRules): Inspection {
+/** `workTree`: git over the work tree whose attributes say which content filters apply; null: there is none. */
+export function createInspection(workTree: Git | null, rules: PublishingRules): Inspection {
   const isAllowed = matcher(rules.allowProtectedPaths);
   const findsSecret = createSecretSearch(rules.secretValues);
 
@@ -55,11 +57,12 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   }
 
   async function inspect(
+    objects: Objects,
     changes: readonly Change[],
     standIns: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
     const withheld = new Map<string, string>();
-    const filtered = await filteredPaths(git, changes);
+    const filtered = workTree === null ? new Set() : await filteredPaths(workTree, changes);
     for (const change of changes) {
       const why =
         judgePath(change) ??
@@ -70,7 +73,7 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
       if (why) withheld.set(change.path, why);
     }
     const rest = changes.filter((change) => !withheld.has(change.path));
-    const weights = await judgeContents(rest, withheld);
+    const weights = await judgeContents(objects, rest, withheld);
     judgeAmount(weights, withheld);
     keepNeighbours(changes, withheld);
     return withheld;
@@ -92,15 +95,19 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
 
   /** Searches every new content, and returns the share of the patch in bytes of those that passed. */
   async function judgeContents(
+    objects: Objects,
     changes: readonly Change[],
     withheld: Map<string, string>,
   ): Promise<ReadonlyMap<string, number>> {
     const weights = new Map(changes.map((change) => [change.path, 0]));
     const withContent = changes.filter((change) => change.newId !== null && change.newMode !== '160000');
     const byId = Map.groupBy(withContent, (change) => change.newId);
-    const searched = await searchable(withContent.map((change) => change.newId));
+    const searched = await searchable(
+      objects,
+      withContent.map((change) => change.newId),
+    );
     const keys = new Map<ObjectId | null, readonly string[]>();
-    await eachObject(git, searched, async (id, content) => {
+    await objects.each(searched, async (id, content) => {
       keys.set(id, await keysIn(content));
       for (const change of byId.get(id) ?? []) {
         if (findsSecret(content)) withheld.set(change.path, 'it holds the value of a secret of this job');
@@ -115,9 +122,11 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
     }
 
     const suspects = withContent.filter((change) => (keys.get(change.newId) ?? []).length > 0);
-    await eachObject(
-      git,
-      await searchable(suspects.map((change) => change.oldId)),
+    await objects.each(
+      await searchable(
+        objects,
+        suspects.map((change) => change.oldId),
+      ),
       async (id, content) => void keys.set(id, await keysIn(content)),
     );
     for (const { path, oldId, newId } of suspects) {
@@ -129,8 +138,11 @@ export function createInspection(git: Git, rules: PublishingRules): Inspection {
   }
 
   /** Sizes of those that are small enough to be searched. */
-  async function searchable(ids: readonly (ObjectId | null)[]): Promise<ReadonlyMap<ObjectId, number>> {
-    const sizes = await sizesOf(git, [...new Set(ids.filter((id) => id !== null))]);
+  async function searchable(
+    objects: Objects,
+    ids: readonly (ObjectId | null)[],
+  ): Promise<ReadonlyMap<ObjectId, number>> {
+    const sizes = await objects.sizesOf([...new Set(ids.filter((id) => id !== null))]);
     return new Map([...sizes].filter(([, size]) => size <= LARGEST_SEARCHED_BYTES));
   }
 

@@ -3,7 +3,7 @@ import { isGenerated } from '../../core/review/generated.ts';
 import { lookAtFirst, wantsTexts, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
-import { changesBetween, changesOfEach, eachObject, sizesOf, type Change } from '../objects.ts';
+import { changesOfEach, withObjects, type Change, type Objects } from '../objects.ts';
 
 /** Longer texts are not read, nor are more than so many. */
 const LONGEST_TEXT = 256 * 1024;
@@ -13,20 +13,22 @@ const MOST_TEXTS = 400;
 const MOST_COMMITS = 1000;
 
 /** What a reviewer of what is published looks at first, between two trees. */
-export async function reviewBetween(git: Git, before: ObjectId, after: ObjectId): Promise<readonly LookAt[]> {
-  return lookAtOf(git, await changesBetween(git, before, after));
+export async function reviewBetween(objects: Objects, before: ObjectId, after: ObjectId): Promise<readonly LookAt[]> {
+  return lookAtOf(objects, await objects.changesBetween(before, after));
 }
 
 /** All that a branch has changed: `fork` is where it left its base, both are commits. */
 export async function reviewBranch(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review> {
-  const changes = await changesBetween(git, fork, tip);
-  return {
-    lookAt: await lookAtOf(git, changes),
-    lines: changes
-      .filter(({ path }) => !isGenerated(path))
-      .reduce((sum, { insertions, deletions }) => sum + (insertions ?? 0) + (deletions ?? 0), 0),
-    sizes: await sizesByTask(git, fork, tip),
-  };
+  return withObjects(git, async (objects) => {
+    const [changes, sizes] = await Promise.all([objects.changesBetween(fork, tip), sizesByTask(git, fork, tip)]);
+    return {
+      lookAt: await lookAtOf(objects, changes),
+      lines: changes
+        .filter(({ path }) => !isGenerated(path))
+        .reduce((sum, { insertions, deletions }) => sum + (insertions ?? 0) + (deletions ?? 0), 0),
+      sizes,
+    };
+  });
 }
 
 /** What the commits of each task changed; a line that a later one changes again counts again. */
@@ -67,20 +69,19 @@ async function tasksOfCommits(git: Git, fork: ObjectId, tip: ObjectId): Promise<
   );
 }
 
-async function lookAtOf(git: Git, changes: readonly Change[]): Promise<readonly LookAt[]> {
+async function lookAtOf(objects: Objects, changes: readonly Change[]): Promise<readonly LookAt[]> {
   const wanted = changes
     .filter(({ path }) => wantsTexts(path))
     .flatMap(({ oldId, newId }) => [oldId, newId])
     .filter((id) => id !== null)
     .slice(0, MOST_TEXTS);
   const there = changes.map(({ newId }) => newId).filter((id) => id !== null);
-  const sizes = await sizesOf(git, [...new Set([...wanted, ...there])]);
+  const sizes = await objects.sizesOf([...new Set([...wanted, ...there])]);
   const isWanted = new Set(wanted);
   const texts = new Map<ObjectId | null, string>();
   const short = [...sizes].filter(([id, size]) => isWanted.has(id) && size <= LONGEST_TEXT);
-  await eachObject(git, new Map(short), (id, content) => {
+  await objects.each(new Map(short), (id, content) => {
     texts.set(id, content.toString());
-    return Promise.resolve();
   });
   return lookAtFirst(changes.map((change) => reviewed(change, texts, sizes)));
 }

@@ -5,7 +5,7 @@ import { namesOf } from '../../core/text/lists.ts';
 import { withBareRepository } from '../bare-repository.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import type { Git } from '../git.ts';
-import { changesOfCommits, eachObject, sizesOf } from '../objects.ts';
+import { chainBetween, changesOfCommits, withObjects } from '../objects.ts';
 import { removePipes } from '../pipes.ts';
 import { LOST_COMMITS } from '../refusal.ts';
 import { readRegular } from '../regular-files.ts';
@@ -59,35 +59,22 @@ export async function inspectOutgoing(
   if (packed.exitCode !== 0) return LOST_COMMITS;
   const copied = await git.answer(['index-pack', '--strict', '--stdin'], { input: packed.stdout });
   if (copied.exitCode !== 0) return LOST_COMMITS;
-  const commits = await chain(git, { commit, since });
-  if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
+  return withObjects(git, async (objects) => {
+    const commits = await chainBetween(objects, { since, tip: commit, most: Infinity });
+    if (commits === null) return `The new commit ${commit} does not build on ${since} commit by commit.`;
 
-  // How much an iteration may change was judged when it was committed; here there may be several.
-  const inspection = createInspection(git, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
-  const objections = await inspection.inspect(await changesOfCommits(git, commits), new Map());
-  const texts: string[] = [];
-  await eachObject(git, await sizesOf(git, commits), async (id, text) => {
-    const why = await inspection.inspectText(text.toString());
-    if (why !== null) texts.push(`commit ${id.slice(0, 12)} (${why})`);
+    // How much an iteration may change was judged when it was committed; here there may be several. So were filters: no work tree is here.
+    const inspection = createInspection(null, { ...rules, maxPatchFiles: Infinity, maxPatchKib: Infinity });
+    const ids = commits.map(({ id }) => id);
+    const objections = await inspection.inspect(objects, await changesOfCommits(git, ids), new Map());
+    const texts: string[] = [];
+    for (const { id, text } of commits) {
+      const why = await inspection.inspectText(text);
+      if (why !== null) texts.push(`commit ${id.slice(0, 12)} (${why})`);
+    }
+    const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
+    return named.length === 0
+      ? null
+      : `They hold what must not be published, and were changed after they had been inspected: ${namesOf(named)}.`;
   });
-  const named = [...[...objections].map(([path, why]) => `${path} (${why})`), ...texts];
-  return named.length === 0
-    ? null
-    : `They hold what must not be published, and were changed after they had been inspected: ${namesOf(named)}.`;
-}
-
-/** The commits between the two, oldest first; null: they are no chain. */
-async function chain(git: Git, { commit, since }: Outgoing): Promise<readonly ObjectId[] | null> {
-  const listed = await git.answer(['rev-list', '--parents', '--topo-order', '--reverse', commit, `^${since}`]);
-  if (listed.exitCode !== 0) return null;
-  const lines = listed.stdout
-    .toString()
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.split(' '));
-  const commits = lines.map(([id = '']) => id);
-  const isChain = lines.every(
-    ([, ...parents], i) => parents.length === 1 && parents[0] === (i === 0 ? since : commits[i - 1]),
-  );
-  return isChain ? commits : null;
 }
