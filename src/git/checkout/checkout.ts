@@ -9,7 +9,7 @@ import { hideCredentials } from './credentials.ts';
 import { authorization, basicCredentials, type Git } from '../git.ts';
 import { createInspection, type PublishingRules } from '../inspection/inspection.ts';
 import { fetchLane, openLane, leavePlainCheckout, type Lane } from './lane.ts';
-import { changesBetween, withObjects } from '../objects.ts';
+import { changesBetween, withObjects, type Change } from '../objects.ts';
 import { createPrivateRepository, lostObjects, type OwnRepository } from './private-repository.ts';
 import { problemsOf } from './problems.ts';
 import { createQuarantine, type Quarantine } from './quarantine.ts';
@@ -43,6 +43,9 @@ export function createRepository(options: RepositoryOptions): Repository {
   const opened = once(() => open(options));
   let lane: Lane | null = null;
   let lastRead: LastRead | null = null;
+  /** The trees on both sides of the last commit, and what differs: evidence mostly asks for the same again. */
+  let committed: { readonly before: ObjectId; readonly after: ObjectId; readonly changes: readonly Change[] } | null =
+    null;
   let withheld: WithheldPaths = new Map();
   /** From when a lane is open: no content is read by way of the checkout's own objects any more. */
   let quarantined: Quarantined | null = null;
@@ -147,7 +150,12 @@ export function createRepository(options: RepositoryOptions): Repository {
     async compare(before, after) {
       const repository = quarantined?.quarantine ?? (await needOpened()).repository;
       await repository.seal();
-      return await compare(repository.git, before, after);
+      const known = committed?.before === before.tree && committed.after === after.tree ? committed.changes : null;
+      const [changes, agentCommits] = await Promise.all([
+        known ?? changesBetween(repository.git, before.tree, after.tree),
+        countCommits(repository.git, before.head, after.head),
+      ]);
+      return treeChange(changes, agentCommits);
     },
 
     async commit(iteration) {
@@ -161,25 +169,22 @@ export function createRepository(options: RepositoryOptions): Repository {
         lastRead?.tree === iteration.after.tree
           ? lastRead
           : { head: await readHead(workspace), content: await readWorkTree(quarantine, workspace) };
-      const { tree, withheldPaths, ...committed } = await withObjects(quarantine.git, async (objects) => {
+      const { before, tree, changes, withheldPaths, ...made } = await withObjects(quarantine.git, async (objects) => {
         const tipTree = await objects.treeOf(known);
         if (tipTree === null) throw lostObjects(workspace);
-        return commitIteration(committer, objects, {
-          tip: { commit: known, tree: tipTree },
-          head,
-          now,
-          withheldBefore: withheld,
-          iteration,
-        });
+        const tip = { commit: known, tree: tipTree };
+        const content = { tip, head, now, withheldBefore: withheld, iteration };
+        return { before: tipTree, ...(await commitIteration(committer, objects, content)) };
       });
       withheld = withheldPaths;
-      lane = { ...lane, tip: committed.head };
-      if (lastRead !== null) lastRead = { ...lastRead, head: committed.head };
-      await quarantine.keep(committed.head);
+      committed = { before, after: tree, changes };
+      lane = { ...lane, tip: made.head };
+      if (lastRead !== null) lastRead = { ...lastRead, head: made.head };
+      await quarantine.keep(made.head);
       const has = head === null ? [known] : [...new Set([known, head])];
       await leavePlainCheckout({ workspace, quarantine, restore }, { ...lane, has, hasIndex: tree === now.tree });
       const evidence = tree === now.tree ? now.evidence : await withoutNotes(quarantine, workspace, tree);
-      return { ...committed, withheldNow: [...withheld.keys()], published: { head: committed.head, tree: evidence } };
+      return { ...made, withheldNow: [...withheld.keys()], published: { head: made.head, tree: evidence } };
     },
 
     async putBack() {
@@ -283,18 +288,18 @@ function notAWorkTree(folder: string, why: string): string {
 
 const MOST_FILES_NAMED = 200;
 
-async function compare(git: Git, before: Snapshot, after: Snapshot): Promise<TreeChange> {
-  const changes = await changesBetween(git, before.tree, after.tree);
-  const count =
-    before.head === after.head
-      ? '0'
-      : (await git.answer(['rev-list', '--count', `${before.head}..${after.head}`])).stdout.toString().trim();
+async function countCommits(git: Git, before: ObjectId, after: ObjectId): Promise<number> {
+  if (before === after) return 0;
+  return Number((await git.answer(['rev-list', '--count', `${before}..${after}`])).stdout.toString().trim());
+}
+
+function treeChange(changes: readonly Change[], agentCommits: number): TreeChange {
   return {
     files: changes.slice(0, MOST_FILES_NAMED).map((change) => change.path),
     fileCount: changes.length,
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
-    agentCommits: Number(count),
+    agentCommits,
   };
 }
 

@@ -3,9 +3,17 @@ import { cleanCommitMessage, cleanCommitSubject } from '../../core/text/commit-m
 import type { CommittedIteration, IterationCommit, Withheld } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import type { Inspection } from '../inspection/inspection.ts';
-import { chainBetween, changesOfCommits, commitsOf, treeWith, type Commit, type Objects } from '../objects.ts';
+import {
+  chainBetween,
+  changesOfCommits,
+  commitsOf,
+  treeWith,
+  type Change,
+  type Commit,
+  type Objects,
+} from '../objects.ts';
 import type { PrivateRepository } from './private-repository.ts';
-import { reviewBetween } from '../inspection/review.ts';
+import { lookAtOf } from '../inspection/review.ts';
 import type { WorkTreeContent } from './work-tree.ts';
 
 export interface Identity {
@@ -29,6 +37,8 @@ export type WithheldPaths = ReadonlyMap<string, string>;
 /** The commits of an iteration, the tree that they end in, and what stayed behind in the work tree. */
 export interface MadeCommits extends Pick<CommittedIteration, 'head' | 'commit' | 'withheld' | 'lookAt'> {
   readonly tree: ObjectId;
+  /** From the tree of the tip to this one. */
+  readonly changes: readonly Change[];
   readonly withheldPaths: WithheldPaths;
 }
 
@@ -65,11 +75,13 @@ export async function commitIteration(
       : await commitTree(committer, { tree, parent: base.commit, message: withTrailers(message, iteration.trailers) });
 
   const newHead = made ?? base.commit;
+  const changes = await objects.changesBetween(tip.tree, tree);
   return {
     head: newHead,
     tree,
+    changes,
     commit: newHead === tip.commit ? null : newHead,
-    lookAt: tree === tip.tree ? [] : await reviewBetween(objects, tip.tree, tree),
+    lookAt: await lookAtOf(objects, changes),
     withheld: await newlyWithheld(objects, content, { objections, withheld }),
     withheldPaths: withheld,
   };

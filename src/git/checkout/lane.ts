@@ -66,7 +66,8 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
 
   await keepUnpublished(source, branch, [base, ...(remoteHead === null ? [] : [remoteHead])]);
   await checkOut(source, { branch, tip });
-  const fork = (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
+  const isNew = tip === base;
+  const fork = isNew ? base : (await git.answer(['merge-base', tip, base])).stdout.toString().trim() || base;
   return {
     lane: { branch, tip },
     base,
@@ -75,7 +76,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
       head: tip,
       base,
       baseTree: await git.text(['rev-parse', `${fork}^{tree}`]),
-      ahead: Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
+      ahead: isNew ? 0 : Number(await git.text(['rev-list', '--count', `${base}..${tip}`])),
     },
   };
 }

@@ -12,11 +12,6 @@ const MOST_TEXTS = 400;
 /** More commits of a branch are not measured. */
 const MOST_COMMITS = 1000;
 
-/** What a reviewer of what is published looks at first, between two trees. */
-export async function reviewBetween(objects: Objects, before: ObjectId, after: ObjectId): Promise<readonly LookAt[]> {
-  return lookAtOf(objects, await objects.changesBetween(before, after));
-}
-
 /** All that a branch has changed: `fork` is where it left its base, both are commits. */
 export async function reviewBranch(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review> {
   return withObjects(git, async (objects) => {
@@ -69,7 +64,8 @@ async function tasksOfCommits(git: Git, fork: ObjectId, tip: ObjectId): Promise<
   );
 }
 
-async function lookAtOf(objects: Objects, changes: readonly Change[]): Promise<readonly LookAt[]> {
+/** What a reviewer of what is published looks at first. */
+export async function lookAtOf(objects: Objects, changes: readonly Change[]): Promise<readonly LookAt[]> {
   const wanted = changes
     .filter(({ path }) => wantsTexts(path))
     .flatMap(({ oldId, newId }) => [oldId, newId])

@@ -231,9 +231,15 @@ async function probePush(
 async function nameProblem(git: Git, { branchPrefix }: RemoteOptions, branch: string): Promise<string | null> {
   if (branchPrefix === '' || !branch.startsWith(branchPrefix) || branch === branchPrefix)
     return `"${branch}" does not start with the branch prefix "${branchPrefix}", and nothing else is ever pushed.`;
+  if (possibleNames.has(branch)) return null;
   const { exitCode } = await git.answer(['check-ref-format', `refs/heads/${branch}`]);
-  return exitCode === 0 ? null : `"${branch}" cannot be the name of a branch.`;
+  if (exitCode !== 0) return `"${branch}" cannot be the name of a branch.`;
+  possibleNames.add(branch);
+  return null;
 }
+
+/** Git's answer is about the name alone, and one branch is pushed after each iteration. */
+const possibleNames = new Set<string>();
 
 async function deleteBranch(
   git: Git,
