@@ -182,7 +182,7 @@ test('every command by a dispatch', async () => {
   const issue = scene.openIssue('Greet');
   const table: readonly [string, string, number, RegExp][] = [
     ['status', 'idle (answered)', 0, /0 of 1 task done/],
-    ['pause', 'idle (answered)', 0, /Paused by @octo: no run of this lane/],
+    ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command `resume`/],
     ['retry', 'paused (by_person)', 0, /order: retry of lane queue by octo, kept/],
     ['resume', 'idle (answered)', 0, /Resumed: the pause/],
@@ -192,7 +192,7 @@ test('every command by a dispatch', async () => {
     ['statsu', 'failed (configuration)', 0, /"statsu", which is not a command\. Did you mean "status"\?/],
     ['retry 9', 'failed (configuration)', 0, /Issue #9 does not have the label/],
     ['run', 'complete (plan_complete)', 2, /1\/1/],
-    ['stop', 'idle (answered)', 0, /Stopped: no run of this lane/],
+    ['stop', 'idle (answered)', 0, /Stopped: no run works on the queue/],
   ];
   for (const [command, end, calls, message] of table) {
     const run = await scene.run({ event: events.dispatch(), inputs: { command } });

@@ -8,13 +8,12 @@ export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 
 /** The commands, in the words in which they are given, and what each does. */
 export const COMMANDS = {
-  run: 'work on this issue now (on a pull request: on its lane)',
-  status: 'say how the lane stands; makes no agent call',
-  pause: 'let no run of this lane work until `resume`; a run that works now goes on to its end',
+  run: 'work on this issue now (on a pull request: on its tasks)',
+  status: 'say how the work stands; makes no agent call',
+  pause: 'let no run begin until `resume`; a run that is at work goes on to its end',
   resume: 'end the pause',
-  stop: 'as `pause`, and a run that works now ends after its running iteration',
-  retry:
-    'give failed or blocked tasks all their attempts again, and work on them; `retry N` means task N alone (`12`, `#12` or its id)',
+  stop: 'like `pause`, and a run that is at work ends after its running iteration',
+  retry: 'try again what failed, is blocked or was set aside; `retry N` means task N alone (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',
   help: 'list these commands',

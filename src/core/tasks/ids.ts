@@ -33,6 +33,12 @@ export function isIssueTask(id: TaskId): boolean {
   return issueOfId(id) !== null;
 }
 
+/** What people call the lane: `the queue`, `issue #7`. */
+export function nameOfLane(lane: LaneId): string {
+  const issue = issueOfId(lane);
+  return issue === null ? 'the queue' : `issue #${issue}`;
+}
+
 /** Whether a lane can be called so. */
 export function isLaneId(name: string): boolean {
   return name === QUEUE || issueOfId(name) !== null;

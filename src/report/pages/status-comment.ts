@@ -20,6 +20,7 @@ import {
   taskVerificationWord,
   warningSection,
 } from './sections.ts';
+import { describeOutcome } from '../sentences/outcome-text.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
 import { formatInstant } from '../../core/time.ts';
 import { sentence } from '../../core/text/sentence.ts';
@@ -53,16 +54,16 @@ export function renderStatusComment(
   return [
     STATUS_MARKER,
     ...noticeOf(notice, report.taskLabel),
-    // What a person must do comes before what the run did.
+    // What became of the issue, and what a person must do, comes before how the run ended.
+    ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),
-    headline(report),
+    ...(needsPerson(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
-    ...(task === null ? [] : [`This issue: ${taskWord(task, report)}`]),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
     ...(report.saved?.kind === 'not-saved'
       ? [
-          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run of this lane does not know what this one used and did.`,
+          `State was **not saved**: ${sentence(prose(report.saved.why, 300))} The next run does not know what this one used and did.`,
         ]
       : []),
     `<sub>${formatInstant(report.endedAt)}</sub>`,
@@ -107,6 +108,11 @@ export function renderAnswer(
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
+}
+
+/** Whether the comment says already what is to be done. */
+function needsPerson(report: WorkedReport, task: TaskReport | null): boolean {
+  return task !== null && renderStuckTask(task, report) !== '';
 }
 
 /** On an issue its own task; on the pull request those that have no issue to be reported on. */

@@ -1,5 +1,5 @@
 import { expiryOf } from '../../core/sharing/lease.ts';
-import { QUEUE } from '../../core/tasks/ids.ts';
+import { nameOfLane, QUEUE } from '../../core/tasks/ids.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import { count, formatCost, formatInstantFrom, formatTokens } from '../format.ts';
@@ -39,7 +39,7 @@ export function renderLaneStatus(view: LaneView): string {
   const changes = transitionLines(view, markdownStyle);
   return [
     ...receiptLines(view, markdownStyle),
-    `**Status of lane ${code(view.lane, 60)}**`,
+    `**Status of ${nameOfLane(view.lane)}**`,
     list(laneFacts(view, markdownStyle)),
     ...(changes.length === 0 ? [] : ['Last changes:', list(changes)]),
     `<sub>${formatInstant(view.now)}, ${link('run', view.runUrl)}</sub>`,
@@ -61,7 +61,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
   const current = tasks.find(({ task }) => task.id === state?.currentTask);
   return [
     tasks.length === 0
-      ? 'Nothing is open for this lane.'
+      ? 'No task is open here.'
       : `${style.own(tasksBar(tasks))} ${done} of ${count(tasks.length, 'task')} done`,
     ...(current === undefined
       ? []
@@ -74,7 +74,7 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
     ...(claimedBy === null
       ? []
       : [
-          `A ${style.link('run', claimedBy.runUrl)} works on this lane now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
+          `A ${style.link('run', claimedBy.runUrl)} is at work now, until ${formatInstantFrom(expiryOf(claimedBy), now)} at the latest${state?.pause ? `; a pause lets it go on, ${style.own('/ralph stop')} ends it after its iteration` : ''}`,
         ]),
     ...(state?.pause
       ? [
@@ -82,7 +82,9 @@ function laneFacts(view: LaneView, style: Style): readonly string[] {
         ]
       : []),
     ...(state?.park
-      ? [`Parked (${style.code(state.park.reason, 40)}): goes on from ${formatInstantFrom(state.park.resumeAt, now)}`]
+      ? [
+          `Waits for a limit (${style.code(state.park.reason, 40)}): goes on after ${formatInstantFrom(state.park.resumeAt, now)}`,
+        ]
       : []),
     `Circuit: ${circuitWord(view, style)}`,
     ...usageFacts(view),
@@ -124,19 +126,19 @@ function receiptLines(view: LaneView, style: Style): readonly string[] {
 }
 
 function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, style: Style): string {
-  const whose = lane === QUEUE ? `${style.own(QUEUE)}: all tasks without a branch of their own` : style.code(lane, 60);
+  const whose = lane === QUEUE ? 'the queue (all tasks without a branch of their own)' : nameOfLane(lane);
   switch (order) {
     case 'pause':
     case 'stop': {
       // A stop of a lane that was paused before is not by whoever paused it.
       const by = changed && order === 'pause' ? ` by ${style.text(`@${state?.pause?.by ?? ''}`, 61)}` : '';
       const word = order === 'stop' ? 'Stopped' : 'Paused';
-      return `${style.strong(changed ? word : 'Paused already')}${by}: no run of this lane (${whose}) works until ${style.own('/ralph resume')}.`;
+      return `${style.strong(changed ? word : 'Paused already')}${by}: no run works on ${whose} until ${style.own('/ralph resume')}.`;
     }
     case 'resume':
       return changed
-        ? `${style.strong('Resumed')}: the pause of this lane (${whose}) is over.`
-        : `${style.strong('Nothing to resume')}: the lane is not paused.`;
+        ? `${style.strong('Resumed')}: work on ${whose} goes on.`
+        : `${style.strong('Nothing to resume')}: nothing is paused here.`;
     case 'retry':
       return changed
         ? `${style.strong('Kept for another try')}: what failed or was blocked gets all its iterations again.`
@@ -153,7 +155,7 @@ function receiptWord({ order, changed }: Receipt, { state, lane }: LaneView, sty
 function circuitWord({ circuit, probeAt, state, now }: LaneView, style: Style): string {
   if (circuit !== 'open' || probeAt === null) return circuit;
   const why = state?.circuit.kind === 'open' ? ` (${style.code(state.circuit.reason, 40)})` : '';
-  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} probes with one iteration; to close it now: ${style.own('/ralph reset circuit')}`;
+  return `open${why}; the first run after ${formatInstantFrom(probeAt, now)} tries one iteration; to go on at once: ${style.own('/ralph reset circuit')}`;
 }
 
 /** Newest last; the reason of what a person ordered says who it was. */

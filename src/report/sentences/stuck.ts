@@ -1,6 +1,7 @@
 import type { JournalEntry } from '../../core/journal/journal.ts';
 import { issueOfTask, isStuck, type Task } from '../../core/tasks/task.ts';
-import { count } from '../format.ts';
+import { turnOf } from '../../core/tasks/set-aside.ts';
+import { count, formatInstantFrom } from '../format.ts';
 import { code, codeElement, fence, prose, text } from '../markdown.ts';
 import { iterationResult } from '../pages/progress.ts';
 import type { RunReport, TaskReport } from '../../handover/report.ts';
@@ -21,13 +22,10 @@ export function stuckTasks(report: RunReport): readonly TaskReport[] {
 export function renderStuckTask(one: TaskReport, report: RunReport): string {
   if (!gotStuck(one, report)) return '';
   const entries = iterationsOn(report, one.task.id);
-  const recommendation =
-    entries.findLast(({ analysis }) => analysis.signal.recommendation !== null)?.analysis.signal.recommendation ?? null;
+  const said = lastWords(one, entries);
   return [
-    one.progress.state === 'failed'
-      ? givenUp(one, report)
-      : '**Ralph cannot go on with this task.** The agent says twice in a row that it needs a person.',
-    ...(recommendation === null ? [] : [`The agent says: “${text(recommendation, 500)}”`]),
+    opening(one, report),
+    ...(said === null ? [] : [`The agent says: “${text(said, 500)}”`]),
     `What was tried last:\n\n${entries
       .slice(-SHOWN_ITERATIONS)
       .map((entry) => `- ${iterationLine(entry)}`)
@@ -41,6 +39,35 @@ export function renderStuckTask(one: TaskReport, report: RunReport): string {
 
 function gotStuck({ task, progress }: TaskReport, report: RunReport): boolean {
   return isStuck(progress) && iterationsOn(report, task.id).length > 0;
+}
+
+/** What the agent last said of the task: its question before all else. */
+function lastWords({ share }: TaskReport, entries: readonly JournalEntry[]): string | null {
+  const newest = (of: (entry: JournalEntry) => string | null): string | null =>
+    entries.map(of).findLast((words) => words !== null) ?? null;
+  return (
+    share.question ??
+    newest(({ analysis }) => analysis.signal.asks) ??
+    newest(({ analysis }) => analysis.signal.summary) ??
+    newest(({ analysis }) => analysis.signal.recommendation)
+  );
+}
+
+function opening(one: TaskReport, report: RunReport): string {
+  const { progress } = one;
+  switch (progress.state) {
+    case 'failed':
+      return givenUp(one, report);
+    case 'stuck': {
+      const turn = turnOf(progress, settingOf(report)?.policy.circuit.cooldownMs ?? 0);
+      const again = turn === null ? '' : ` It has another turn after ${formatInstantFrom(turn, report.endedAt)}.`;
+      return `**Set aside** after ${count(progress.attempts, 'iteration')}: nothing changed any more, so other tasks go first.${again}`;
+    }
+    default:
+      return progress.reason === 'nothing_to_do'
+        ? '**Is this done already?** The agent says so, and changed nothing.'
+        : '**The agent needs a person.** It said twice in a row that it cannot go on.';
+  }
 }
 
 function givenUp({ progress }: TaskReport, report: RunReport): string {
@@ -75,14 +102,25 @@ function failingOutput(entries: readonly JournalEntry[]): readonly string[] {
   ];
 }
 
+function whatToSay({ state, reason }: TaskReport['progress'], where: string): string {
+  switch (state) {
+    case 'failed':
+      return `Make the task smaller or clearer, or say what the agent should know: ${where}.`;
+    case 'stuck':
+      return `Say what the agent should do differently: ${where}.`;
+    default:
+      return reason === 'nothing_to_do'
+        ? `If nothing is missing, close the issue. Otherwise say what is missing: ${where}.`
+        : `Answer the agent: ${where}.`;
+  }
+}
+
 function remedies({ task, progress }: TaskReport, report: RunReport): readonly string[] {
   const isFailed = progress.state === 'failed';
   const where = whereToAnswer(task);
   return [
     ...failingVerification(iterationsOn(report, task.id)),
-    isFailed
-      ? `Make the task smaller or clearer, or say what the agent should know: ${where}.`
-      : `Answer the agent: ${where}.`,
+    whatToSay(progress, where),
     ...(isFailed ? [`If it only needs more iterations, raise \`${policyInputs.maxIterationsPerTask.name}\`.`] : []),
     `Then ${howToRetry(task, report)}: the task gets all its iterations again.`,
   ];
@@ -110,5 +148,5 @@ function failingVerification(entries: readonly JournalEntry[]): readonly string[
   const ran = entries.map(({ evidence }) => evidence.verification).filter(({ kind }) => kind !== 'not-run');
   const newest = ran.at(-1);
   if (newest?.kind !== 'failed' || ran.some(({ kind }) => kind !== 'failed')) return [];
-  return [`\`verify\` never passed (${code(newest.command, 80)}): see what it printed, and mend it if it cannot pass.`];
+  return [`\`verify\` never passed (${code(newest.command, 80)}): see what it printed, and fix it if it cannot pass.`];
 }

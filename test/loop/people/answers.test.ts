@@ -31,7 +31,7 @@ describe('who asked for work that the gate ended hears why, and how the lane sta
     await runOnce(project, { event: labeled(1) });
     await runOnce(project, { event });
     expect(commentsOf(project, 2)).toMatch(
-      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of lane `issue-2`\*\*\n/,
+      /^<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n\*\*Waiting for a limit\.\*\* All 1 call of this hour [^]*\n\n\*\*Next:\*\* Comment `\/ralph run` on the issue after that[^]*\n\n\*\*Status of issue #2\*\*\n/,
     );
   });
 
@@ -48,22 +48,19 @@ describe('an order is answered with what became of it', () => {
   test.each<[readonly string[], string]>([
     [
       ['pause'],
-      '**Paused** by @ann: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.',
+      '**Paused** by @ann: no run works on the queue (all tasks without a branch of their own) until `/ralph resume`.',
     ],
     [
       ['pause', 'pause'],
-      '**Paused already**: no run of this lane (`queue`: all tasks without a branch of their own) works until `/ralph resume`.',
+      '**Paused already**: no run works on the queue (all tasks without a branch of their own) until `/ralph resume`.',
     ],
-    [
-      ['pause', 'resume'],
-      '**Resumed**: the pause of this lane (`queue`: all tasks without a branch of their own) is over.',
-    ],
-    [['resume'], '**Nothing to resume**: the lane is not paused.'],
+    [['pause', 'resume'], '**Resumed**: work on the queue (all tasks without a branch of their own) goes on.'],
+    [['resume'], '**Nothing to resume**: nothing is paused here.'],
     [['reset circuit'], '**The circuit was closed already.**'],
     [['reset session'], '**No session to reset**: the agent begins a new conversation with the next iteration anyway.'],
   ])('%j', async (words, receipt) => {
     expect(await ask(createProject(), ...words)).toContain(
-      `<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n${receipt}\n\n**Status of lane`,
+      `<!-- ralph-action:status -->\n\n<!-- ralph-action:answer -->\n\n${receipt}\n\n**Status of`,
     );
   });
 });

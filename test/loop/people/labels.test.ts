@@ -153,7 +153,7 @@ describe('a person can act on what Ralph gave up', () => {
     });
     await runOnce(project);
     expect(commentsOf(project)).toMatch(
-      /^<!-- ralph-action:status -->\n\n\*\*Ralph cannot go on with this task\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/,
+      /^<!-- ralph-action:status -->\n\n\*\*The agent needs a person\.\*\* [^\n]+\n\nThe agent says: “Tell me the price in @euro”\n/,
     );
     expect(commentsOf(project)).toContain('- Then comment `/ralph retry 1` on the issue: ');
   });

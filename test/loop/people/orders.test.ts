@@ -34,7 +34,7 @@ describe('whom a command on an issue is about', () => {
   test('its own lane, though that has no branch yet', async () => {
     const project = await withoutBranch();
     await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });
-    expect(answerOn(project, 2)).toMatch(/lane `issue-2`[^]*open/);
+    expect(answerOn(project, 2)).toMatch(/issue #2\*\*[^]*open/);
     await runOnce(project, { event: commented('/ralph reset circuit', { issue: 2 }) });
     expect([ordersOf(project, 'issue-2'), ordersOf(project, 'queue')]).toEqual([['reset-circuit'], []]);
     project.script.behaviours = [finisher];
@@ -94,7 +94,7 @@ describe('whom a command on an issue is about', () => {
       const project = await over();
       addIssue(project.forge, 2, { state: 'closed' });
       await runOnce(project, { event: commented('/ralph status', { issue: 2 }) });
-      expect(answerOn(project, 2)).toMatch(/lane `issue-2`[^]*Last run: `limit/);
+      expect(answerOn(project, 2)).toMatch(/issue #2\*\*[^]*Last run: `limit/);
     });
 
     test('its own lane while that is paused', async () => {

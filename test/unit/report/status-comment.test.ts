@@ -37,9 +37,9 @@ describe('status comment', () => {
   test('on an issue: what happened, what next, this issue, where', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
       '<!-- ralph-action:status -->',
+      '**This issue:** ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
       '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
-      'This issue: ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
       '`[███░░░]` 1 of 2 tasks done · 1 iteration · $0.12',
       'Where: pull request [#7](https://github.com/acme/shop/pull/7) · branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
       '<sub>2026-11-21 16:18 UTC</sub>',
@@ -56,7 +56,7 @@ describe('status comment', () => {
       null,
     );
     expect(comment).toContain(
-      'State was **not saved**: the cache is read-only for this event. The next run of this lane does not know what this one used and did.',
+      'State was **not saved**: the cache is read-only for this event. The next run does not know what this one used and did.',
     );
   });
 
@@ -173,11 +173,11 @@ describe('answers', () => {
 
   test('/ralph status says how the lane stands', () => {
     expect(lines(status(view))).toEqual([
-      '**Status of lane `queue`**',
+      '**Status of the queue**',
       '- `[███░░░]` 1 of 2 tasks done',
       '- Next: Greet @octocat (2 iterations so far)',
-      '- Parked (`usage_limit`): goes on from 2026-11-21 17:00 UTC (in 42 min)',
-      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) probes with one iteration; to close it now: `/ralph reset circuit`',
+      '- Waits for a limit (`usage_limit`): goes on after 2026-11-21 17:00 UTC (in 42 min)',
+      '- Circuit: open (`no_progress`); the first run after 2026-11-21 16:38 UTC (in 20 min) tries one iteration; to go on at once: `/ralph reset circuit`',
       '- This hour, used or reserved: 7 of 100 calls, 34.5k of 500.0k tokens, until 2026-11-21 17:00 UTC (in 42 min)',
       '- This day (UTC), used or reserved: $8.20 of $20.00, until 2026-11-22 00:00 UTC (in 7 h 42 min)',
       '- Last run: `parked (usage_limit)`, 2026-11-21 16:08 UTC',
@@ -204,7 +204,7 @@ describe('answers', () => {
       }),
     );
     expect(answer.slice(1, -1)).toEqual([
-      '- Nothing is open for this lane.',
+      '- No task is open here.',
       '- Circuit: closed',
       '- This hour, used or reserved: 0 of 100 calls',
       '- Last run: none yet',
@@ -231,7 +231,7 @@ describe('answers', () => {
   test('a lane that is worked on: by which run, and until when at the latest', () => {
     const answer = lines(status({ ...view, claimedBy }));
     expect(answer).toContain(
-      '- A [run](https://github.com/acme/shop/actions/runs/98) works on this lane now, until 2026-11-21 17:08 UTC (in 50 min) at the latest',
+      '- A [run](https://github.com/acme/shop/actions/runs/98) is at work now, until 2026-11-21 17:08 UTC (in 50 min) at the latest',
     );
     expect(answer).toContain('- Working on: Greet @octocat (2 iterations so far)');
   });
@@ -280,14 +280,14 @@ describe('answers', () => {
     const answer = help('stauts');
     expect(answer).toContain('There is no command `stauts`. Did you mean `/ralph status`?');
     expect(answer).toContain('- `/ralph run`: ');
-    expect(answer).toContain('**Status of lane');
+    expect(answer).toContain('**Status of');
   });
 
   test('/ralph help greets', () => {
     expect(lines(help('')).slice(0, 3)).toEqual([
       'Ralph works on open issues with the label `ralph`. Whoever may write to this repository can say in a comment:',
-      '- `/ralph run`: work on this issue now (on a pull request: on its lane)',
-      '- `/ralph status`: say how the lane stands; makes no agent call',
+      '- `/ralph run`: work on this issue now (on a pull request: on its tasks)',
+      '- `/ralph status`: say how the work stands; makes no agent call',
     ]);
   });
 
@@ -306,7 +306,7 @@ describe('answers', () => {
       '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
       '- A part is reserved by a run of lane issue-2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
-      '**Status of lane `queue`**',
+      '**Status of the queue**',
     ]);
   });
 
@@ -386,7 +386,7 @@ describe('answers', () => {
 });
 
 describe('the receipt of an order comes first', () => {
-  const queue = '`queue`: all tasks without a branch of their own';
+  const queue = 'the queue (all tasks without a branch of their own)';
   const pausedBy = (by: string): Partial<LaneView> => ({ state: { ...state, pause: { by, at: END } } });
   const claimedBy: Lease = {
     runTag: 'm',
@@ -404,38 +404,33 @@ describe('the receipt of an order comes first', () => {
       'pause',
       'changed',
       pausedBy('octocat'),
-      `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.`,
+      `**Paused** by @octocat: no run works on ${queue} until \`/ralph resume\`.`,
     ],
     [
       'pause',
       'changed',
       { ...pausedBy('octocat'), claimedBy },
-      `**Paused** by @octocat: no run of this lane (${queue}) works until \`/ralph resume\`.${goesOn}`,
+      `**Paused** by @octocat: no run works on ${queue} until \`/ralph resume\`.${goesOn}`,
     ],
     [
       'pause',
       'changed',
       { ...pausedBy('octocat'), lane: 'issue-12' },
-      '**Paused** by @octocat: no run of this lane (`issue-12`) works until `/ralph resume`.',
+      '**Paused** by @octocat: no run works on issue #12 until `/ralph resume`.',
     ],
     [
       'pause',
       'as before',
       { ...pausedBy('Ann Other'), claimedBy },
-      `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`,
+      `**Paused already**: no run works on ${queue} until \`/ralph resume\`.`,
     ],
     [
       'stop',
       'changed',
       { ...pausedBy('octocat'), claimedBy },
-      `**Stopped**: no run of this lane (${queue}) works until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
+      `**Stopped**: no run works on ${queue} until \`/ralph resume\`. The [run](https://github.com/acme/shop/actions/runs/98) that works now ends after its running iteration.`,
     ],
-    [
-      'stop',
-      'as before',
-      pausedBy('octocat'),
-      `**Paused already**: no run of this lane (${queue}) works until \`/ralph resume\`.`,
-    ],
+    ['stop', 'as before', pausedBy('octocat'), `**Paused already**: no run works on ${queue} until \`/ralph resume\`.`],
     [
       'retry',
       'changed',
@@ -443,8 +438,8 @@ describe('the receipt of an order comes first', () => {
       `**Kept for another try**: what failed or was blocked gets all its iterations again.${goesOn}`,
     ],
     ['retry', 'as before', {}, '**Nothing to try again**: no such task failed or is blocked.'],
-    ['resume', 'changed', {}, `**Resumed**: the pause of this lane (${queue}) is over.`],
-    ['resume', 'as before', {}, '**Nothing to resume**: the lane is not paused.'],
+    ['resume', 'changed', {}, `**Resumed**: work on ${queue} goes on.`],
+    ['resume', 'as before', {}, '**Nothing to resume**: nothing is paused here.'],
     ['reset-circuit', 'changed', { claimedBy }, `**Circuit closed.**${goesOn}`],
     ['reset-circuit', 'as before', {}, '**The circuit was closed already.**'],
     ['reset-session', 'changed', {}, '**Session reset**: the agent begins a new conversation with the next iteration.'],

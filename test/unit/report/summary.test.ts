@@ -80,7 +80,7 @@ test('links the other run of this repository, and no other address', () => {
 
 test('of a run that was asked how the lane stands reports that, and not how the run stands', () => {
   const summary = renderSummary(answer(laneView)).replaceAll('\u200B', '');
-  expect(summary).toContain('**Status of lane `queue`**');
+  expect(summary).toContain('**Status of the queue**');
   expect(summary).toContain('- State: restored #41 (cache and ref)');
   expect(summary).not.toContain('RALPH_STATUS');
 });
@@ -122,7 +122,7 @@ describe('tasks that do not go on', () => {
           .join('\n'),
         '<details>\n<summary>Last output of <code>npm test</code></summary>\n\n```text\n1 failing\n```\n\n</details>',
         'What you can do:',
-        '- `verify` never passed (`npm test`): see what it printed, and mend it if it cannot pass.\n- Make the task smaller or clearer, or say what the agent should know: below the title in `.ralph/fix_plan.md:7` (another title makes it another task).\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
+        '- `verify` never passed (`npm test`): see what it printed, and fix it if it cannot pass.\n- Make the task smaller or clearer, or say what the agent should know: below the title in `.ralph/fix_plan.md:7` (another title makes it another task).\n- If it only needs more iterations, raise `max-iterations-per-task`.\n- Then comment `/ralph retry plan-00000007` on the pull request: the task gets all its iterations again.',
       ].join('\n\n'),
     );
     expect(summary).not.toContain('#### [#16]');
