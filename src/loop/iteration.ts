@@ -93,8 +93,10 @@ export async function iterate(
 /** The content that the task's own work is measured against. */
 function taskTreeOf({ work, step, opened }: Iteration, before: Snapshot): string {
   // The branch holds commits that this state does not know of (it was lost, or another run was faster): they may be this task's work.
+  const { startedTree, attempts } = progressOf(work.state.tasks, step.task.id);
   const unknown =
-    progressOf(work.state.tasks, step.task.id).startedTree === null &&
+    startedTree === null &&
+    attempts === 0 &&
     work.stateBefore.lastRun?.published?.head !== opened.head &&
     opened.ahead > 0;
   return unknown ? opened.baseTree : before.tree;

@@ -68,9 +68,9 @@ export function closedCircuit(totalOpens: number): Closed {
   };
 }
 
-/** What was open or about to open, after the task that caused it was set aside: the next iteration decides. */
-export function probingCircuit(totalOpens: number): Circuit {
-  return { ...closedCircuit(totalOpens), probes: true };
+/** What was about to open, after the task that caused it was set aside: the next iteration decides. A question that was forgiven stays the only one. */
+export function probingCircuit({ totalOpens, questionHeld }: Closed): Closed {
+  return { ...closedCircuit(totalOpens), questionHeld, probes: true };
 }
 
 /** For a state that cannot be read, never CLOSED: opened so long ago that exactly one probe is due. */

@@ -9,7 +9,7 @@ import { BLOCKED_IN_A_ROW } from './settle.ts';
 import { countSet, WINDOW_SIZE } from './signals.ts';
 import type { LaneState } from './state.ts';
 import { QUEUE } from '../tasks/ids.ts';
-import { isPlanComplete, nextTask } from '../tasks/queue.ts';
+import { isPlanComplete, nextTask, progressOf } from '../tasks/queue.ts';
 import { awake } from '../tasks/set-aside.ts';
 import type { QueuedTask, Task } from '../tasks/task.ts';
 import { configurationProblem, type Verdict } from './verdict.ts';
@@ -62,12 +62,17 @@ export function nextStep<T extends QueuedTask>(situation: Situation<T>): NextSte
   return { kind: 'iterate', task, circuit, hints: hintsNow(state, task, circuit) };
 }
 
-/** The task that an iteration would work on now. The probe of an open circuit goes to another than the one that opened it, where there is one. */
+/** The task that an iteration would work on now. The probe of an open circuit goes to another than the one that opened it, where there is one: to one that was never begun before it goes back to others. */
 function taskToWork<T extends QueuedTask>({ state, tasks, policy, now }: Situation<T>): T | null {
   const progress = awake(state.tasks, policy.circuit.cooldownMs, now);
   const opener = state.circuit.kind === 'open' ? state.circuit.taskId : null;
   const others = opener === null ? [] : tasks.filter(({ id }) => id !== opener);
-  return nextTask(others, progress, state.currentTask) ?? nextTask(tasks, progress, state.currentTask);
+  const unbegun = others.filter(({ id }) => progressOf(progress, id).attempts === 0);
+  return (
+    nextTask(unbegun, progress, state.currentTask) ??
+    nextTask(others, progress, state.currentTask) ??
+    nextTask(tasks, progress, state.currentTask)
+  );
 }
 
 /** A run that has not called yet. */

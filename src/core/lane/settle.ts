@@ -237,8 +237,8 @@ function settleStuck(
   const { reason } = circuit;
   const saysTask = reason === 'no_progress' || reason === 'output_decline';
   if (!saysTask || !hasOther(state, facts, policy, now)) return { circuit, aside: null };
-  const wasProbe = state.circuit.kind === 'open' || state.circuit.probes;
-  return { circuit: wasProbe ? circuit : probingCircuit(state.circuit.totalOpens), aside: reason };
+  const before = state.circuit;
+  return { circuit: before.kind === 'open' || before.probes ? circuit : probingCircuit(before), aside: reason };
 }
 
 function hasOther(state: LaneState, { task, tasks }: IterationFacts, policy: Policy, now: number): boolean {
@@ -252,16 +252,18 @@ function circuitFacts(
   judgement: Judgement,
   policy: Policy,
 ): CircuitFacts {
+  const { countedDenials, nothingToDo, progress, questionOnly, taskDone } = judgement.verdict;
   return {
-    progress: judgement.verdict.progress,
-    // That there is nothing to do is an answer.
-    neutral: judgement.neutral || judgement.verdict.nothingToDo,
-    questionOnly: judgement.verdict.questionOnly,
+    progress,
+    // That there is nothing to do is an answer, and so is that nothing is left to do.
+    neutral: judgement.neutral || nothingToDo || (taskDone && countedDenials === 0),
+    questionOnly,
     fingerprints: analysis.errors.map(({ fingerprint }) => fingerprint.slice(0, MAX_FINGERPRINT_CHARS)),
-    countedDenials: judgement.verdict.countedDenials,
+    countedDenials,
     output: outputFact(),
     taskId: task.id,
-    returned: progressOf(state.tasks, task.id).setAside !== null,
+    // A provider that fails says nothing about the task, however often that was set aside.
+    returned: progressOf(state.tasks, task.id).setAside !== null && !judgement.providerFailed,
   };
 
   function outputFact(): CircuitFacts['output'] {
@@ -305,7 +307,7 @@ function settleUsage(state: LaneState, { analysis, startedAt }: IterationFacts, 
 
 function settleTask(
   state: LaneState,
-  { task }: IterationFacts,
+  { task, evidence }: IterationFacts,
   judged: { readonly judgement: Judgement; readonly aside: Aside; readonly policy: Policy; readonly now: number },
 ): LaneState {
   const {
@@ -318,7 +320,9 @@ function settleTask(
   // Neither a wrong key nor a limit of the provider is an attempt of the agent.
   const refunded = (neutral || providerFailed) && !verdict.progress;
   const attempts = refunded ? Math.max(0, before.attempts - 1) : before.attempts;
-  const worked = { ...before, attempts, setAside: verdict.progress ? null : before.setAside };
+  // Without work of its own it begins again: what changes while others are worked on is not its work.
+  const startedTree = evidence.after.tree === before.startedTree ? null : before.startedTree;
+  const worked = { ...before, attempts, startedTree, setAside: verdict.progress ? null : before.setAside };
   const next = nextProgress();
   const settled = withTask(state, task.id, next, { reason: next.reason ?? next.state, now });
   return next.state === 'in-progress' ? settled : { ...settled, currentTask: null };

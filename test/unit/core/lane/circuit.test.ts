@@ -120,7 +120,11 @@ test.each<[string, readonly CircuitFacts[], string]>([
   ['nor does it spare the next', [neutral, idle], 'open no_progress'],
   ['a task that had its turn before counts here', [{ ...idle, returned: true }], 'open no_progress'],
 ])('the probe after a task was set aside: %s → %s', (_, facts, expected) => {
-  expect(word(after(facts, probingCircuit(0)))).toBe(expected);
+  expect(word(after(facts, probingCircuit(closedCircuit(0))))).toBe(expected);
+});
+
+test('the probe after a task was set aside is not forgiven a second question', () => {
+  expect(word(after([question], probingCircuit({ ...closedCircuit(0), questionHeld: true })))).toBe('open no_progress');
 });
 
 test('that a task which was set aside changes nothing again is not counted', () => {

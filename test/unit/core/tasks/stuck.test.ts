@@ -62,6 +62,20 @@ describe('a stuck task steps aside; the queue goes on', () => {
   });
 });
 
+test('the probes of an open circuit try every task before they go back to one', () => {
+  const denied: Play = { output: { denials: [{ tool: 'Bash', command: 'docker ps' }] } };
+  const three = { tasks: [...tasks, task(3)] };
+  const first = play([denied, denied], three);
+  const second = playAgain(first, [denied], { ...three, gapMs: 31 * MINUTE });
+  const third = playAgain(second, [done()], { ...three, gapMs: 31 * MINUTE });
+  expect([first, second, third].map(({ state }) => state.circuit.kind)).toEqual(['open', 'open', 'closed']);
+  expect(['issue-1', 'issue-2', 'issue-3'].map((id) => stateOf(third, id))).toEqual([
+    'in-progress',
+    'in-progress',
+    'done',
+  ]);
+});
+
 describe('another turn', () => {
   const stuck = setAside(untouched, 'no_progress', noon);
   test.each([
@@ -97,6 +111,21 @@ describe('another turn', () => {
     const again = playAgain(first, [progress(), done()], { tasks, gapMs: 31 * MINUTE });
     expect(again.state.tasks['issue-1']).toMatchObject({ state: 'done', setAside: null });
     expect(describeStep(again.step)).toBe('complete (plan_complete)');
+  });
+
+  test('is not done by what was changed for others meanwhile', () => {
+    const first = play([idle, idle, idle, done()], { tasks });
+    const again = playAgain(first, [saysDone], { tasks, gapMs: 31 * MINUTE });
+    expect(again.verdicts[0]).toMatchObject({ nothingToDo: true, taskDone: false, setAside: 'nothing_to_do' });
+    expect(stateOf(again, 'issue-1')).toBe('blocked');
+  });
+
+  test('spares no circuit a provider that fails', () => {
+    const failing: Play = { output: { agentError: { kind: 'server', text: '500' } } };
+    const first = play([idle, idle, idle, done()], { tasks });
+    const again = playAgain(first, [failing, failing, failing, failing], { tasks, gapMs: 31 * MINUTE });
+    expect(again.verdicts.map(({ circuit }) => circuit)).toEqual(['closed', 'half-open', 'open']);
+    expect(again.state.tasks['issue-1']).toMatchObject({ attempts: 3, setAside: { times: 1 } });
   });
 
   test('ends with max-iterations-per-task', () => {
@@ -150,6 +179,13 @@ describe('"nothing to do" is an answer', () => {
     expect(play([saysDone], { tasks: [task(1, { optional: true })] }).verdicts[0]).toMatchObject({
       nothingToDo: false,
     });
+  });
+
+  test('nor is that nothing is left to do: what finishes a task opens no circuit', () => {
+    const run = play([progress(), idle, idle, saysDone], { tasks: [task(1)] });
+    expect(run.verdicts[3]).toMatchObject({ progress: false, nothingToDo: false, taskDone: true });
+    expect(run.state.circuit).toMatchObject({ kind: 'closed', totalOpens: 0 });
+    expect(describeStep(run.step)).toBe('complete (plan_complete)');
   });
 
   test('the queue goes on with the next task at once', () => {
