@@ -7,7 +7,8 @@ export type AgentOutput =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'silence' }
   | { readonly kind: 'usage-limit'; readonly resumeAt: number }
-  | { readonly kind: 'overloaded' };
+  | { readonly kind: 'overloaded' }
+  | { readonly kind: 'unavailable' };
 
 /** The fields of a status block that decisions depend on. */
 export interface Claims {
@@ -69,6 +70,17 @@ export function print(output: AgentOutput, session: string): Uint8Array {
           api_error_status: 529,
           terminal_reason: 'api_error',
           result: 'API Error: Repeated 529 Overloaded errors.',
+          total_cost_usd: 0,
+        }),
+      ]);
+    case 'unavailable':
+      return lines([
+        init(session),
+        result(session, {
+          is_error: true,
+          api_error_status: 500,
+          terminal_reason: 'api_error',
+          result: 'API Error: 500 Internal server error.',
           total_cost_usd: 0,
         }),
       ]);

@@ -3,9 +3,10 @@ import { chance, createRandom, integer, pick, type Random } from './random.ts';
 import type { Claims, AgentOutput } from './agent-output.ts';
 import { after, stepsLeft, testsPass, type Deed, type World } from './world.ts';
 
-/** What an agent sees when it is called. `turn` counts the calls of the whole history, `sessionTurn` those of the session, from 0. */
+/** What an agent sees when it is called. `turn` counts the calls of the whole history, `taskTurn` those for the task, `sessionTurn` those of the session, from 0. */
 interface Call {
   readonly turn: number;
+  readonly taskTurn: number;
   readonly sessionTurn: number;
   readonly task: TaskId;
   readonly world: World;
@@ -108,9 +109,6 @@ export const behaviours = {
   mixed: { steps: small, create: mixed },
 } satisfies Record<string, Behaviour>;
 
-export type BehaviourName = keyof typeof behaviours;
-export const behaviourNames = Object.keys(behaviours) as [BehaviourName, ...BehaviourName[]];
-
 interface Style {
   readonly chars: number;
   readonly claimsExit: boolean;
@@ -121,7 +119,7 @@ function style(random: Random): Style {
   return { chars: integer(random, 300, 1500), claimsExit: random() < 0.5, minutes: integer(random, 1, 4) };
 }
 
-function honest(random: Random): Mind {
+export function honest(random: Random): Mind {
   const own = style(random);
   return (call) => honestAs(call, own);
 }
@@ -143,7 +141,7 @@ function honestAs({ world, task }: Call, { chars, claimsExit, minutes }: Style):
   return { ...act('step', claims, chars), minutes };
 }
 
-function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
+export function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
   const honestly: Claims = {
     status: 'IN_PROGRESS',
     exit: false,
@@ -160,15 +158,21 @@ function act(deed: Deed, claims: Partial<Claims>, chars = 600): Act {
   };
 }
 
-const idle: Mind = () => act('nothing', { status: 'IN_PROGRESS' });
-const lying: Mind = () => act('nothing', { status: 'COMPLETE', tasks: 1, files: 2, tests: 'PASSING' });
-const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
-const denied: Mind = () => refused(act('nothing', {}));
-const asking: Mind = () => ({
+export const idle: Mind = () => act('nothing', { status: 'IN_PROGRESS' });
+export const lying: Mind = () => act('nothing', { status: 'COMPLETE', tasks: 1, files: 2, tests: 'PASSING' });
+export const blocked: Mind = () => act('nothing', { status: 'BLOCKED' });
+export const denied: Mind = () => refused(act('nothing', {}));
+export const asking: Mind = () => ({
   ...act('nothing', {}),
   output: { kind: 'prose', text: 'Which database should I use?', chars: 0, denied: [] },
 });
-const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, output: { kind: 'silence' } });
+export const crashed: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, output: { kind: 'silence' } });
+export const unavailable: Mind = () => ({
+  deed: 'nothing',
+  end: 'crashed',
+  minutes: 1,
+  output: { kind: 'unavailable' },
+});
 const overloaded: Mind = () => ({ deed: 'nothing', end: 'crashed', minutes: 1, output: { kind: 'overloaded' } });
 
 function timeout(deed: Deed): Act {
@@ -198,11 +202,11 @@ function changed(made: Act, change: (output: Extract<AgentOutput, { readonly tex
   return 'text' in made.output ? { ...made, output: change(made.output) } : made;
 }
 
-function shrinking(turn: number): number {
+export function shrinking(turn: number): number {
   return Math.ceil(20_000 * 0.25 ** turn);
 }
 
-function talking(mind: Mind, chars: (turn: number) => number): Mind {
+export function talking(mind: Mind, chars: (turn: number) => number): Mind {
   return (call) => changed(mind(call), (output) => ({ ...output, chars: chars(call.turn) }));
 }
 
@@ -211,14 +215,14 @@ function every(nth: number, phase: number, random: Random): Mind {
   return (call) => ((call.turn + phase) % nth === 0 ? honestAs(call, own) : idle(call));
 }
 
-function unclaimed(mind: Mind): Mind {
+export function unclaimed(mind: Mind): Mind {
   return (call) =>
     changed(mind(call), (output) =>
       output.kind === 'block' ? { ...output, status: 'IN_PROGRESS', exit: false, tasks: 0 } : output,
     );
 }
 
-function prose(mind: Mind, text: string): Mind {
+export function prose(mind: Mind, text: string): Mind {
   return (call) => changed(mind(call), ({ chars, denied }) => ({ kind: 'prose', text, chars, denied }));
 }
 
@@ -239,7 +243,7 @@ function withDenials(mind: Mind): Mind {
   return (call) => refused(mind(call));
 }
 
-function complaining(mind: Mind): Mind {
+export function complaining(mind: Mind): Mind {
   return (call) =>
     changed(mind(call), (output) => ({
       ...output,
@@ -254,7 +258,7 @@ function testing(mind: Mind): Mind {
   });
 }
 
-function exiting(mind: Mind): Mind {
+export function exiting(mind: Mind): Mind {
   return (call) => changed(mind(call), (output) => (output.kind === 'block' ? { ...output, exit: true } : output));
 }
 
@@ -268,7 +272,7 @@ function early(own: Style): Mind {
   return () => ({ ...act('step', { status: 'COMPLETE', tasks: 1, files: 1 }, own.chars), minutes: own.minutes });
 }
 
-function until(turn: number, first: Mind, then: Mind): Mind {
+export function until(turn: number, first: Mind, then: Mind): Mind {
   return (call) => (call.turn < turn ? first(call) : then(call));
 }
 

@@ -4,6 +4,10 @@ import { snapshotOf, stepsLeft, testsPass } from './world.ts';
 /** What one call really was, read off the script of the agent and never off the core's own analysis or verdict. */
 export interface Fact {
   readonly task: string;
+  readonly run: number;
+  readonly startedAt: number;
+  /** When the call was over. */
+  readonly at: number;
   /** Says nothing about the agent: the provider's limit, or the end of the run's time. */
   readonly neutral: boolean;
   /** The content of the repository changed. */
@@ -12,25 +16,45 @@ export interface Fact {
   readonly useful: boolean;
   readonly questionOnly: boolean;
   readonly denied: boolean;
-  readonly error: boolean;
+  /** What error it met, by its kind; null: none. */
+  readonly error: 'own' | 'provider' | null;
   readonly testOnly: boolean;
   readonly blocked: boolean;
-  /** It said that the task is done, its content had changed since the task was begun, and nothing contradicted it (spec §15.14). */
+  /** The provider failed, not the agent: no attempt at the task. */
+  readonly unavailable: boolean;
+  /** It said that the task is done, nothing contradicted it, and its own work had changed content, or a passing `verify` says so (spec §15.14). */
   readonly credited: boolean;
+  /** It said that the task is done, and it had changed nothing for it: an answer, which no circuit counts (spec §5). */
+  readonly nothingToDo: boolean;
+  /** `verify` fails on what it left. */
+  readonly red: boolean;
   /** EXIT_SIGNAL true while something spoke against it. */
   readonly overruled: boolean;
   /** Characters of its answer; null without one. */
   readonly chars: number | null;
 }
 
+/** Whether a task is done after these calls: what a run finished is open again where its head fails in a clean clone (spec §9). */
+export function isKnownDone(task: string, facts: readonly Fact[]): boolean {
+  return facts.some(
+    (fact) => fact.task === task && fact.credited && facts.findLast(({ run }) => run === fact.run)?.red !== true,
+  );
+}
+
 /** The facts of every call, in order. */
 export function factsOf(calls: readonly Played[], verifies: boolean): readonly Fact[] {
   const startedTree = new Map<string, string>();
+  const leftTree = new Map<string, string>();
   const credited = new Set<string>();
-  return calls.map((played) => {
+  const facts: Fact[] = [];
+  for (const played of calls) {
     const task = played.entry.taskId;
     const [from, to] = [snapshotOf(played.before).tree, snapshotOf(played.after).tree];
-    startedTree.set(task, startedTree.get(task) ?? from);
+    // What was changed while others were worked on is none of this task's work.
+    const isUntouched = leftTree.get(task) === startedTree.get(task);
+    const started = isUntouched ? from : (startedTree.get(task) ?? from);
+    startedTree.set(task, started);
+    leftTree.set(task, to);
     const {
       act: { deed, output },
       entry: {
@@ -41,29 +65,34 @@ export function factsOf(calls: readonly Played[], verifies: boolean): readonly F
     const words = end.kind === 'exited' && 'text' in output ? output : null;
     const claims = words?.kind === 'block' ? words : null;
     const isRed = verifies && !testsPass(played.after);
-    const untrue =
-      claims !== null &&
-      ((claims.tests === 'PASSING' && isRed) ||
-        (claims.tasks > 0 && to === startedTree.get(task)) ||
-        (claims.files > 0 && from === to));
+    const untrue = claims !== null && ((claims.tests === 'PASSING' && isRed) || (claims.files > 0 && from === to));
     const claimsDone = claims !== null && (claims.tasks > 0 || claims.status === 'COMPLETE' || claims.exit);
-    const isCredited = claimsDone && !untrue && !isRed && to !== startedTree.get(task);
+    const denied = from === to && (words?.denied.length ?? 0) > 0;
+    const isAnswer = claimsDone && !untrue && to === started && from === to && !denied && claims.status !== 'BLOCKED';
+    const isCredited = claimsDone && !untrue && !isRed && (to !== started || (isAnswer && verifies));
     if (isCredited) credited.add(task);
     const open = played.before.tasks.some(({ id }) => !credited.has(id));
-    return {
+    facts.push({
       task,
+      run: played.run,
+      startedAt: played.entry.startedAt,
+      at: played.entry.endedAt,
       neutral:
         output.kind === 'usage-limit' || output.kind === 'overloaded' || (end.kind === 'timeout' && end.of === 'run'),
       progress: from !== to,
       useful: stepsLeft(played.after) < stepsLeft(played.before),
       questionOnly: words?.kind === 'prose' && words.text.endsWith('?') && from === to && words.denied.length === 0,
-      denied: from === to && (words?.denied.length ?? 0) > 0,
-      error: words?.text.includes('TypeError:') === true,
+      denied,
+      error: output.kind === 'unavailable' ? 'provider' : words?.text.includes('TypeError:') === true ? 'own' : null,
       testOnly: claims?.work === 'TESTING' && (from === to || deed.startsWith('test')) && !isCredited,
       blocked: claims?.status === 'BLOCKED' && !isCredited,
+      unavailable: output.kind === 'unavailable',
       credited: isCredited,
+      nothingToDo: isAnswer,
+      red: isRed,
       overruled: claims?.exit === true && (open || isRed || untrue) && !isCredited,
       chars: end.kind === 'exited' && end.code === 0 ? outputChars : null,
-    };
-  });
+    });
+  }
+  return facts;
 }

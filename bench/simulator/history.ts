@@ -1,4 +1,5 @@
 import type { Config } from '../../src/config/config.ts';
+import { noChange } from '../../src/core/lane/change.ts';
 import { nextStep, startRun } from '../../src/core/lane/decide.ts';
 import type { JournalEntry } from '../../src/core/journal/journal.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
@@ -7,20 +8,9 @@ import { initialState, parseState, serializeState, type LaneState } from '../../
 import { isPlanComplete } from '../../src/core/tasks/queue.ts';
 import type { Intake } from '../../src/handover/intake.ts';
 import { loop } from '../../src/loop/loop.ts';
-import { behaviours, type BehaviourName, type Mind } from './behaviours.ts';
+import type { Case } from './cases.ts';
 import { createMachine, type Done, type Scene } from './machine.ts';
-import { createRandom, integer, pick } from './random.ts';
-import { after, createWorld, isDone, snapshotOf, type World } from './world.ts';
-
-/** What one seed stands for: an agent, its work, and how often the loop is started. */
-export interface Case {
-  readonly seed: number;
-  readonly behaviour: BehaviourName;
-  readonly mind: Mind;
-  readonly world: World;
-  /** From the end of a run to the start of the next. */
-  readonly gapMs: number;
-}
+import { snapshotOf, type World } from './world.ts';
 
 /** One agent call: the truth of it, and what the loop made of it. `run` counts from 1. */
 export interface Played extends Done {
@@ -31,6 +21,7 @@ export interface Played extends Done {
 /** The end of a run; `calls` of the history up to then. */
 export interface RunEnd {
   readonly run: number;
+  readonly startedAt: number;
   readonly outcome: Outcome;
   readonly calls: number;
   readonly world: World;
@@ -44,33 +35,16 @@ export interface History {
   readonly ends: readonly RunEnd[];
 }
 
-/** Scheduled runs per history. */
-export const RUNS_PER_HISTORY = 8;
-const MINUTE = 60_000;
 const firstRunAt = Date.parse('2026-11-21T12:00:00Z');
-/** Calls that an agent gets to show that it would have finished. */
-const PATIENCE = 60;
-
-/** The case of a seed. */
-export function createCase(seed: number, behaviour: BehaviourName): Case {
-  const random = createRandom(seed);
-  const {
-    steps: [least, most],
-    create,
-  } = behaviours[behaviour];
-  const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
-  const world = createWorld(steps, random() < 0.4);
-  return { seed, behaviour, world, gapMs: pick(random, [15, 35, 60, 240]) * MINUTE, mind: create(random) };
-}
 
 /** Plays the runs that a schedule would start, each with the stored state of the one before. */
 export async function playHistory(of: Case, config: Config): Promise<History> {
   const scene: Scene = { world: of.world, now: firstRunAt, done: [], sessionTurns: 0 };
   const entries: { readonly run: number; readonly entry: JournalEntry }[] = [];
   const ends: RunEnd[] = [];
-  let stored = serializeState(initialState('queue', scene.now));
-  for (let run = 1; run <= RUNS_PER_HISTORY; run += 1) {
-    const state = restored(stored);
+  let state = initialState('queue', scene.now);
+  for (let run = 1; run <= of.runs; run += 1) {
+    const startedAt = scene.now;
     let outcome = gate(state, scene, config);
     if (outcome === null) {
       const work = await loop(createMachine(scene, of, config), {
@@ -85,11 +59,13 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
         work.head,
         scene.now,
       );
-      stored = serializeState(recordPublished(ended, { head: work.head, pullRequest: null }));
+      state = storedAndRestored(recordPublished(ended, { head: work.head, pullRequest: null }));
       outcome = work.outcome;
     }
-    ends.push({ run, outcome, calls: scene.done.length, world: scene.world });
-    if (outcome.kind === 'idle') break;
+    ends.push({ run, startedAt, outcome, calls: scene.done.length, world: scene.world });
+    if (outcome.reason === 'all_done') break;
+    // People merge what waits for them.
+    if (outcome.reason === 'waiting_for_review') state = { ...state, change: noChange };
     scene.now += of.gapMs;
   }
   const calls = entries.map((entry, at) => ({ ...entry, ...doneAt(scene, at) }));
@@ -98,17 +74,8 @@ export async function playHistory(of: Case, config: Config): Promise<History> {
   return { of, config, calls, ends };
 }
 
-/** Whether the agent, had it been called on and on for what is missing, would have finished. */
-export function wouldFinish({ mind }: Case, stop: RunEnd): boolean {
-  let { world } = stop;
-  for (let more = 0; more < PATIENCE && !isDone(world); more += 1) {
-    const task = Object.entries(world.content.left).find(([, left]) => left > 0)?.[0] ?? world.tasks[0]?.id ?? '';
-    world = after(world, mind({ turn: stop.calls + more, sessionTurn: 0, task, world, now: firstRunAt }).deed, task);
-  }
-  return isDone(world);
-}
-
-function restored(document: string): LaneState {
+function storedAndRestored(state: LaneState): LaneState {
+  const document = serializeState(state);
   const parsed = parseState(document, 'queue');
   if (parsed.kind !== 'state' || parsed.problems.length > 0)
     throw new Error(`The stored state cannot be read back: ${document.slice(0, 300)}`);

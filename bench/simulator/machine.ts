@@ -2,6 +2,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Verification } from '../../src/core/evidence.ts';
 import type { LoopDeps } from '../../src/loop/deps.ts';
 import { kindOfDenial } from '../../src/agents/claude/events/allow-rules.ts';
+import type { TaskId } from '../../src/core/tasks/ids.ts';
 import type { AgentCall, AgentRun } from '../../src/ports/agent.ts';
 import { analyzeOutput } from '../analyze-output.ts';
 import type { Act, Mind } from './behaviours.ts';
@@ -10,6 +11,7 @@ import { after, snapshotOf, testsPass, type World } from './world.ts';
 
 /** One deed of the agent, with the world around it. */
 export interface Done {
+  readonly task: TaskId;
   readonly act: Act;
   readonly before: World;
   readonly after: World;
@@ -120,9 +122,10 @@ function answer(scene: Scene, mind: Mind, call: AgentCall): AgentRun {
   const turn = scene.done.length;
   scene.sessionTurns = call.resume === null ? 0 : scene.sessionTurns + 1;
   const task = /^# Your task: (\S+)$/m.exec(call.prompt)?.[1] ?? '';
-  const act = mind({ turn, sessionTurn: scene.sessionTurns, task, world: before, now: scene.now });
+  const taskTurn = scene.done.filter((done) => done.task === task).length;
+  const act = mind({ turn, taskTurn, sessionTurn: scene.sessionTurns, task, world: before, now: scene.now });
   scene.world = after(before, act.deed, task);
-  scene.done.push({ act, before, after: scene.world });
+  scene.done.push({ task, act, before, after: scene.world });
 
   const wantedMs = act.minutes * MINUTE;
   const durationMs = Math.min(wantedMs, call.timeoutMs);

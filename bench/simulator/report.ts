@@ -21,7 +21,7 @@ export function renderPolicies(results: ReadonlyMap<PolicyName, readonly Finding
     'probes',
     'busy: burnt',
     'false alarms',
-    '(by rule)',
+    'longest wait',
   ];
   return table([head, ...[...results].map(([policy, found]) => [policy, ...numbersOf(found)])]);
 }
@@ -43,8 +43,8 @@ function numbersOf(found: readonly Findings[]): readonly string[] {
     burnt(still),
     still.length === 0 ? '–' : range(still.map(({ probes }) => probes)),
     burnt(busy),
-    sum(({ falseAlarms }) => falseAlarms.filter((reason) => reason !== 'same_error').length),
-    sum(({ falseAlarms }) => falseAlarms.filter((reason) => reason === 'same_error').length),
+    sum(({ falseAlarms }) => falseAlarms.length),
+    range(found.map(({ longestWait }) => longestWait.calls)),
   ];
 }
 
@@ -55,7 +55,7 @@ function range(numbers: readonly number[]): string {
 
 /** The goals of one policy, each with the first histories that miss it. */
 export function renderGoals(policy: PolicyName, found: readonly Findings[]): string {
-  const lines = goalsOf(found).map(({ goal, missedBy }) =>
+  const lines = goalsOf(found, policy).map(({ goal, missedBy }) =>
     missedBy.length === 0
       ? `  ok      ${goal}`
       : `  MISSED  ${goal}: ${String(missedBy.length)} histories, first ${replays(missedBy)}`,
@@ -78,12 +78,12 @@ export function renderSpecCosts(found: readonly Findings[]): string {
 function replays(found: readonly Findings[]): string {
   return found
     .slice(0, EXAMPLES)
-    .map(({ of }) => `--behaviour ${of.behaviour} --seed ${String(of.seed)}`)
+    .map(({ of }) => `--case ${of.name} --seed ${String(of.seed)}`)
     .join(', ');
 }
 
 function kinds(found: readonly Findings[]): string {
-  const names = [...new Set(found.map(({ of }) => of.behaviour))];
+  const names = [...new Set(found.map(({ of }) => of.name))];
   return names.length <= EXAMPLES ? names.join('; ') : `${names.slice(0, EXAMPLES).join('; ')}; …`;
 }
 
@@ -96,7 +96,7 @@ export function renderHistory({ of, calls, ends }: History): string {
       `${outcome.kind} (${outcome.reason}${outcome.reason === 'circuit_open' ? `: ${outcome.circuitReason}` : ''}) after ${String(upTo)} calls`,
     ],
   ]);
-  return `${of.behaviour}, seed ${String(of.seed)}, steps ${Object.values(of.world.steps).join('+')}, a run every ${String(of.gapMs / 60_000)} min\n${table(rows)}`;
+  return `${of.name}, seed ${String(of.seed)}, steps ${Object.values(of.world.steps).join('+')}, a run every ${String(of.gapMs / 60_000)} min\n${table(rows)}`;
 }
 
 function rowOf({ act, after, entry }: History['calls'][number], at: number): readonly string[] {

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util';
-import { behaviours, behaviourNames, type BehaviourName } from './behaviours.ts';
+import { agentNames, createCase, queueNames, type CaseName } from './cases.ts';
 import type { Findings } from './findings.ts';
-import { createCase, playHistory, RUNS_PER_HISTORY } from './history.ts';
+import { playHistory } from './history.ts';
 import { configOf, policies, type PolicyName } from './policies.ts';
 import { renderGoals, renderHistory, renderPolicies, renderSpecCosts } from './report.ts';
 import { goalsOf, sweep } from './sweep.ts';
 
+const caseNames = [...agentNames, ...queueNames];
 const policyNames = Object.keys(policies) as PolicyName[];
 /** The policies for which the goals are set: the defaults, with and without a verify command. */
 const judged: readonly PolicyName[] = ['default', 'default + verify'];
 
-const USAGE = `npm run simulate -- [--count N] [--seed N] [--policy NAME] [--behaviour NAME]
+const USAGE = `npm run simulate -- [--count N] [--seed N] [--policy NAME] [--case NAME]
 
-Plays seeded agents with known truth through the real loop, over several scheduled runs each, and reports what each
+Plays seeded agents and queues with known truth through the real loop, over several scheduled runs each, and reports what each
 policy stopped too early, spent after the work was done, and spent on agents that were stuck. Exits with 1 when a goal
-is missed that no rule of the specification stands against. With --behaviour and --seed: plays that one history and
+is missed that no rule of the specification stands against. With --case and --seed: plays that one history and
 prints its iterations.
 
 policies:   ${policyNames.join(', ')}
-behaviours: ${behaviourNames.join(', ')}`;
+agents:     ${agentNames.join(', ')}
+queues:     ${queueNames.join(', ')}`;
 
 const args = readArgs();
-if (args.behaviour !== null && args.seed !== null && args.count === null) {
+if (args.name !== null && args.seed !== null && args.count === null) {
   console.log(
-    renderHistory(
-      await playHistory(createCase(args.seed, args.behaviour), configOf(policies[args.policy ?? 'default'])),
-    ),
+    renderHistory(await playHistory(createCase(args.seed, args.name), configOf(policies[args.policy ?? 'default']))),
   );
 } else {
   await compare();
@@ -36,7 +36,7 @@ async function compare(): Promise<void> {
   const sweepOf = {
     seed: args.seed ?? 1,
     count: args.count ?? 960,
-    behaviours: args.behaviour === null ? behaviourNames : [args.behaviour],
+    names: args.name === null ? caseNames : [args.name],
   };
   const results = new Map<PolicyName, readonly Findings[]>();
   for (const policy of args.policy === null ? policyNames : [args.policy])
@@ -46,10 +46,10 @@ async function compare(): Promise<void> {
     if (!judged.includes(policy) && args.policy === null) continue;
     console.log(`${renderGoals(policy, found)}\n`);
     if (policy !== 'default + verify' || args.policy !== null) console.log(`${renderSpecCosts(found)}\n`);
-    if (goalsOf(found).some(({ missedBy }) => missedBy.length > 0)) process.exitCode = 1;
+    if (goalsOf(found, policy).some(({ missedBy }) => missedBy.length > 0)) process.exitCode = 1;
   }
   console.log(
-    `${String(sweepOf.count)} histories of up to ${String(RUNS_PER_HISTORY)} runs per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`,
+    `${String(sweepOf.count)} histories per policy, in ${((performance.now() - startedAt) / 1000).toFixed(1)} s. Numbers are calls or stops in all, or medians (≤ the most). "By rule": the specification asks for it although the agent would have finished.`,
   );
 }
 
@@ -57,17 +57,17 @@ function readArgs(): {
   readonly count: number | null;
   readonly seed: number | null;
   readonly policy: PolicyName | null;
-  readonly behaviour: BehaviourName | null;
+  readonly name: CaseName | null;
 } {
   const options = {
     count: { type: 'string' },
     seed: { type: 'string' },
     policy: { type: 'string' },
-    behaviour: { type: 'string' },
+    case: { type: 'string' },
     help: { type: 'boolean' },
   } as const;
   try {
-    const { count, seed, policy, behaviour, help } = parseArgs({ options }).values;
+    const { count, seed, policy, case: name, help } = parseArgs({ options }).values;
     if (help === true) {
       console.log(USAGE);
       process.exit(0);
@@ -75,8 +75,8 @@ function readArgs(): {
     return {
       count: numberOf(count),
       seed: numberOf(seed),
-      policy: nameOf(policy, policies),
-      behaviour: nameOf(behaviour, behaviours),
+      policy: nameOf(policy, policyNames),
+      name: nameOf(name, caseNames),
     };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
@@ -90,8 +90,9 @@ function numberOf(text: string | undefined): number | null {
   return Number(text);
 }
 
-function nameOf<Name extends string>(text: string | undefined, names: Readonly<Record<Name, unknown>>): Name | null {
+function nameOf<Name extends string>(text: string | undefined, names: readonly Name[]): Name | null {
   if (text === undefined) return null;
-  if (!Object.hasOwn(names, text)) throw new Error(`"${text}" is not one of: ${Object.keys(names).join(', ')}.`);
-  return text as Name;
+  const name = names.find((one) => one === text);
+  if (name === undefined) throw new Error(`"${text}" is not one of: ${names.join(', ')}.`);
+  return name;
 }

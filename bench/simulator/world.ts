@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../src/core/evidence.ts';
 import type { Task } from '../../src/core/tasks/task.ts';
-import type { TaskId } from '../../src/core/tasks/ids.ts';
+import { taskIdOfIssue, type TaskId } from '../../src/core/tasks/ids.ts';
 
 /** What is in the repository, as far as the truth needs it. */
 interface Content {
@@ -36,7 +36,7 @@ export interface World {
   readonly isRedMidway: boolean;
 }
 
-/** A world with one task per number of steps. */
+/** A world with one task per number of steps; 0: it was done before anybody asked. */
 export function createWorld(steps: readonly number[], isRedMidway: boolean): World {
   const tasks = steps.map((_, index) => taskOf(index + 1));
   const byTask = Object.fromEntries(tasks.map((task, index) => [task.id, steps[index] ?? 1]));
@@ -85,6 +85,11 @@ export function isDone(world: World): boolean {
   return stepsLeft(world) === 0 && testsPass(world);
 }
 
+/** The truth of one task: nothing of it is missing, and nothing is broken. */
+export function isTaskDone({ content }: World, task: TaskId): boolean {
+  return content.left[task] === 0 && !content.broken;
+}
+
 /** Useful steps that are missing in all. */
 export function stepsLeft({ content }: World): number {
   return Object.values(content.left).reduce((sum, left) => sum + left, 0);
@@ -92,7 +97,7 @@ export function stepsLeft({ content }: World): number {
 
 function taskOf(number: number): Task {
   return {
-    id: `issue-${String(number)}`,
+    id: taskIdOfIssue(number),
     title: `Task ${String(number)}`,
     body: '',
     source: { kind: 'issue', number, url: `https://example.test/${String(number)}`, labels: [] },

@@ -1,0 +1,64 @@
+import type { TaskId } from '../../src/core/tasks/ids.ts';
+import { behaviours, type Mind } from './behaviours.ts';
+import { queues } from './queues.ts';
+import { createRandom, integer, pick } from './random.ts';
+import { after, createWorld, isTaskDone, type World } from './world.ts';
+
+/** What a seed is played with: one agent for all of its tasks, or a queue of tasks of several kinds. */
+export type CaseName = keyof typeof behaviours | keyof typeof queues;
+
+/** What one seed stands for: an agent, its work, and how often the loop is started. */
+export interface Case {
+  readonly seed: number;
+  readonly name: CaseName;
+  readonly mind: Mind;
+  readonly world: World;
+  /** From the end of a run to the start of the next. */
+  readonly gapMs: number;
+  readonly runs: number;
+}
+
+export const agentNames = Object.keys(behaviours) as [CaseName, ...CaseName[]];
+export const queueNames = Object.keys(queues) as [CaseName, ...CaseName[]];
+
+/** Scheduled runs per history at most: what was set aside waits for up to a day. */
+export const MOST_RUNS = { agent: 8, queue: 40 } as const;
+const MINUTE = 60_000;
+/** Calls that an agent gets to show that it would have finished. */
+const PATIENCE = 60;
+
+/** The case of a seed. */
+export function createCase(seed: number, name: CaseName): Case {
+  const random = createRandom(seed);
+  if (name in queues) {
+    const { steps, mind } = queues[name as keyof typeof queues](random);
+    const world = createWorld(steps, random() < 0.2);
+    return { seed, name, world, mind, gapMs: gap(), runs: MOST_RUNS.queue };
+  }
+  const {
+    steps: [least, most],
+    create,
+  } = behaviours[name as keyof typeof behaviours];
+  const steps = Array.from({ length: integer(random, 1, random() < 0.3 ? 8 : 4) }, () => integer(random, least, most));
+  const world = createWorld(steps, random() < 0.4);
+  return { seed, name, world, gapMs: gap(), runs: MOST_RUNS.agent, mind: create(random) };
+
+  function gap(): number {
+    return pick(random, [15, 35, 60, 240]) * MINUTE;
+  }
+}
+
+/** Whether the agent, had it been called on and on for an open task, would have done it. `calls`: those made so far, with the tasks that they were for. */
+export function wouldDo(
+  { mind }: Case,
+  task: TaskId,
+  { world: from, calls }: { readonly world: World; readonly calls: readonly { readonly task: TaskId }[] },
+): boolean {
+  let world = from;
+  const before = calls.filter((call) => call.task === task).length;
+  for (let more = 0; more < PATIENCE && !isTaskDone(world, task); more += 1) {
+    const turns = { turn: calls.length + more, taskTurn: before + more, sessionTurn: 0 };
+    world = after(world, mind({ ...turns, task, world, now: 0 }).deed, task);
+  }
+  return isTaskDone(world, task);
+}

@@ -1,0 +1,132 @@
+import { taskIdOfIssue, type TaskId } from '../../src/core/tasks/ids.ts';
+import {
+  act,
+  asking,
+  blocked,
+  complaining,
+  crashed,
+  denied,
+  exiting,
+  honest,
+  idle,
+  lying,
+  prose,
+  shrinking,
+  talking,
+  unavailable,
+  unclaimed,
+  until,
+  type Mind,
+} from './behaviours.ts';
+import { integer, pick, type Random } from './random.ts';
+
+/** A list of tasks of several kinds, and an agent that is another one for each kind. */
+export interface Queue {
+  /** Useful steps that each task needs; 0: it was done before anybody asked. */
+  readonly steps: readonly number[];
+  readonly mind: Mind;
+}
+
+/** One task of a queue, with what the agent is like on it. Its `turn` counts the calls for this task. */
+interface Part {
+  readonly steps: number;
+  readonly mind: Mind;
+}
+
+/** Draws a task; `honestly`: how the agent does what it can do. */
+type Kind = (random: Random, honestly: Mind) => Part;
+
+const easy: Kind = (_, honestly) => ({ steps: 1, mind: honestly });
+const ofSteps: Kind = (random, honestly) => ({ steps: integer(random, 2, 4), mind: honestly });
+const done: Kind = () => ({ steps: 0, mind: () => act('nothing', { status: 'COMPLETE', tasks: 1 }) });
+const noisy: Kind = () => ({ steps: 2, mind: () => act('noise', { status: 'IN_PROGRESS', files: 1 }) });
+const doable: readonly [Kind, ...Kind[]] = [easy, ofSteps, easy];
+
+/** A task that the agent never gets anywhere with. */
+function impossible(mind: Mind): Kind {
+  return () => ({ steps: 2, mind });
+}
+
+/** A task that it can do, once something else has been in the way for so many calls. */
+function hesitant(calls: number, first: Mind): Kind {
+  return (random, honestly) => ({ steps: integer(random, 1, 2), mind: until(calls, first, honestly) });
+}
+
+const repeatingAnError = complaining(idle);
+const claimingTooMuch: readonly [Mind, ...Mind[]] = [
+  lying,
+  exiting(lying),
+  () => act('nothing', { status: 'COMPLETE', tasks: 2, files: 1 }),
+];
+
+/** Every kind of queue by its name. */
+export const queues = {
+  'queue-easy': (random) => drawn(random, { kinds: doable, hard: doable }),
+  'queue-impossible': (random) => drawn(random, { kinds: doable, hard: [impossible(idle)] }),
+  'queue-already-done': (random) => drawn(random, { kinds: [done, ...doable], hard: [impossible(idle)] }),
+  'queue-noisy': (random) => drawn(random, { kinds: doable, hard: [noisy, impossible(idle)] }),
+  'queue-asks': (random) => drawn(random, { kinds: doable, hard: [impossible(asking)] }),
+  'queue-repeats-an-error': (random) => drawn(random, { kinds: doable, hard: [impossible(repeatingAnError)] }),
+  'queue-errors-beside-work': (random) =>
+    drawn(random, { kinds: doable, hard: [impossible(idle)], change: (mind) => complaining(mind) }),
+  'queue-claims-too-much': (random) =>
+    drawn(random, { kinds: [done, ...doable], hard: [impossible(pick(random, claimingTooMuch))] }),
+  'queue-claims-nothing-to-do': (random) =>
+    drawn(random, {
+      kinds: doable,
+      hard: [impossible(until(integer(random, 1, 5), idle, () => act('nothing', { status: 'COMPLETE', tasks: 1 })))],
+    }),
+  'queue-forgets-the-block': (random) =>
+    drawn(random, {
+      kinds: doable,
+      hard: [impossible(idle)],
+      change: (mind) => prose(mind, 'I changed the code as asked.'),
+    }),
+  'queue-never-says-done': (random) =>
+    drawn(random, { kinds: doable, hard: [impossible(idle)], change: (mind) => unclaimed(mind) }),
+  'queue-BLOCKED': (random) => drawn(random, { kinds: doable, hard: [impossible(blocked)] }),
+  'queue-denied': (random) => drawn(random, { kinds: doable, hard: [impossible(denied)] }),
+  'queue-crashes': (random) => drawn(random, { kinds: doable, hard: [impossible(crashed)] }),
+  'queue-shrinking': (random) => drawn(random, { kinds: doable, hard: [impossible(talking(idle, shrinking))] }),
+  'queue-hesitant': (random) =>
+    drawn(random, {
+      kinds: [hesitant(1, idle), hesitant(2, idle), hesitant(1, asking), hesitant(1, blocked), ...doable],
+      hard: [impossible(idle)],
+    }),
+  'queue-provider-fails': (random) => {
+    const { steps, mind } = drawn(random, { kinds: doable, hard: [impossible(idle)] });
+    const from = integer(random, 3, 12);
+    return { steps, mind: until(from, mind, until(from + integer(random, 1, 9), unavailable, mind)) };
+  },
+  'queue-mixed': (random) =>
+    drawn(random, {
+      kinds: [done, hesitant(1, idle), hesitant(1, asking), ...doable],
+      hard: [idle, asking, lying, blocked, crashed, repeatingAnError].map(impossible) as [Kind, ...Kind[]],
+    }),
+} satisfies Readonly<Record<string, (random: Random) => Queue>>;
+
+/** Two to seven tasks, in any order; about half of them are `hard`. */
+function drawn(
+  random: Random,
+  {
+    kinds,
+    hard,
+    change = (mind) => mind,
+  }: {
+    readonly kinds: readonly [Kind, ...Kind[]];
+    readonly hard: readonly [Kind, ...Kind[]];
+    /** How the agent is different from an honest one where it works. */
+    readonly change?: (mind: Mind) => Mind;
+  },
+): Queue {
+  const honestly = change(honest(random));
+  const hardShare = random() * 0.8;
+  const parts = Array.from({ length: integer(random, 2, 7) }, () =>
+    pick(random, random() < hardShare ? hard : kinds)(random, honestly),
+  );
+  const minds = new Map<TaskId, Mind>(parts.map(({ mind }, index) => [taskIdOfIssue(index + 1), mind]));
+  return {
+    steps: parts.map(({ steps }) => steps),
+    mind: (call) => (minds.get(call.task) ?? idle)({ ...call, turn: call.taskTurn }),
+  };
+}

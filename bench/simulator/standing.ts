@@ -1,0 +1,162 @@
+import type { CircuitReason } from '../../src/core/lane/circuit.ts';
+import type { Policy } from '../../src/core/policy.ts';
+import { isKnownDone, type Fact } from './facts.ts';
+
+/** What the specification's rules about stuck tasks (§6) make of one call. */
+export interface Standing {
+  /** It is the one iteration that decides: the circuit was open, or the task before stepped aside. */
+  readonly probe: boolean;
+  /** The task was set aside before, and has not made progress since. */
+  readonly again: boolean;
+  /** The task steps aside: it is stuck, or one more turn of it was of no use again; null: it does not. */
+  readonly aside: 'stuck' | 'again' | null;
+  /** The circuit opens, for any of these reasons; empty: it does not. */
+  readonly opens: readonly CircuitReason[];
+}
+
+/** What the rules are about. `fresh`: counts of calls after which the rolling windows begin again. */
+export interface Situation {
+  readonly policy: Policy;
+  readonly tasks: readonly string[];
+  readonly fresh: readonly number[];
+}
+
+/** What has happened so far. */
+export interface Moment {
+  readonly facts: readonly Fact[];
+  readonly standings: readonly Standing[];
+  readonly now: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * The standing after every call. Written from the specification a second time, over the truth, so that the core is not
+ * judged by itself.
+ */
+export function standingsOf(facts: readonly Fact[], situation: Situation): readonly Standing[] {
+  const standings: Standing[] = [];
+  for (let at = 0; at < facts.length; at += 1) standings.push(standingAt(facts.slice(0, at + 1), standings, situation));
+  return standings;
+}
+
+/** Whether a task may be worked on after these calls: it is open, and not waiting for its turn. */
+export function mayWork(task: string, after: Moment, situation: Situation): boolean {
+  const { facts, standings, now } = after;
+  if (isClosed(task, facts, situation)) return false;
+  const asides = asidesOf(task, facts, standings);
+  const last = asides.at(-1);
+  if (last === undefined) return true;
+  const wait = Math.min(situation.policy.circuit.cooldownMs * 2 ** (asides.length - 1), DAY_MS);
+  return now >= last.at + wait;
+}
+
+/** Neither the provider's limits nor an answer (the task is done, or there is nothing to do) feed the circuit. */
+export function counts({ neutral, nothingToDo, credited, denied, progress }: Fact): boolean {
+  return progress || !(neutral || nothingToDo || (credited && !denied));
+}
+
+/** STATUS BLOCKED in this call and in the one before. */
+export function isBlockedTwice(facts: readonly Fact[], { fresh }: Situation): boolean {
+  const since = Math.max(0, ...fresh.filter((count) => count < facts.length));
+  const heard = facts.slice(since).filter(({ neutral }) => !neutral);
+  return facts.at(-1)?.neutral === false && heard.length >= 2 && heard.slice(-2).every(({ blocked }) => blocked);
+}
+
+function standingAt(facts: readonly Fact[], before: readonly Standing[], situation: Situation): Standing {
+  const { policy, tasks } = situation;
+  const fact = facts.at(-1);
+  const earlier = facts.slice(0, -1);
+  if (fact === undefined) return { probe: false, again: false, aside: null, opens: [] };
+  const again = asidesOf(fact.task, earlier, before).length > 0;
+  const turning = before.findLastIndex(
+    ({ opens, aside }, at) => earlier[at]?.progress === true || opens.length > 0 || aside === 'stuck',
+  );
+  const streak = facts.slice(turning + 1).filter(counts);
+  const wasOpened = (before[turning]?.opens.length ?? 0) > 0;
+  const decides = turning >= 0 && earlier[turning]?.progress === false && !(wasOpened && policy.circuit.autoReset);
+  // The first that only asks is forgiven, and decides nothing, but for a circuit that was open.
+  const forgiven = wasOpened && !policy.circuit.autoReset ? undefined : firstQuestion();
+  const heard = streak.filter((one) => one !== forgiven);
+  const probe = decides && heard.length <= 1;
+  const standing = { probe, again };
+  if (!counts(fact) || fact.progress || fact === forgiven)
+    return { ...standing, aside: again && fact === forgiven ? 'again' : null, opens: [] };
+
+  const idle = heard.filter((one) => probe || one.unavailable || !isAgain(one)).length;
+  const ofTask: CircuitReason[] = [
+    ...(idle >= policy.circuit.noProgress || probe ? (['no_progress'] as const) : []),
+    ...(declinesTwice() ? (['output_decline'] as const) : []),
+  ];
+  const ofSurroundings: CircuitReason[] = [
+    ...(lastAre(heard, probe && wasOpened ? 1 : policy.circuit.permissionDenials, ({ denied }) => denied)
+      ? (['permission_denied'] as const)
+      : []),
+    ...(lastAre(heard, policy.circuit.sameError, ({ error }) => error !== null && error === fact.error)
+      ? (['same_error'] as const)
+      : []),
+  ];
+  const trips = [...ofSurroundings, ...ofTask];
+  const isOther = tasks.some(
+    (task) => task !== fact.task && mayWork(task, { facts: earlier, standings: before, now: fact.at }, situation),
+  );
+  const stepsAside = ofTask.length > 0 && ofSurroundings.length === 0 && isOther && !fact.unavailable;
+  return {
+    ...standing,
+    aside: stepsAside ? 'stuck' : again && trips.length === 0 && !fact.unavailable ? 'again' : null,
+    opens: stepsAside && !probe ? [] : trips,
+  };
+
+  function isAgain(one: Fact): boolean {
+    return before[facts.indexOf(one)]?.again ?? again;
+  }
+
+  /** The first question since the last progress. */
+  function firstQuestion(): Fact | undefined {
+    const since = facts.findLastIndex(({ progress }) => progress);
+    const opened = before.findLastIndex(({ opens }) => opens.length > 0);
+    return facts.slice(Math.max(since, opened) + 1).find(({ questionOnly }) => questionOnly);
+  }
+
+  function declinesTwice(): boolean {
+    const answers = heard.filter(({ chars }) => chars !== null);
+    return lastAre(answers, 2, isShort) && fact?.chars !== null;
+  }
+
+  function isShort(one: Fact): boolean {
+    const at = facts.indexOf(one);
+    const since = Math.max(0, ...situation.fresh.filter((count) => count <= at));
+    const window = facts
+      .slice(since, at)
+      .filter(({ neutral, chars }) => !neutral && chars !== null)
+      .slice(-5)
+      .map(({ chars }) => chars ?? 0)
+      .sort((a, b) => a - b);
+    const median =
+      ((window[Math.floor((window.length - 1) / 2)] ?? 0) + (window[Math.floor(window.length / 2)] ?? 0)) / 2;
+    return (one.chars ?? 0) * 100 < median * (100 - policy.circuit.outputDeclinePercent);
+  }
+}
+
+/** The calls after which a task was set aside, since it last made progress. */
+export function asidesOf(task: string, facts: readonly Fact[], standings: readonly Standing[]): readonly Fact[] {
+  const progressed = facts.findLastIndex((fact) => fact.task === task && fact.progress);
+  return facts.filter((fact, at) => at > progressed && fact.task === task && standings[at]?.aside !== null);
+}
+
+/** A task that is done, that a person must close, that had all its attempts, or that two BLOCKED in a row gave up. */
+function isClosed(task: string, facts: readonly Fact[], situation: Situation): boolean {
+  const { maxIterationsPerTask } = situation.policy;
+  const own = facts.filter((fact) => fact.task === task);
+  const attempts = own.filter(({ neutral, unavailable, progress }) => progress || !(neutral || unavailable));
+  return (
+    isKnownDone(task, facts) ||
+    own.some(({ credited, nothingToDo }) => nothingToDo && !credited) ||
+    facts.some((fact, at) => fact.task === task && isBlockedTwice(facts.slice(0, at + 1), situation)) ||
+    (maxIterationsPerTask > 0 && attempts.length >= maxIterationsPerTask)
+  );
+}
+
+function lastAre(facts: readonly Fact[], times: number, is: (fact: Fact) => boolean): boolean {
+  return facts.length >= times && facts.slice(-times).every(is);
+}
