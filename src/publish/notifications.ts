@@ -67,7 +67,7 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
   await attempt('What people were notified of could not be settled', async () => {
     known = await settle(deps, plan, known);
   });
-  if (plan.notify.some(({ kind }) => kind === 'ready') && pullRequest !== null)
+  if (plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review') && pullRequest !== null)
     await attempt('Who is to review the pull request could not be asked', () => askForReview(deps, end, pullRequest));
   await attempt('Nobody could be notified', async () => {
     known = await notify(deps, end, { needs: plan.notify, known });

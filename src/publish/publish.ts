@@ -169,7 +169,8 @@ async function openOrUpdate(
   const pullRequest = isOurs
     ? newest
     : await forge.openPullRequest({ ...text, head: lane.branch, base: lane.baseBranch, draft: config.draft });
-  if (outcome.kind === 'complete' && pullRequest.draft) await forge.markReady(pullRequest.number);
+  const isForReview = outcome.kind === 'complete' || outcome.reason === 'waiting_for_review';
+  if (isForReview && pullRequest.draft) await forge.markReady(pullRequest.number);
   return pullRequest;
 }
 

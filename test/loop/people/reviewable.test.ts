@@ -7,6 +7,8 @@ describe('a pull request of the queue stays reviewable', () => {
     const project = createProject({ issues: [1, 2, 3], agent: [finisher], inputs: { 'max-tasks-per-pr': '2' } });
     expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 2 });
     expect(savedState(project).tasks['issue-3']?.state ?? 'todo').toBe('todo');
+    expect(project.forge.pulls).toMatchObject([{ draft: false }]);
+    expect(project.forge.writes.filter((write) => write.startsWith('review of'))).toHaveLength(1);
     expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 0 });
     const [pull] = project.forge.pulls;
     if (pull === undefined) throw new Error('There is no pull request.');
