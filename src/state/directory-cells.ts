@@ -32,6 +32,7 @@ const MAX_LOOKS = 20;
 /** Nobody writes a file for longer. */
 const WRITING_MS = MINUTE_MS;
 const NAME = /^[a-z0-9][a-z0-9-]{0,99}$/;
+const FILE_NAME = /^([^.]+)\.([1-9]\d{0,14})\.json$/;
 const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 
 /**
@@ -106,7 +107,7 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
   async function generationsOf(name: CellName): Promise<readonly number[]> {
     const generations: number[] = [];
     for (const entry of await entriesOf(folder)) {
-      const [, cell, generation] = /^([^.]+)\.([1-9]\d{0,14})\.json$/.exec(entry.name) ?? [];
+      const [, cell, generation] = FILE_NAME.exec(entry.name) ?? [];
       if (cell !== name) continue;
       if (!entry.isFile()) throw new Error(`${join(folder, entry.name)} is not a plain file; remove it`);
       generations.push(Number(generation));
@@ -172,6 +173,12 @@ export function createDirectoryCells({ folder, now, link = hardLink }: Directory
       return { kind: 'unavailable', why: describe(error, folder) };
     }
   }
+}
+
+/** Names of all cells of a folder; none where there is no folder. Throws when it cannot be read. */
+export async function directoryCellNames(folder: string): Promise<readonly CellName[]> {
+  const names = (await entriesOf(folder)).flatMap(({ name }) => FILE_NAME.exec(name)?.[1] ?? []);
+  return [...new Set(names)];
 }
 
 /** What the system says to a user who may not write there: later it says the same. */

@@ -4,15 +4,19 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { OpenPlaces, StatePlace } from '../cli/lane/state-places.ts';
+import { DEFAULT_BRANCH_PREFIX } from '../cli/defaults.ts';
+import { isLaneId } from '../core/tasks/ids.ts';
 import type { Lease } from '../core/sharing/lease.ts';
 import { createGit, lastWords, type Git } from '../git/git.ts';
 import { createRefCells } from '../git/refs/ref-cells.ts';
+import { listLanes } from '../git/refs/ref-lanes.ts';
 import type { CellStore } from '../ports/state.ts';
 import { createBudgetStore } from '../state/budget-store.ts';
-import { createDirectoryCells } from '../state/directory-cells.ts';
+import { createDirectoryCells, directoryCellNames } from '../state/directory-cells.ts';
 import { createGuardedStore } from '../state/guarded-store.ts';
 import { createLayeredStore } from '../state/layered-store.ts';
-import { UserError } from '../errors.ts';
+import { batchReads } from '../state/batched-cells.ts';
+import { textOf, UserError } from '../errors.ts';
 
 const now = (): number => Date.now();
 
@@ -38,10 +42,11 @@ export const openPlaces: OpenPlaces = async ({ folder, remote }) => {
       };
     const places = [
       ...(url === null ? [] : [await refPlace(top, url)]),
-      ...(hasFolder ? [placeOf(createDirectoryCells({ folder: stateFolder, now }))] : []),
+      ...(hasFolder ? [directoryPlace(stateFolder)] : []),
     ];
     return {
       kind: 'open',
+      folder: top,
       places,
       person: (await firstLine(git, ['config', 'user.name'])) ?? process.env.USER ?? 'someone',
     };
@@ -56,25 +61,35 @@ async function refPlace(top: string, url: string): Promise<StatePlace> {
   process.on('exit', () => {
     rmSync(workFolder, { recursive: true, force: true });
   });
-  return placeOf(
-    createRefCells({
-      url: isRelativePath(url) ? resolve(top, url) : url,
-      access: { kind: 'own' },
-      workFolder,
-      env: process.env,
-      now,
-    }),
-  );
+  const options = {
+    url: isRelativePath(url) ? resolve(top, url) : url,
+    access: { kind: 'own' } as const,
+    workFolder,
+    env: process.env,
+    now,
+  };
+  // All lanes are asked for at the same moment: one request brings them.
+  return placeOf(batchReads(createRefCells(options)), () => listLanes(options, DEFAULT_BRANCH_PREFIX));
 }
 
-function placeOf(cells: CellStore): StatePlace {
+function directoryPlace(folder: string): StatePlace {
+  return placeOf(createDirectoryCells({ folder, now }), async () => {
+    try {
+      return { kind: 'lanes', lanes: (await directoryCellNames(folder)).filter(isLaneId) };
+    } catch (error) {
+      return { kind: 'unavailable', why: textOf(error) };
+    }
+  });
+}
+
+function placeOf(cells: CellStore, lanes: StatePlace['lanes']): StatePlace {
   const store = createLayeredStore({
     guarded: createGuardedStore({ cells, carry: null, lease: nobodysLease, now }),
     copies: null,
     blobs: null,
     now,
   });
-  return { name: cells.place, store, budget: createBudgetStore(cells, now) };
+  return { name: cells.place, store, budget: createBudgetStore(cells, now), lanes };
 }
 
 /** The command line reads and orders; it never claims a lane. */

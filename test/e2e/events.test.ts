@@ -190,7 +190,7 @@ test('every command by a dispatch', async () => {
     ['reset session', 'idle (answered)', 0, /No session to reset/],
     ['help', 'idle (answered)', 0, /reset session: start a new conversation with the agent/],
     ['statsu', 'failed (configuration)', 0, /"statsu", which is not a command\. Did you mean "status"\?/],
-    ['retry 9', 'failed (configuration)', 0, /Issue #9 does not have the label/],
+    ['retry 9', 'failed (configuration)', 0, /There is no task #9\. Nearest: #1\./],
     ['run', 'complete (plan_complete)', 2, /1\/1/],
     ['stop', 'idle (answered)', 0, /Stopped: no run works on the queue/],
   ];

@@ -3,6 +3,7 @@ import type { OrderGiven } from '../../core/sharing/orders.ts';
 import { cut } from '../../core/text/cut.ts';
 import { oneLine } from '../../core/text/one-line.ts';
 import type { Command, CommandEnd, Terminal } from '../command.ts';
+import { refuseUnknown } from './known-tasks.ts';
 import { LANE_OPTIONS_HELP, readLaneArguments, type LaneArguments, type Subject } from './lane-arguments.ts';
 import { plainLine } from '../plain-line.ts';
 import { readLane } from './read-lane.ts';
@@ -93,11 +94,13 @@ const MAX_NAME_CHARS = 100;
 
 async function order(
   { kind, task }: Pick<OrderGiven, 'kind' | 'task'>,
-  { lane, json, sameLane, opened }: LaneArguments,
+  given: LaneArguments,
   terminal: Terminal,
 ): Promise<CommandEnd> {
+  await refuseUnknown(given, task, terminal.now());
+  const { lane, json, sameLane, opened } = given;
   const words = [kind.replace('-', ' '), ...(task === null ? [] : [task])].join(' ');
-  const given: OrderGiven = {
+  const orderGiven: OrderGiven = {
     kind,
     task,
     run: null,
@@ -106,7 +109,7 @@ async function order(
     at: terminal.now(),
   };
   const kept = await Promise.all(
-    opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, given) })),
+    opened.places.map(async ({ name, store }) => ({ name, ordered: await store.order(lane, orderGiven) })),
   );
   for (const { name, ordered } of kept) {
     if (ordered.kind !== 'kept')
@@ -147,6 +150,7 @@ state that you gave it: your git user.name, or $USER. Then the lane is shown, as
 
 ${LANE_OPTIONS_HELP}
 
-Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout or no such remote.
+Exit codes: 0 the order is kept, 1 it could not be kept everywhere, 2 wrong arguments, no checkout, no such remote, or
+no such lane or task.
 `;
 }

@@ -1,15 +1,20 @@
-import type { BudgetStore, StateStore } from '../../ports/state.ts';
+import type { LaneId } from '../../core/tasks/ids.ts';
+import type { BudgetStore, StateStore, Unavailable } from '../../ports/state.ts';
 
 /** A place that keeps lanes' states: `ref` on the remote, `directory` in the checkout. */
 export interface StatePlace {
   readonly name: string;
   readonly store: StateStore;
   readonly budget: BudgetStore;
+  /** The lanes of which it keeps anything, or that have a branch there. */
+  lanes(): Promise<FoundLanes>;
 }
 
-/** What the state commands have of a checkout: its places, at least one, and the name of who asks. */
+export type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[] } | Unavailable;
+
+/** What the state commands have of a checkout: its top folder, its places, at least one, and the name of who asks. */
 export type OpenedPlaces =
-  | { readonly kind: 'open'; readonly places: readonly StatePlace[]; readonly person: string }
+  | { readonly kind: 'open'; readonly folder: string; readonly places: readonly StatePlace[]; readonly person: string }
   | { readonly kind: 'missing'; readonly why: string };
 
 /** Finds the places of the checkout that holds `folder`; `remote` is the name that was given, null: origin, if there is one. Asks no server. */

@@ -1,11 +1,22 @@
+const MAX_TYPED_CHARS = 40;
+
 /** The one of `names` that `word` was most likely meant to be; null when none is near. */
 export function nearest<Name extends string>(word: string, names: readonly Name[]): Name | null {
-  const typed = word.toLowerCase().slice(0, 40);
+  const typed = word.toLowerCase().slice(0, MAX_TYPED_CHARS);
   const [best] = names
     .map((name) => ({ name, distance: editDistance(typed, name) }))
     .filter(({ name, distance }) => distance <= (name.length > 4 ? 2 : 1))
     .sort((a, b) => a.distance - b.distance);
   return best?.name ?? null;
+}
+
+/** All of `names`, those first that `word` was most likely meant to be. */
+export function nearestFirst(word: string, names: readonly string[]): readonly string[] {
+  const typed = word.slice(0, MAX_TYPED_CHARS);
+  return names
+    .map((name) => ({ name, distance: editDistance(typed, name.slice(0, MAX_TYPED_CHARS)) }))
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ name }) => name);
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */

@@ -1,6 +1,15 @@
 import { COMMANDS, type Command } from '../../core/people/command.ts';
 import type { OrderGiven } from '../../core/sharing/orders.ts';
-import { issueLane, issueOfId, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { unknownTask } from '../../core/people/unknown-task.ts';
+import {
+  isIssueTask,
+  issueLane,
+  issueOfId,
+  type LaneId,
+  QUEUE,
+  type TaskId,
+  taskIdOfIssue,
+} from '../../core/tasks/ids.ts';
 import { UserError } from '../../errors.ts';
 import { refuse } from './answering.ts';
 import type { GateDeps } from '../deps.ts';
@@ -8,7 +17,7 @@ import type { Answer, Intake } from '../../handover/intake.ts';
 import type { Intent, Thread } from '../event/intent.ts';
 import { saveOrder } from './save-order.ts';
 import { judgeLane } from '../lane/restore.ts';
-import { reportStatus } from './report-status.ts';
+import { knownTasks, reportStatus } from './report-status.ts';
 import { hasTaskLabel, workIssue, workQueue } from '../work.ts';
 
 /** Obeys a command that a trusted person gave in a comment. */
@@ -33,7 +42,7 @@ export async function obey(
     }
     case 'retry': {
       const { topic, task } = whatToRetry(found, command.task);
-      const lane = await laneToOrder(deps, topic);
+      const lane = await laneToRetry(deps, topic, task);
       return lane.kind === 'none' ? refused(lane.why) : retry(deps, lane.id, { kind: 'retry', task, ...by });
     }
     default:
@@ -54,7 +63,7 @@ export async function obeyDispatch(
       return order(deps, QUEUE, { kind: command.order, task: null, ...by });
     case 'retry': {
       const { topic, task } = whatToRetry({ kind: 'queue' }, command.task);
-      const lane = await laneToOrder(deps, topic);
+      const lane = await laneToRetry(deps, topic, task);
       // Nobody is answered in a thread, so the run itself must say it.
       if (lane.kind === 'none') throw new UserError('configuration', lane.why);
       return retry(deps, lane.id, { kind: 'retry', task, ...by });
@@ -152,15 +161,28 @@ async function laneAt(deps: GateDeps, topic: Topic): Promise<LaneId> {
   return issue !== null && issue.state === 'open' && hasTaskLabel(deps, issue) ? QUEUE : own;
 }
 
+/** As `laneToOrder`; an entry of a file that was never there is nobody's. */
+async function laneToRetry(deps: GateDeps, topic: Topic, task: TaskId | null): Promise<LaneToOrder> {
+  const lane = await laneToOrder(deps, topic);
+  if (lane.kind === 'none' || task === null || isIssueTask(task)) return lane;
+  const known = await knownTasks(deps, lane.id);
+  return known === null || known.includes(task)
+    ? lane
+    : { kind: 'none', why: `${unknownTask(task, known, ' in the queue')} Nothing was changed.` };
+}
+
+type LaneToOrder = { readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string };
+
 /** As `laneAt`, but an order to the queue is given where the queue works. */
-async function laneToOrder(
-  deps: GateDeps,
-  topic: Topic,
-): Promise<{ readonly kind: 'lane'; readonly id: LaneId } | { readonly kind: 'none'; readonly why: string }> {
+async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   const id = await laneAt(deps, topic);
   if (id !== QUEUE || topic.kind !== 'issue') return { kind: 'lane', id };
   const issue = await deps.forge.issue(topic.issue);
   if (issue !== null && hasTaskLabel(deps, issue)) return { kind: 'lane', id };
+  if (issue === null) {
+    const known = (await knownTasks(deps, QUEUE)) ?? [];
+    return { kind: 'none', why: `${unknownTask(taskIdOfIssue(topic.issue), known, '')} Nothing was changed.` };
+  }
   return {
     kind: 'none',
     why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,

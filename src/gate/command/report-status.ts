@@ -1,4 +1,4 @@
-import { issueLane, type LaneId, QUEUE } from '../../core/tasks/ids.ts';
+import { issueLane, type LaneId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
 import { baseBranch } from '../lane/admit.ts';
 import type { GateDeps } from '../deps.ts';
 import { findTaskFiles } from '../tasks/file-tasks.ts';
@@ -10,23 +10,9 @@ import { queuedIssues } from '../work.ts';
 /** How the lane stands, as an answer to who asked. */
 export async function reportStatus(deps: GateDeps, id: LaneId, answer: Answer | null): Promise<Intake> {
   const { config, forge } = deps;
-  const branches = await deps.remote.branches(config.branchPrefix);
-  const branch = config.branchPrefix + id;
-  const restored = await restoreLane({ lane: id, expected: branches[branch] !== undefined, deps });
+  const { restored, listed } = await listLane(deps, id);
   deps.log.info(`state: ${restored.note}`);
-  const issues = await queuedIssues(deps);
-  const listed =
-    id === QUEUE
-      ? await listTasks(
-          deps,
-          { requested: 'by-queue', issues, files: await findTaskFiles(deps) },
-          { branches, state: restored.state },
-        )
-      : await listTasks(
-          deps,
-          { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
-          { branches, state: restored.state },
-        );
+  const branch = config.branchPrefix + id;
   return {
     ...endIntake({ kind: 'idle', reason: 'answered' }),
     answer,
@@ -40,4 +26,32 @@ export async function reportStatus(deps: GateDeps, id: LaneId, answer: Answer | 
     ...listed,
     notes: { restored: restored.note, notices: [], warnings: restored.warnings, claimedBy: restored.claimedBy },
   };
+}
+
+/** Tasks of the lane by id: those that are listed, and those that it worked on before. Null: not all of them can be read. */
+export async function knownTasks(deps: GateDeps, id: LaneId): Promise<readonly TaskId[] | null> {
+  const { listed } = await listLane(deps, id);
+  return listed.tasks.some(({ obstacle }) => obstacle === 'unreadable')
+    ? null
+    : [...listed.tasks.map((task) => task.id), ...Object.keys(listed.state.tasks)];
+}
+
+async function listLane(deps: GateDeps, id: LaneId) {
+  const { config } = deps;
+  const branches = await deps.remote.branches(config.branchPrefix);
+  const restored = await restoreLane({ lane: id, expected: branches[config.branchPrefix + id] !== undefined, deps });
+  const issues = await queuedIssues(deps);
+  const listed =
+    id === QUEUE
+      ? await listTasks(
+          deps,
+          { requested: 'by-queue', issues, files: await findTaskFiles(deps) },
+          { branches, state: restored.state },
+        )
+      : await listTasks(
+          deps,
+          { requested: 'by-name', issues: issues.filter(({ number }) => issueLane(number) === id), files: null },
+          { branches, state: restored.state },
+        );
+  return { restored, listed };
 }

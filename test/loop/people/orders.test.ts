@@ -65,7 +65,7 @@ describe('whom a command on an issue is about', () => {
     const project = createProject({ issues: [1] });
     addIssue(project.forge, 5, { labels: ['bug'] });
     // A slip in a comment is no failure of the workflow.
-    for (const command of ['pause', 'retry', 'retry 9']) {
+    for (const command of ['pause', 'retry']) {
       expect(await runOnce(project, { event: commented(`/ralph ${command}`, { issue: 5 }) })).toMatchObject({
         end: 'idle (answered)',
       });
@@ -180,12 +180,31 @@ describe('a retry', () => {
     ['by a dispatch: one', dispatched('retry 2'), ['failed', 'done']],
     ['on an issue: that one', commented('/ralph retry', { issue: 1 }), ['done', 'failed']],
     ['on an issue, of another one', commented('/ralph retry #2', { issue: 1 }), ['failed', 'done']],
-    ['of a task that nobody knows', dispatched('retry plan-3f9a12c0'), ['failed', 'failed']],
   ])('%s, and the lane works on it at once', async (_, event, states) => {
     const project = await withFailures();
     await runOnce(project, { event });
     expect(statesOf(project)).toEqual(states);
     expect(project.script.calls).toHaveLength(2 + states.filter((state) => state === 'done').length);
+  });
+
+  test.each([
+    ['an issue', '9', 'There is no task #9. Nearest: #1, #2. Nothing was changed.'],
+    [
+      'an entry of a file',
+      'plan-3f9a12c0',
+      'There is no task plan-3f9a12c0 in the queue. Nearest: #1, #2. Nothing was changed.',
+    ],
+  ])('of %s that does not exist is an error, which names those that do', async (_, name, why) => {
+    const project = await withFailures();
+    expect(await runOnce(project, { event: commented(`/ralph retry ${name}`, { issue: 1 }) })).toMatchObject({
+      end: 'idle (answered)',
+    });
+    expect(answerOn(project, 1)).toMatch(/\*\*Not done\.\*\*/);
+    expect(answerOn(project, 1).replaceAll('\u200b', '')).toContain(why);
+    const run = await runOnce(project, { event: dispatched(`retry ${name}`) });
+    expect(run).toMatchObject({ end: 'failed (configuration)', calls: 0 });
+    expect(run.outcome).toMatchObject({ message: why });
+    expect([ordersOf(project, 'queue'), statesOf(project)]).toEqual([[], ['failed', 'failed']]);
   });
 
   test("on the queue's pull request: all of the queue", async () => {

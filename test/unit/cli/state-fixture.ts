@@ -3,6 +3,7 @@ import { emptyBudget, serializeBudget, type Budget } from '../../../src/core/sha
 import { emptyRecord, parseRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
 import type { Lease } from '../../../src/core/sharing/lease.ts';
 import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { isLaneId } from '../../../src/core/tasks/ids.ts';
 import type { CellStore } from '../../../src/ports/state.ts';
 import { createBudgetStore } from '../../../src/state/budget-store.ts';
 import { createGuardedStore } from '../../../src/state/guarded-store.ts';
@@ -102,7 +103,8 @@ export interface Place {
 }
 
 export function createPlace(name: 'ref' | 'directory'): Place {
-  const cells: CellStore = { ...createCells(createCellPlace()), place: name };
+  const kept = createCellPlace();
+  const cells: CellStore = { ...createCells(kept), place: name };
   const faulty = withFaults(cells);
   const now = (): number => noon;
   return {
@@ -116,6 +118,12 @@ export function createPlace(name: 'ref' | 'directory'): Place {
         now,
       }),
       budget: createBudgetStore(faulty, now),
+      lanes: () =>
+        Promise.resolve(
+          faulty.outage === null
+            ? { kind: 'lanes', lanes: [...kept.texts.keys()].filter(isLaneId) }
+            : { kind: 'unavailable', why: faulty.outage },
+        ),
     },
     async put(text, lane = 'queue') {
       await write(cells, lane, text);
@@ -148,7 +156,13 @@ export async function placeWith(
 }
 
 export function at(...places: readonly Place[]): OpenPlaces {
-  return () => Promise.resolve({ kind: 'open', places: places.map((place) => place.at), person: 'Ann Other' });
+  return () =>
+    Promise.resolve({
+      kind: 'open',
+      folder: import.meta.dirname,
+      places: places.map((place) => place.at),
+      person: 'Ann Other',
+    });
 }
 
 async function write(cells: CellStore, name: string, text: string): Promise<void> {

@@ -211,6 +211,51 @@ describe('orders', () => {
   });
 
   test.each([
+    [
+      'a task that no run worked on',
+      ['retry', '99'],
+      'There is no task #99 that a run of lane queue has worked on. Nearest: #12, #13.',
+    ],
+    [
+      'a task with a branch of its own',
+      ['retry', '7'],
+      'There is no task #7 that a run of lane queue has worked on. Nearest: #12, #13. It has a branch of its own: add --lane issue-7.',
+    ],
+    [
+      'an entry of no file',
+      ['retry', 'prd-US-1'],
+      'There is no task prd-US-1 in lane queue or in .ralph/fix_plan.md, ',
+    ],
+    ...[['pause'], ['resume'], ['stop'], ['reset', 'circuit'], ['reset', 'session'], ['retry', '99']].map(
+      (args): [string, readonly string[], string] => [
+        `${args.join(' ')} of an issue without a branch of its own`,
+        [...args, '--lane', 'issue-99'],
+        '--lane: #99 does not have a branch of its own yet, so there is nothing to order. Lanes: queue, issue-7.',
+      ],
+    ),
+  ])('%s is an error that names what exists, and nothing is ordered', async (_, args, why) => {
+    const place = await placeWith(richState);
+    await place.put(serializeRecord(emptyRecord('issue-7')), 'issue-7');
+    const { code, out, error } = await ralph(args, '', at(place));
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(error).toContain(`ralph ${args[0] ?? ''}: ${why}`);
+    expect((await place.record()).orders).toEqual([]);
+  });
+
+  test('of a task that a run may be working on now are kept', async () => {
+    const [reservation] = richBudget.reservations;
+    if (reservation === undefined) throw new Error('no reservation');
+    const budget = { ...richBudget, reservations: [{ ...reservation, tasks: ['issue-99'] }] };
+    const place = await placeWith(richState, { lease }, budget);
+    expect((await ralph(['retry', '99'], '', at(place))).code).toBe(0);
+  });
+
+  test('of a task of a place that cannot be read are not refused for that', async () => {
+    const place = await placeWith(richState, { document: 'nonsense' });
+    expect((await ralph(['retry', '99'], '', at(place))).error).not.toContain('There is no task');
+  });
+
+  test.each([
     [['pause'], 'pause', 'pause'],
     [['resume'], 'resume', 'resume'],
     [['reset', 'circuit'], 'reset circuit', 'reset-circuit'],
@@ -277,7 +322,12 @@ describe('orders', () => {
   test('of somebody with a long or odd name are readable all the same', async () => {
     const place = createPlace('ref');
     const { code } = await ralph(['pause'], '', () =>
-      Promise.resolve({ kind: 'open', places: [place.at], person: `\u001b[2J${'界'.repeat(300)}\n` }),
+      Promise.resolve({
+        kind: 'open',
+        folder: import.meta.dirname,
+        places: [place.at],
+        person: `\u001b[2J${'界'.repeat(300)}\n`,
+      }),
     );
     expect(code).toBe(0);
     const [order] = (await place.record()).orders;

@@ -5,7 +5,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_SOURCES } from '../../../src/cli/tasks/tasks.ts';
+import {
+  DEFAULT_BRANCH_PREFIX,
+  DEFAULT_COOLDOWN_MINUTES,
+  DEFAULT_SOURCES,
+  DEFAULT_TASK_LABEL,
+} from '../../../src/cli/defaults.ts';
 import { tasksJsonSchema, type TasksReport } from '../../../src/cli/tasks/tasks-schema.ts';
 import { ralph, type CliRun } from './fixture.ts';
 
@@ -343,7 +348,12 @@ describe('ralph tasks with arguments that make no sense ends with 2', () => {
   });
 });
 
-test('the default of --task-sources is that of action.yml', () => {
+test.each([
+  ['task-sources', DEFAULT_SOURCES],
+  ['branch-prefix', DEFAULT_BRANCH_PREFIX],
+  ['task-label', DEFAULT_TASK_LABEL],
+  ['cb-cooldown-minutes', `'${String(DEFAULT_COOLDOWN_MINUTES)}'`],
+])('the default of %s is that of action.yml', (input, value) => {
   const action = readFileSync(fileURLToPath(new URL('../../../action.yml', import.meta.url)), 'utf8');
-  expect(/^ {2}task-sources:\n(?: {4}.*\n)*? {4}default: (.*)$/m.exec(action)?.[1]).toBe(DEFAULT_SOURCES);
+  expect(new RegExp(`^ {2}${input}:\\n(?: {4}.*\\n)*? {4}default: (.*)$`, 'm').exec(action)?.[1]).toBe(value);
 });

@@ -1,0 +1,77 @@
+import { readdir } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
+import type { FileSource } from '../../core/tasks/task-sources.ts';
+import { readCheckoutFile } from '../checkout-file.ts';
+
+/** The tasks in the files of a checkout, in the order of work, and what is wrong with these files. */
+export async function readTasks(
+  folder: string,
+  sources: readonly FileSource[],
+): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
+  // The parsers, which no other command needs.
+  const [{ parseTaskFiles }, { inWorkOrder }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
+    import('../../core/tasks/files/files.ts'),
+    import('../../core/tasks/work-order.ts'),
+    import('../../core/tasks/dependencies.ts'),
+    import('../../core/tasks/files/prd-entries.ts'),
+  ]);
+  const { texts, problems } = await readTexts(folder, [
+    ...sources.flatMap((source) => taskFilePaths[source]),
+    ...(sources.includes('prd') ? [PRD_ARCHIVE_PATH] : []),
+  ]);
+  const parsed = parseTaskFiles(texts, sources);
+  const done = new Set(parsed.tasks.filter(({ state }) => state === 'done').map(({ task }) => task.id));
+  const { tasks } = settleDependencies(
+    parsed.tasks.map(({ task }) => ({
+      task,
+      name: task.id,
+      waitsFor: task.dependsOn.map((id) => ({ kind: 'task' as const, id })),
+    })),
+    { states: new Map(), isDone: (id) => done.has(id) },
+  );
+  const positions = positionsInPrd(texts[taskFilePaths.prd[0] ?? ''] ?? '');
+  const circular = tasks.flatMap(({ id, obstacle, source }) =>
+    obstacle === 'dependency-cycle' && source.kind !== 'issue'
+      ? [
+          {
+            file: source.path,
+            line: source.kind === 'plan' ? source.line : null,
+            column: null,
+            ...positions.get(id),
+            message: circle(source),
+          },
+        ]
+      : [],
+  );
+  return { tasks: inWorkOrder(parsed.tasks), problems: [...problems, ...parsed.problems, ...circular] };
+}
+
+function circle(source: { readonly kind: string; readonly key?: string }): string {
+  return `${source.key === undefined ? 'this item' : JSON.stringify(source.key)} waits for others that wait for it, so none of them can begin`;
+}
+
+/** Files that are there; problems with those that cannot be read. */
+async function readTexts(
+  folder: string,
+  patterns: readonly string[],
+): Promise<{ readonly texts: Readonly<Record<string, string>>; readonly problems: readonly TaskProblem[] }> {
+  const texts: Record<string, string> = {};
+  const problems: TaskProblem[] = [];
+  for (const path of (await Promise.all(patterns.map((pattern) => matching(folder, pattern)))).flat()) {
+    const file = await readCheckoutFile(folder, path);
+    if (file.kind === 'refused') problems.push({ file: path, line: file.line, column: null, message: file.why });
+    if (file.kind === 'text') texts[path] = file.text;
+  }
+  return { texts, problems };
+}
+
+async function matching(folder: string, pattern: string): Promise<readonly string[]> {
+  if (!pattern.includes('*')) return [pattern];
+  const [before = '', after = ''] = basename(pattern).split('*');
+  const names = await readdir(`${folder}/${dirname(pattern)}`).catch(() => []);
+  return names
+    .filter((name) => name.length >= before.length + after.length && name.startsWith(before) && name.endsWith(after))
+    .sort()
+    .map((name) => `${dirname(pattern)}/${name}`);
+}
