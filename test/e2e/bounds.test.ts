@@ -35,7 +35,7 @@ test('no progress: the circuit opens after three iterations, red; the next run i
     main: { exitCode: 1 },
     outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open', iterations: '3' },
   });
-  expect(opened.main.log).toMatch(/^::error::Halted: circuit open/m);
+  expect(opened.main.log).toMatch(/^::error::Stopped: no progress is made/m);
 
   const cooling = await scene.run();
   expect(cooling).toMatchObject({
@@ -43,7 +43,7 @@ test('no progress: the circuit opens after three iterations, red; the next run i
     main: { exitCode: 0 },
     outputs: { outcome: 'halted', reason: 'circuit_open', circuit: 'open' },
   });
-  expect(cooling.summary).toMatch(/It cools down until .*UTC/);
+  expect(cooling.summary).toMatch(/Waiting after a stop[^]*the first run after .*UTC.* tries one iteration/);
 
   const failed = await scene.run({ agent: [idle], inputs: { 'cb-cooldown-minutes': '0' } });
   expect(failed).toMatchObject({

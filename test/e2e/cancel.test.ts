@@ -248,7 +248,7 @@ async function expectToComplete(scene: Scene): Promise<void> {
 /** The next run finishes the task: no commit lost, no second pull request, no second comment. */
 async function expectToGoOn(scene: Scene): Promise<void> {
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete', iterations: '1' } });
-  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count']);
+  expect(await scene.commitsOf('ralph/queue')).toEqual(['Count', 'Count (iteration 2)']);
   const { number } = scene.pullOf('ralph/queue');
   expect(
     scene.sandbox.github.state.comments.filter((comment) => !isNotification(comment)).map(({ issue }) => issue),

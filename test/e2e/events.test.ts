@@ -37,7 +37,7 @@ test('a text that a stranger changed after the label waits: one comment and one 
   expect(issue.labels).toEqual(['ralph', 'ralph:needs-approval']);
   expect(ours(scene, issue.number)).toEqual([
     expect.stringMatching(
-      /^<!-- ralph-action:needs-approval -->\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/,
+      /^<!-- ralph-action:needs-approval -->\n\n@octo\n\n\*\*This issue waits for approval\.\*\*[^]*`stranger`/,
     ),
   ]);
 
@@ -183,7 +183,7 @@ test('every command by a dispatch', async () => {
   const table: readonly [string, string, number, RegExp][] = [
     ['status', 'idle (answered)', 0, /0 of 1 task done/],
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
-    ['run', 'paused (by_person)', 0, /run the workflow by hand with the command `resume`/],
+    ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
     ['retry', 'paused (by_person)', 0, /order: retry of lane queue by octo, kept/],
     ['resume', 'idle (answered)', 0, /Resumed: the pause/],
     ['reset circuit', 'idle (answered)', 0, /The circuit was closed already/],

@@ -9,7 +9,7 @@ const idle = { kind: 'idle' } as const;
 const ours = (scene: Scene, number: number): readonly string[] =>
   scene
     .commentsOn(number)
-    .filter(({ author }) => author.type === 'Bot')
+    .filter((comment) => comment.author.type === 'Bot' && !isNotification(comment))
     .map(({ body }) => body);
 
 /** Merges the newest pull request, as a person would, without deleting its branch. */
@@ -49,7 +49,7 @@ test('a task that takes too many iterations: a label, a comment that a person ca
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { outcome: 'blocked' } });
 
   await scene.run({ event: events.comment(github, { issue, body: '/ralph status' }) });
-  expect(ours(scene, issue.number)).toEqual([expect.stringContaining('it failed after 2 iterations')]);
+  expect(ours(scene, issue.number)).toEqual([expect.stringContaining('gave up after 2 iterations')]);
   expect(await scene.run({ event: events.comment(github, { issue, body: '/ralph retry' }) })).toMatchObject({
     calls: 2,
     outputs: { outcome: 'complete', 'tasks-done': '2', branch: 'ralph/queue' },

@@ -8,7 +8,7 @@ export const claimedStatuses = ['IN_PROGRESS', 'COMPLETE', 'BLOCKED'] as const;
 export const claimedTestsStatuses = ['PASSING', 'FAILING', 'NOT_RUN'] as const;
 export const offeredWorkTypes = ['IMPLEMENTATION', 'TESTING', 'DOCUMENTATION', 'REFACTORING'] as const;
 /** OTHER: any word that is not offered. */
-export const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
+const claimedWorkTypes = [...offeredWorkTypes, 'OTHER'] as const;
 
 const limitSchema = z.object({
   window: z.enum(['five-hour', 'weekly', 'extra', 'unknown']),

@@ -9,14 +9,14 @@ import type { TaskProgress } from '../tasks/task.ts';
 import { cut } from '../text/cut.ts';
 
 /** More of a task's commits are counted and not named. */
-export const MAX_COMMITS = 10;
+const MAX_COMMITS = 10;
 /** Of what an agent says of a task. */
-export const MAX_WORDS_CHARS = 500;
+const MAX_WORDS_CHARS = 500;
 const MAX_TITLE_CHARS = 120;
 const MAX_LINES = 20;
 const MAX_LINE_CHARS = 250;
 /** Tasks that are named; of older ones only the totals are kept. */
-export const MAX_SHARES = 60;
+const MAX_SHARES = 60;
 
 const words = z.string().max(MAX_WORDS_CHARS);
 
