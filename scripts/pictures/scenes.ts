@@ -400,11 +400,12 @@ function makeLifelike({ agent, checkout }: Machine, { trees }: Origin): void {
     worthALook.push(...found);
     const task = iteration.trailers['Ralph-Task'] ?? '';
     const { insertions, deletions } = await checkout.compare(iteration.before, after);
-    const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0 };
+    const size = sizes[task] ?? { files: 0, insertions: 0, deletions: 0, since: iteration.before.head };
     sizes[task] = {
       files: size.files + files.length,
       insertions: size.insertions + insertions,
       deletions: size.deletions + deletions,
+      since: size.since,
     };
     const why = 'it is a protected path; the input allow-protected-paths can allow it';
     return {

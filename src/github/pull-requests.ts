@@ -207,6 +207,7 @@ function toPullRequest(answer: PullAnswer): PullRequest {
     state: answer.merged_at !== null ? 'merged' : answer.state === 'open' ? 'open' : 'closed',
     headSha: answer.head.sha,
     draft: answer.draft ?? false,
+    title: answer.title,
     body: answer.body ?? '',
   };
 }

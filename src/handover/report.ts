@@ -6,7 +6,7 @@ import type { OpenUsage } from '../core/lane/windows.ts';
 import type { Receipt } from './intake.ts';
 import type { Policy } from '../core/policy.ts';
 import type { Lease } from '../core/sharing/lease.ts';
-import type { TaskShare } from '../core/lane/change.ts';
+import type { Change, TaskShare } from '../core/lane/change.ts';
 import type { Check, LaneState } from '../core/lane/state.ts';
 import type { LookAt } from '../core/review/look-at.ts';
 import type { Task, TaskProgress } from '../core/tasks/task.ts';
@@ -59,6 +59,8 @@ export interface WorkedReport extends RunFacts, Setting, LaneFacts {
   readonly withheld: readonly WithheldFile[];
   /** Published files that a reviewer looks at first, of this run. */
   readonly lookAt: readonly LookAt[];
+  /** What the branch holds, over all runs. */
+  readonly change: Change;
   /** What `verify` said of the untouched base; null: not known. */
   readonly baseCheck: Check | null;
   /** What it said of the branch in a clean clone; null: not known. */

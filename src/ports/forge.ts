@@ -47,6 +47,7 @@ export interface PullRequest {
   readonly state: 'open' | 'merged' | 'closed';
   readonly headSha: string;
   readonly draft: boolean;
+  readonly title: string;
   readonly body: string;
 }
 

@@ -7,9 +7,11 @@ import type { LaneState } from '../core/lane/state.ts';
 import { documentOf, verifiedState } from '../handover/stored.ts';
 import type { Work } from '../handover/work.ts';
 import type { PullRequest } from '../ports/forge.ts';
+import { mapTexts } from '../core/text/redact.ts';
 import type { LaneStart, PushResult } from '../ports/repository.ts';
 import type { Released, Transcript } from '../ports/state.ts';
-import { renderPullRequestBody, renderPullRequestTitle } from '../report/pages/pull-request.ts';
+import { peoplesChars, withPeoplesText } from '../report/pages/pull-request-edits.ts';
+import { renderPullRequest } from '../report/pages/pull-request.ts';
 import type { WorkedReport, SavedReport } from '../handover/report.ts';
 import { textOf, UserError } from '../errors.ts';
 import { publishComments } from './comments.ts';
@@ -136,9 +138,8 @@ async function publishPullRequest(
   const { lane, outcome } = work;
   if (remoteHead === null) return { kind: 'current', outcome, pullRequest: null };
   const report = reportOfWork(frameOf(deps), work, { pullRequest: lane.pullRequest, headSha: remoteHead, saved: null });
-  const text = { title: deps.redact(renderPullRequestTitle(report)), body: deps.redact(renderPullRequestBody(report)) };
   try {
-    const pullRequest = await within(deps.stepWithinMs, openOrUpdate(deps, work, text));
+    const pullRequest = await within(deps.stepWithinMs, openOrUpdate(deps, work, report));
     deps.log.info(`pull request #${String(pullRequest.number)}: ${pullRequest.url}`);
     return { kind: 'current', outcome, pullRequest };
   } catch (error) {
@@ -158,13 +159,16 @@ async function publishPullRequest(
  * the agent works. What was merged has not this run's commits; what was closed in this time stays closed.
  */
 async function openOrUpdate(
-  { forge, config }: PublishDeps,
+  { forge, config, redact }: PublishDeps,
   { lane, outcome }: Work,
-  text: { readonly title: string; readonly body: string },
+  report: WorkedReport,
 ): Promise<PullRequest> {
   const newest = await forge.pullRequestOf(lane.branch);
   const closedMeanwhile = newest?.state === 'closed' && newest.number === lane.pullRequest?.number;
   const isOurs = newest !== null && (newest.state === 'open' || closedMeanwhile);
+  // What people wrote into it stays, also what they wrote while the agent worked.
+  const own = mapTexts(renderPullRequest(report, isOurs ? peoplesChars(newest) : 0), redact);
+  const text = isOurs ? withPeoplesText(newest, own) : own;
   if (isOurs) await forge.updatePullRequest(newest.number, text);
   const pullRequest = isOurs
     ? newest

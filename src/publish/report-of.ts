@@ -54,6 +54,7 @@ export function reportOfWork(
     session: sessionWord(work),
     withheld: work.withheld,
     lookAt: work.lookAt,
+    change: work.state.change,
     baseCheck: frame.config.policy.verifies ? work.state.baseCheck : null,
     headCheck: frame.config.policy.verifies ? headCheckOf(work, published.headSha) : null,
     agent: work.agent,

@@ -11,8 +11,9 @@ function formatWait(ms: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `8 s`, `1 min 5 s`, `10 min`, `2 h 3 min`. */
+/** `< 1 s`, `8 s`, `1 min 5 s`, `10 min`, `2 h 3 min`. */
 export function formatDuration(ms: number): string {
+  if (ms > 0 && ms < 1000) return '< 1 s';
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -20,9 +21,9 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `$0.42`; four digits below ten cents, where two would hide the difference. */
+/** `$0.42`, `< $0.01`. */
 export function formatCost(costUsd: number): string {
-  return `$${costUsd.toFixed(costUsd > 0 && costUsd < 0.1 ? 4 : 2)}`;
+  return costUsd > 0 && costUsd < 0.01 ? '< $0.01' : `$${costUsd.toFixed(2)}`;
 }
 
 /** `950`, `12.3k`, `1.2M`. */

@@ -20,7 +20,13 @@ const MAX_SHARES = 60;
 
 const words = z.string().max(MAX_WORDS_CHARS);
 
-const sizeSchema = z.object({ files: count, insertions: count, deletions: count });
+const sizeSchema = z.object({
+  files: count,
+  insertions: count,
+  deletions: count,
+  /** Parent of its first commit; null: not known. */
+  since: z.string().max(64).nullable().default(null),
+});
 
 /** What a task's commits changed. */
 export type TaskSize = Immutable<z.infer<typeof sizeSchema>>;

@@ -1,6 +1,8 @@
 import type { ObjectId } from '../../core/evidence.ts';
+import type { TaskSize } from '../../core/lane/change.ts';
 import { isGenerated } from '../../core/review/generated.ts';
 import { lookAtFirst, wantsTexts, type LookAt, type ReviewedChange } from '../../core/review/look-at.ts';
+import type { TaskId } from '../../core/tasks/ids.ts';
 import type { Review } from '../../ports/repository.ts';
 import type { Git } from '../git.ts';
 import { changesOfEach, withObjects, type Change, type Objects } from '../objects.ts';
@@ -28,40 +30,47 @@ export async function reviewBranch(git: Git, fork: ObjectId, tip: ObjectId): Pro
 
 /** What the commits of each task changed; a line that a later one changes again counts again. */
 async function sizesByTask(git: Git, fork: ObjectId, tip: ObjectId): Promise<Review['sizes']> {
-  const tasks = await tasksOfCommits(git, fork, tip);
-  const byTask = new Map<string, Change[]>();
-  for (const [commit, changes] of await changesOfEach(git, [...tasks.keys()])) {
-    const task = tasks.get(commit);
-    if (task !== undefined) byTask.set(task, [...(byTask.get(task) ?? []), ...changes]);
-  }
-  return Object.fromEntries(
-    [...byTask].map(([task, changes]) => [
-      task,
-      {
-        files: new Set(changes.map(({ path }) => path)).size,
-        insertions: changes.reduce((sum, { insertions }) => sum + (insertions ?? 0), 0),
-        deletions: changes.reduce((sum, { deletions }) => sum + (deletions ?? 0), 0),
-      },
-    ]),
+  const commits = await commitsOfTasks(git, fork, tip);
+  const changes = await changesOfEach(
+    git,
+    commits.map(({ commit }) => commit),
   );
+  const sizes = [...new Set(commits.map(({ task }) => task))].map((task) => {
+    const own = commits.filter((commit) => commit.task === task);
+    const changed = own.flatMap(({ commit }) => changes.get(commit) ?? []);
+    const size: TaskSize = {
+      files: new Set(changed.map(({ path }) => path)).size,
+      insertions: changed.reduce((sum, { insertions }) => sum + (insertions ?? 0), 0),
+      deletions: changed.reduce((sum, { deletions }) => sum + (deletions ?? 0), 0),
+      // The newest comes first.
+      since: own.at(-1)?.parent ?? null,
+    };
+    return [task, size] as const;
+  });
+  return Object.fromEntries(sizes);
 }
 
-/** The task that each commit of the branch names in our trailer; commits of people name none. */
-async function tasksOfCommits(git: Git, fork: ObjectId, tip: ObjectId): Promise<ReadonlyMap<ObjectId, string>> {
+interface TaskCommit {
+  readonly commit: ObjectId;
+  readonly parent: ObjectId | null;
+  readonly task: TaskId;
+}
+
+/** The commits of the branch that name a task in our trailer; commits of people name none. */
+async function commitsOfTasks(git: Git, fork: ObjectId, tip: ObjectId): Promise<readonly TaskCommit[]> {
   const lines = await git.text([
     'log',
     '--no-merges',
     '--first-parent',
     `--max-count=${String(MOST_COMMITS)}`,
-    '--format=%H %(trailers:key=Ralph-Task,valueonly,separator=%x20)',
+    '--format=%H %P %(trailers:key=Ralph-Task,valueonly,separator=%x20)',
     `${fork}..${tip}`,
   ]);
-  return new Map(
-    lines.split('\n').flatMap((line) => {
-      const [, commit = '', task = ''] = /^([0-9a-f]+) (?:\S+ )*([\w.-]{1,80})$/.exec(line) ?? [];
-      return commit === '' ? [] : [[commit, task] as const];
-    }),
-  );
+  return lines.split('\n').flatMap((line) => {
+    const [, commit = '', parent, task = ''] =
+      /^([0-9a-f]+) ([0-9a-f]{40,})? (?:\S+ )*([\w.-]{1,80})$/.exec(line) ?? [];
+    return commit === '' ? [] : [{ commit, parent: parent ?? null, task }];
+  });
 }
 
 /** What a reviewer of what is published looks at first. */

@@ -1,4 +1,4 @@
-import type { RunReport } from '../../handover/report.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
 import { doneTasks, iterationsOf, laneOf, resumeInstant, tasksOf, workOf } from '../facts.ts';
 import { renderStatusJson } from './status-json.ts';
 
@@ -39,7 +39,7 @@ export function renderOutputs(
     reason: report.outcome.reason,
     iterations: String(iterationsOf(report).length),
     'tasks-done': String(done),
-    'tasks-open': String(tasksOf(report).length - done),
+    'tasks-open': String(tasksOf(report).filter(isOpen).length),
     branch: lane?.branch ?? '',
     'head-sha': lane?.headSha ?? '',
     'pr-number': String(lane?.pullRequest?.number ?? ''),
@@ -54,4 +54,9 @@ export function renderOutputs(
     'journal-hash': journal.hash ?? '',
     'status-json': renderStatusJson(report),
   };
+}
+
+/** Optional tasks keep nothing from being complete. */
+function isOpen({ task, progress }: TaskReport): boolean {
+  return !task.optional && progress.state !== 'done';
 }

@@ -1,149 +1,279 @@
-import type { JournalEntry } from '../../core/journal/journal.ts';
-import { count, formatCost } from '../format.ts';
+import { isShareOf, type TaskShare } from '../../core/lane/change.ts';
 import { plainTitle } from '../../core/text/plain-text.ts';
-import { issueOfTask } from '../../core/tasks/task.ts';
-import { code, link, table, text } from '../markdown.ts';
+import { firstLines } from '../../core/text/lists.ts';
+import { isStuck, issueOfTask } from '../../core/tasks/task.ts';
 import type { TaskReport, WorkedReport } from '../../handover/report.ts';
-import { doneTasks, iterationsOn, startedTasks } from '../facts.ts';
+import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.ts';
+import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
+import { link, linkRuns, prose, text } from '../markdown.ts';
+import { alarms } from '../sentences/alarms.ts';
+import { describeOutcome } from '../sentences/outcome-text.ts';
+import { testState, testWords, type TestState } from '../sentences/test-state.ts';
+import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
+import { groupedLines, parseOverruled } from './grouped.ts';
+import { markedPart, type PullRequestText } from './pull-request-edits.ts';
 import {
-  checkSection,
+  baseCheckLine,
   commitLink,
-  discrepancySection,
   fitSections,
-  headline,
+  headCheckLine,
+  list,
   lookAtSection,
-  stateWord,
+  stateGlyph,
   statusTable,
   taskLink,
-  taskVerificationWord,
   unlistedLine,
+  verifyNames,
   verifyOutputSection,
   warningSection,
   withheldSection,
   type Section,
 } from './sections.ts';
 import { renderHiddenStatus } from './status-json.ts';
-import { andMore, firstLines } from '../../core/text/lists.ts';
 
 /** GitHub refuses a body of more than 65,536 characters; the rest is room for how it counts them. */
 const MAX_BODY_CHARS = 65_000;
+/** However much people wrote, so much is ours. */
+const MIN_BODY_CHARS = 20_000;
 
-/** Title of the lane's pull request: its first task, and how many more. Plain text without line breaks. */
-export function renderPullRequestTitle(report: WorkedReport): string {
-  const started = startedTasks(report);
-  const [first, ...others] = started.length > 0 ? started : report.tasks;
-  if (first === undefined) return 'Ralph: work in progress';
-  return `Ralph: ${plainTitle(first.task.title, 120)}${andMore(others.length)}`;
+/** Tasks that are described at full length, and that are named at all. */
+const SHOWN_TASKS = 10;
+const NAMED_TASKS = 60;
+const SHOWN_COMMITS = 5;
+
+/** Title and body of a branch's pull request: about the whole change, over all runs. `taken`: characters of the body that people have written. */
+export function renderPullRequest(report: WorkedReport, taken: number): PullRequestText {
+  const title = renderPullRequestTitle(report);
+  const room = Math.max(MIN_BODY_CHARS, MAX_BODY_CHARS - taken);
+  return { title, body: markedPart(ownPart(report, title, room)) };
 }
 
-/** Body of the lane's pull request, Markdown within GitHub's limit, with the hidden RALPH_STATUS at its end. */
-export function renderPullRequestBody(report: WorkedReport): string {
+/** The task's own title, or how many there are and the first two. Plain text without line breaks. */
+function renderPullRequestTitle(report: WorkedReport): string {
+  const tasks = branchTasks(report).map(({ task }) => task.title);
+  const [first, second] = tasks.length > 0 ? tasks : report.tasks.map(({ task }) => task.title);
+  if (first === undefined) return 'Work in progress';
+  if (second === undefined || tasks.length < 2) return plainTitle(first, 120);
+  const names = [first, second].map((title) => plainTitle(title, 80)).join(', ');
+  return `${tasks.length} tasks: ${names}${tasks.length > 2 ? ' …' : ''}`;
+}
+
+function ownPart(report: WorkedReport, title: string, maxChars: number): string {
+  const tests = testState(report);
   const sections: readonly Section[] = [
-    { name: 'outcome', rank: 0, markdown: headline(report) },
-    { name: 'verification', rank: 0, markdown: checkSection(report) },
-    { name: 'look at first', rank: 0, markdown: lookAtSection(report) },
-    { name: 'what was done', rank: 1, markdown: workSection(report) },
-    { name: 'status', rank: 0, markdown: statusTable(report) },
-    { name: 'evidence', rank: 2, markdown: evidenceSection(report) },
+    { name: 'headline', rank: 0, markdown: headline(report, tests) },
+    { name: 'what to do', rank: 0, markdown: toDo(report, tests) },
     { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
-    { name: 'discrepancies', rank: 3, markdown: discrepancySection(report) },
-    { name: 'withheld files', rank: 4, markdown: withheldSection(report) },
+    { name: 'look at first', rank: 1, markdown: lookAtSection(report) },
+    { name: 'tasks', rank: 2, markdown: taskSection(report, tests) },
+    { name: 'left out', rank: 3, markdown: withheldSection(report) },
+    {
+      name: 'claims overruled',
+      rank: 4,
+      markdown: list('Claims overruled', groupedLines(report.change.overruled.map(parseOverruled)).map(upperFirst)),
+    },
     { name: 'warnings', rank: 5, markdown: warningSection(report) },
-    { name: 'issues', rank: 0, markdown: issueLines(report) },
-    { name: 'hidden status', rank: 0, markdown: `${footer(report)}\n\n${renderHiddenStatus(report)}` },
+    { name: 'cost', rank: 0, markdown: costLine(report) },
+    { name: 'issues', rank: 0, markdown: issueLine(report) },
+    { name: 'state of the last run', rank: 7, markdown: details(report) },
+    { name: 'hidden status', rank: 0, markdown: `${footer(report)}\n\n${renderHiddenStatus(report, title)}` },
   ];
-  return fitSections(sections, MAX_BODY_CHARS);
+  return fitSections(sections, maxChars);
 }
 
-function workSection(report: WorkedReport): string {
-  const begun = startedTasks(report);
-  const started = begun.map((task) => taskItem(task, report));
-  const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => text(task.title, 80));
-  const gone = unlistedLine(report);
-  const items = [
-    ...firstLines(started, 40),
-    ...(waiting.length > 0 ? [`Not started: ${firstLines(waiting, 10).join('; ')}`] : []),
-    ...(gone === '' ? [] : [gone]),
+function headline(report: WorkedReport, tests: TestState): string {
+  const [done, all] = [doneTasks(report).length, report.tasks.length];
+  const tasks = all === 0 ? '' : `${done} of ${count(all, 'task')} done`;
+  const tested = testWords(tests);
+  switch (tests.kind) {
+    case 'passed':
+      return `## ${done === all ? '✅' : '🚧'} ${tasks === '' ? '' : `${tasks}, `}${tested}`;
+    case 'failed':
+      return `## ❌ ${tested}${tasks === '' ? '' : `; ${tasks}`}`;
+    case 'not-run':
+    case 'unset':
+      return `## ⚠️ ${tasks === '' ? '' : `${tasks}; `}${tasks === '' ? upperFirst(tested) : tested}`;
+  }
+}
+
+/** What nobody may miss, who has to decide what, and the one next step. */
+function toDo(report: WorkedReport, tests: TestState): string {
+  const waiting = [
+    ...stuckLines(report.tasks),
+    ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
   ];
-  if (items.length === 0) return '';
-  return [`### What was done`, items.map((item) => `- ${item}`).join('\n')].join('\n\n');
-}
-
-function taskItem({ task, progress }: TaskReport, report: WorkedReport): string {
-  const entries = iterationsOn(report, task.id);
-  const files = [...new Set(entries.flatMap((entry) => entry.evidence.files))];
-  const recommendation = entries.at(-1)?.analysis.signal.recommendation ?? null;
+  const { next } = describeOutcome(report);
+  const check = [
+    ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
+    ...(tests.kind === 'unset' ? ['To have the work tested, set `verify` to the command that runs the tests.'] : []),
+  ];
   return [
-    `**${text(task.title, 120)}** (${taskLink(task)}): ${stateWord(progress.state)}${entries.length === 0 ? ', not touched in this run' : ''}`,
-    ...(report.unmarked.includes(task.id) ? ["Not marked as done in this branch's file: do that after merging"] : []),
-    ...(files.length > 0
-      ? [
-          `Files: ${firstLines(
-            files.map((file) => code(file, 120)),
-            8,
-          ).join(', ')}`,
-        ]
-      : []),
-    ...(recommendation === null ? [] : [`The agent says: “${text(recommendation, 300)}”`]),
-  ].join('<br>\n  ');
-}
-
-function evidenceSection(report: WorkedReport): string {
-  const rows = startedTasks(report)
-    .slice(0, 40)
-    .map(({ task, progress }) => {
-      const entries = iterationsOn(report, task.id);
-      const commit = entries.findLast((entry) => entry.commit !== null)?.commit ?? progress.doneCommit;
-      return [
-        taskLink(task),
-        commit === null ? 'none' : commitLink(commit, report),
-        changeWord(entries),
-        entries.length === 0 ? '–' : taskVerificationWord(entries, report),
-        `${progress.attempts}`,
-        entries.length === 0 ? '–' : formatCost(costOf(entries)),
-      ];
-    });
-  if (rows.length === 0) return '';
-  const commands =
-    report.verifyCommands.length === 0
-      ? ''
-      : `Verified by ${firstLines(
-          report.verifyCommands.map((command) => code(command, 120)),
-          5,
-        ).join(', ')} after each iteration that changed something.`;
-  return [
-    '### Evidence',
-    ...(commands === '' ? [] : [commands]),
-    table(['Task', 'Commit', 'Changed in this run', 'Verification', 'Iterations in all', 'Cost of this run'], rows),
+    ...check,
+    ...[baseCheckLine(report)].filter((line) => line !== ''),
+    ...alarms(report).map((line) => prose(line, 500)),
+    ...(waiting.length === 0
+      ? []
+      : [
+          firstLines(waiting, 5)
+            .map((line) => `- ${prose(line, 500)}`)
+            .join('\n'),
+        ]),
+    `**Next:** ${linkRuns(prose(next, 1000), report.repositoryUrl)}`,
   ].join('\n\n');
 }
 
+/** Tasks of which the branch has something: they are what the pull request is about. */
+function branchTasks(report: WorkedReport): readonly TaskReport[] {
+  const started = startedTasks(report);
+  const own = started.filter(
+    ({ task, progress, share }) =>
+      isShareOf(report.change, task.id) && (progress.state === 'done' || share.commitCount > 0),
+  );
+  return own.length > 0 ? own : started;
+}
+
+function taskSection(report: WorkedReport, tests: TestState): string {
+  const begun = startedTasks(report);
+  const waiting = report.tasks.filter((task) => !begun.includes(task)).map(({ task }) => taskName(task));
+  const items = begun.map((task) => taskItem(task, report, tests));
+  const more = begun.slice(SHOWN_TASKS).map((one) => `${stateGlyph(one.progress.state)} ${taskName(one.task)}`);
+  const gone = unlistedLine(report);
+  const blocks = [
+    ...(items.length > 0 ? [items.slice(0, SHOWN_TASKS).join('\n\n')] : []),
+    ...folded(count(more.length, 'more task'), more),
+    ...folded(`${count(waiting.length, 'task')} not started`, waiting),
+    ...(gone === '' ? [] : [gone]),
+  ];
+  if (blocks.length === 0) return '';
+  return ['### Tasks', ...blocks].join('\n\n');
+}
+
+function taskName(task: TaskReport['task']): string {
+  return `${taskLink(task)} ${text(task.title, 120)}`;
+}
+
+/** A list that is there for who opens it; a short one stands open. */
+function folded(summary: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  const items = firstLines(lines, NAMED_TASKS)
+    .map((line) => `- ${line}`)
+    .join('\n');
+  return [`<details>\n<summary>${summary}</summary>\n\n${items}\n\n</details>`];
+}
+
+function taskItem(one: TaskReport, report: WorkedReport, tests: TestState): string {
+  const { task, progress, share } = one;
+  const unmarked = report.unmarked.includes(task.id)
+    ? ["It is not marked as done in this branch's file: do that after merging."]
+    : [];
+  const facts = [
+    ...sizeWords(share, one, report),
+    ...commitWords(share, one, report),
+    ...verificationWords(one, report),
+    ...(share.iterations > 0 ? [count(share.iterations, 'iteration')] : []),
+    ...(share.costUsd > 0 ? [formatCost(share.costUsd)] : []),
+  ].join(' · ');
+  const words = ownWords(one, report, tests);
+  return [
+    `- ${stateGlyph(progress.state)} **${text(task.title, 120)}** (${taskLink(task)})${progress.state === 'done' ? '' : `: ${stateWords(progress.state)}`}`,
+    ...words.map((line) => `  ${line}`),
+    ...(words.length > 0 && facts !== '' ? [''] : []),
+    ...(facts === '' ? [] : [`  ${facts}`]),
+    ...unmarked.map((line) => `\n  ${line}`),
+  ].join('\n');
+}
+
+function stateWords(state: TaskReport['progress']['state']): string {
+  return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
+}
+
+/** The agent's words, quoted, and what contradicts them. A question stands above, with what else needs a person. */
+function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
+  const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
+  const said = share.summary ?? share.recommendation ?? recommended;
+  if (said === null || (isStuck(progress) && share.question !== null)) return [];
+  const contradicted = tests.kind === 'failed' ? ['>', `> ⚠️ The agent says so. ${upperFirst(testWords(tests))}.`] : [];
+  return [`> “${text(said, 500)}”`, ...contradicted];
+}
+
+function sizeWords({ size }: TaskShare, { task }: TaskReport, report: WorkedReport): readonly string[] {
+  if (size !== null)
+    return size.files === 0 ? [] : [`${count(size.files, 'file')} (+${size.insertions} −${size.deletions})`];
+  const files = new Set(iterationsOn(report, task.id).flatMap(({ evidence }) => evidence.files)).size;
+  return files === 0 ? [] : [count(files, 'file')];
+}
+
+function commitWords(
+  { commits, commitCount, size }: TaskShare,
+  one: TaskReport,
+  report: WorkedReport,
+): readonly string[] {
+  const known = commits.length > 0 ? commits : [one.progress.doneCommit].filter((commit) => commit !== null);
+  const newest = known.at(-1);
+  if (newest === undefined) return [];
+  const shown = known.slice(-SHOWN_COMMITS).map((sha) => commitLink(sha, report));
+  const left = Math.max(0, commitCount - shown.length);
+  const compare =
+    size?.since == null || commitCount < 2
+      ? []
+      : [link('compare', `${report.repositoryUrl}/compare/${size.since}...${newest}`)];
+  return [
+    `${shown.length === 1 ? 'commit' : 'commits'} ${shown.join(' ')}${left > 0 ? ` and ${left} more` : ''}`,
+    ...compare,
+  ];
+}
+
+/** A clean clone of the branch says nothing of a task that is not done. */
+function verificationWords({ progress, share }: TaskReport, report: WorkedReport): readonly string[] {
+  if (share.verification === 'not-run') return [];
+  if (progress.state === 'done' && publishedCheck(report)?.verification.kind === 'passed')
+    return ['`verify` passed in a clean clone'];
+  return [share.verification === 'failed' ? '`verify` **failed**' : '`verify` passed'];
+}
+
+function costLine({ change }: WorkedReport): string {
+  if (change.iterations === 0) return '';
+  const measured = change.lines === null ? [] : [`${count(change.lines, 'changed line')} without generated files`];
+  return `**In all:** ${[
+    `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
+    `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,
+    ...measured,
+  ].join(' · ')}`;
+}
+
 /** `Closes` for what is done; `Part of` mentions an issue without closing it. */
-function issueLines(report: WorkedReport): string {
+function issueLine(report: WorkedReport): string {
   const numbers = (tasks: readonly TaskReport[]): readonly number[] =>
     tasks.map(({ task }) => issueOfTask(task)).filter((number) => number !== null);
   const done = numbers(doneTasks(report)).map((number) => `Closes #${number}`);
   const unfinished = numbers(startedTasks(report).filter(({ progress }) => progress.state !== 'done')).map(
     (number) => `Part of #${number}`,
   );
-  return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join('\n');
+  return [...done.slice(0, 500), ...unfinished.slice(0, 200)].join(', ');
+}
+
+function details(report: WorkedReport): string {
+  const commands =
+    report.verifyCommands.length === 0
+      ? []
+      : [
+          `${verifyNames(report)} ran after each iteration that changed something, in the work tree and not by the agent.`,
+        ];
+  const check = report.headCheck?.verification.kind === 'passed' ? [headCheckLine(report.headCheck, report)] : [];
+  return [
+    `<details>\n<summary>Evidence, and the state of the last run</summary>`,
+    ...check,
+    ...commands,
+    statusTable(report),
+    '</details>',
+  ].join('\n\n');
 }
 
 function footer(report: WorkedReport): string {
   const by = text(`${report.agent.name} ${report.agent.version}`, 80);
-  return `<sub>Written by ${by} in a bounded loop, ${link('see the run', report.runUrl)}. Review it like the work of a stranger.</sub>`;
+  return `<sub>Written by ${by} in a bounded loop, ${link('see the run', report.runUrl)}. Review it like the work of a stranger. Comment \`/ralph help\` to see what Ralph can be asked for. What stands above or below this text stays when it is updated.</sub>`;
 }
 
-function changeWord(entries: readonly JournalEntry[]): string {
-  if (entries.length === 0) return '–';
-  const files = new Set(entries.flatMap((entry) => entry.evidence.files)).size;
-  const most = Math.max(files, ...entries.map((entry) => entry.evidence.fileCount));
-  const sum = (of: (entry: JournalEntry) => number) => entries.reduce((total, entry) => total + of(entry), 0);
-  return most === 0
-    ? 'nothing'
-    : `${count(most, 'file')}, +${sum((entry) => entry.evidence.insertions)} −${sum((entry) => entry.evidence.deletions)}`;
-}
-
-function costOf(entries: readonly JournalEntry[]): number {
-  return entries.reduce((total, entry) => total + (entry.analysis.costUsd ?? 0), 0);
+function upperFirst(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }

@@ -17,7 +17,7 @@ import {
   workOf,
 } from '../facts.ts';
 import { obstacleLines } from '../sentences/waiting.ts';
-import { firstLines, moreLine } from '../../core/text/lists.ts';
+import { firstLines, firstNames } from '../../core/text/lists.ts';
 
 /** A self-contained piece of a document. `rank`: the higher goes first when space is short; 0 always stays. */
 export interface Section {
@@ -55,6 +55,11 @@ export function taskLink(task: Task): string {
   return task.source.kind === 'issue' ? link(nameOfTask(task), task.source.url) : code(nameOfTask(task), 80);
 }
 
+/** `✅`. */
+export function stateGlyph(state: TaskProgress['state']): string {
+  return STATE_GLYPH[state];
+}
+
 /** `✅ done`: a task's state as people read it. */
 export function stateWord(state: TaskProgress['state']): string {
   return `${STATE_GLYPH[state]} ${state === 'in-progress' ? 'in progress' : state}`;
@@ -89,7 +94,7 @@ export function statusTable(report: RunReport): string {
 export function verificationWord(verification: Verification): string {
   switch (verification.kind) {
     case 'passed':
-      return `passed (${formatDuration(verification.durationMs)})`;
+      return verification.durationMs === 0 ? 'passed' : `passed (${formatDuration(verification.durationMs)})`;
     case 'failed':
       return `**failed**: ${code(verification.command, 80)} ${verification.code === null ? 'ran out of time' : `ended with ${verification.code}`}`;
     case 'not-run':
@@ -112,18 +117,18 @@ export function taskVerificationWord(entries: readonly JournalEntry[], report: R
 export function checkSection(report: RunReport): string {
   const work = workOf(report);
   if (work === null) return '';
-  const { baseCheck, headCheck } = work;
-  return [
-    ...(headCheck === null ? [] : [headCheckLine(headCheck, work)]),
-    ...(baseCheck?.kind === 'failed'
-      ? [
-          `⚠️ ${code(baseCheck.command ?? 'verify', 80)} already failed on ${work.baseBranch === null ? 'the base branch' : code(work.baseBranch, 120)} before this work.`,
-        ]
-      : []),
-  ].join('\n\n');
+  const head = work.headCheck === null ? '' : headCheckLine(work.headCheck, work);
+  return [head, baseCheckLine(work)].filter((line) => line !== '').join('\n\n');
 }
 
-function headCheckLine({ of, commit, verification }: HeadCheck, report: WorkedReport): string {
+/** Whether what verifies failed before anybody worked; empty when it did not. */
+export function baseCheckLine({ baseCheck, baseBranch }: WorkedReport): string {
+  if (baseCheck?.kind !== 'failed') return '';
+  return `⚠️ ${code(baseCheck.command ?? 'verify', 80)} already failed on ${baseBranch === null ? 'the base branch' : code(baseBranch, 120)} before this work.`;
+}
+
+/** What `verify` said of a clean clone. */
+export function headCheckLine({ of, commit, verification }: HeadCheck, report: WorkedReport): string {
   const where = `in a clean clone of ${commitLink(commit, report)}`;
   const isLast = of === 'head';
   const rest = isLast ? '' : ' The commits after it have not been checked in this way.';
@@ -155,7 +160,7 @@ export function waitingSection(report: RunReport): string {
   const more =
     unchecked === 0
       ? []
-      : [`${count(unchecked, 'task')} so far down the queue that this run did not look who approved them`];
+      : [`${count(unchecked, 'task')} further down ${unchecked === 1 ? 'has' : 'have'} not been looked at yet`];
   return list('What tasks wait for', [...obstacleLines(tasksOf(report)).map((line) => prose(line, 300)), ...more]);
 }
 
@@ -181,29 +186,27 @@ export function discrepancySection(report: RunReport): string {
 /** Published files that a reviewer looks at before all others, and why. */
 export function lookAtSection(report: RunReport): string {
   const lookAt = workOf(report)?.lookAt ?? [];
-  const shown = lookAt.slice(0, MAX_LOOK_AT_SHOWN).map(({ path, why }) => `- ${code(path, 120)}: ${prose(why, 120)}`);
-  return joinSection(
-    'Look at first',
-    [
-      'Of what this run changed:',
-      [...shown, ...moreLine(lookAt.length - shown.length).map((line) => `- ${line}`)].join('\n'),
-    ],
-    shown.length === 0,
-  );
+  const whys = new Map<string, string[]>();
+  for (const { path, why } of lookAt) whys.set(path, [...(whys.get(path) ?? []), why]);
+  const lines = [...whys].map(([path, own]) => `${code(path, 120)}: ${own.map((why) => prose(why, 120)).join('; ')}`);
+  return list('Look at first', firstLines(lines, MAX_LOOK_AT_SHOWN));
 }
 
 /** A longer list is read by nobody. */
-const MAX_LOOK_AT_SHOWN = 30;
+const MAX_LOOK_AT_SHOWN = 15;
 
 /** Files that were left out of the commits, and why. */
 export function withheldSection(report: RunReport): string {
-  const withheld = workOf(report)?.withheld ?? [];
-  const rows = withheld.slice(0, 40).map(({ path, why }) => [code(path, 160), prose(why, 200)]);
-  return joinSection(
-    'Files left out of the commits',
-    [table(['File', 'Why'], rows), ...moreLine(withheld.length - rows.length)],
-    rows.length === 0,
+  const paths = new Map<string, string[]>();
+  for (const { path, why } of workOf(report)?.withheld ?? []) paths.set(why, [...(paths.get(why) ?? []), path]);
+  const lines = [...paths].map(
+    ([why, own]) =>
+      `${firstNames(
+        [...new Set(own)].map((path) => code(path, 160)),
+        10,
+      )}: ${prose(why, 200)}`,
   );
+  return list('Left out', lines);
 }
 
 export function warningSection(report: RunReport): string {
@@ -247,8 +250,8 @@ function testsWord(report: LaneReport): string {
   return report.verifyCommands.length === 0 ? `not run (no \`verify\` command)${claimed}` : `not run${claimed}`;
 }
 
-/** The verify commands, the first three of them. */
-function verifyNames({ verifyCommands }: LaneReport): string {
+/** The verify commands, the first three of them, as Markdown. */
+export function verifyNames({ verifyCommands }: LaneReport): string {
   return firstLines(
     verifyCommands.map((command) => code(command, 80)),
     3,

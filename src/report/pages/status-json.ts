@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Change, TaskSize } from '../../core/lane/change.ts';
 import { capped } from '../../core/text/cut.ts';
 import { circuitWords } from '../../core/lane/circuit.ts';
 import { outcomeKinds } from '../../core/outcome.ts';
@@ -54,6 +55,13 @@ const ralphStatusSchema = z.object({
         .describe('Why it may not be worked although it is open; null: nothing is in the way.'),
       attempts: whole.describe('Iterations spent on it, in all runs.'),
       commit: z.string().nullable().describe('Head after the iteration that finished it.'),
+      iterations: whole.optional().describe('Iterations spent on it since the branch began.'),
+      costUsd: z.number().nonnegative().optional().describe('Spent on it since the branch began.'),
+      size: z
+        .object({ files: whole, insertions: whole, deletions: whole })
+        .nullable()
+        .optional()
+        .describe('What its commits changed, all together; null: not measured.'),
     }),
   ),
   tasksOmitted: whole.describe('Tasks left out of `tasks` to stay within size limits.'),
@@ -61,6 +69,19 @@ const ralphStatusSchema = z.object({
     .array(z.string())
     .optional()
     .describe('Ids of tasks that the branch has work of and that are not in the queue any more; the newest 25.'),
+  title: z.string().optional().describe('Title of the pull request, as it was written last; only in its body.'),
+  change: z
+    .object({
+      runs: whole,
+      iterations: whole,
+      costUsd: z.number().nonnegative(),
+      tokens: whole,
+      lines: whole.nullable().describe('Changed lines without generated and lock files; null: not measured.'),
+      failingSince: whole.nullable().describe('Iteration of the branch since which verify fails.'),
+    })
+    .nullable()
+    .optional()
+    .describe('What the branch holds since it began, over all runs; null: the run did not work on it.'),
   tests: z
     .enum(['passing', 'failing', 'not-run'])
     .describe(
@@ -101,17 +122,20 @@ export function renderStatusJson(report: RunReport): string {
   return serializeWithin(report, 64_000, JSON.stringify);
 }
 
-/** The hidden part of a pull request's body: an HTML comment of at most 16,000 characters. */
-export function renderHiddenStatus(report: RunReport): string {
-  return `${OPENING}${serializeWithin(report, 15_900, stringifyForComment)}${CLOSING}`;
+/** The hidden part of a pull request's body: an HTML comment of at most 16,000 characters. `title`: of the pull request, as we would write it. */
+export function renderHiddenStatus(report: RunReport, title: string): string {
+  const json = serializeWithin(report, 15_900, (status) =>
+    stringifyForComment({ ...status, title: capped(title, 300) }),
+  );
+  return `${HIDDEN_OPENING}${json}${HIDDEN_CLOSING}`;
 }
 
 /** Reads the last hidden status of a body. Never throws. */
 export function parseHiddenStatus(body: string): HiddenStatus {
-  const start = body.lastIndexOf(OPENING);
+  const start = body.lastIndexOf(HIDDEN_OPENING);
   if (start === -1) return { kind: 'absent' };
-  const json = body.slice(start + OPENING.length);
-  const end = json.indexOf(CLOSING);
+  const json = body.slice(start + HIDDEN_OPENING.length);
+  const end = json.indexOf(HIDDEN_CLOSING);
   if (end === -1) return { kind: 'unreadable', why: 'the comment has no end' };
   const status = ralphStatusSchema.safeParse(tryJson(json.slice(0, end)));
   return status.success
@@ -124,8 +148,9 @@ export function ralphStatusJsonSchema(): object {
   return { title: 'RALPH_STATUS', ...z.toJSONSchema(ralphStatusSchema, { io: 'input' }) };
 }
 
-const OPENING = '<!-- ralph-action:RALPH_STATUS ';
-const CLOSING = ' -->';
+/** Where the hidden part of a body begins, and where it ends. */
+export const HIDDEN_OPENING = '<!-- ralph-action:RALPH_STATUS ';
+export const HIDDEN_CLOSING = ' -->';
 
 const MAX_TASKS = 200;
 /** So many tasks that are gone are remembered. */
@@ -162,7 +187,7 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     maxIterations: settingOf(report)?.policy.maxIterations ?? null,
     tasksDone,
     tasksOpen: taskCount - tasksDone,
-    tasks: tasks.map(({ task, progress }) => ({
+    tasks: tasks.map(({ task, progress, share }) => ({
       id: task.id,
       issue: issueOfTask(task),
       source: { kind: task.source.kind, name: capped(nameOfTask(task), 120) },
@@ -171,9 +196,13 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
       hold: task.obstacle,
       attempts: progress.attempts,
       commit: progress.doneCommit,
+      iterations: share.iterations,
+      costUsd: dollars(share.costUsd),
+      size: share.size === null ? null : withoutCommit(share.size),
     })),
     tasksOmitted: taskCount - tasks.length,
     unlisted: (work?.unlisted ?? []).slice(-MAX_UNLISTED),
+    change: work === null ? null : changeOf(work.change),
     tests: TESTS_WORD[lastVerification(report).kind],
     cleanCheck: headCheck === null ? null : { commit: headCheck.commit, result: headCheck.verification.kind },
     baseTests: TESTS_WORD[work?.baseCheck?.kind ?? 'not-run'],
@@ -182,13 +211,26 @@ function ralphStatus(report: RunReport, tasks: readonly TaskReport[]): RalphStat
     circuit: lane?.circuit ?? null,
     callsRemaining: lane?.callsRemaining ?? null,
     tokens: work?.tokens ?? 0,
-    costUsd: Math.round((work?.costUsd ?? 0) * 1e6) / 1e6,
+    costUsd: dollars(work?.costUsd ?? 0),
     resumeAt: resumeAt === null ? null : new Date(resumeAt).toISOString(),
     stateSaved: saved === null ? null : saved.kind === 'saved',
     runUrl: report.runUrl,
     startedAt: new Date(report.startedAt).toISOString(),
     endedAt: new Date(report.endedAt).toISOString(),
   };
+}
+
+function changeOf({ runs, iterations, costUsd, tokens, lines, failingSince }: Change): RalphStatus['change'] {
+  return { runs, iterations, costUsd: dollars(costUsd), tokens, lines, failingSince };
+}
+
+function withoutCommit({ files, insertions, deletions }: TaskSize): Omit<TaskSize, 'since'> {
+  return { files, insertions, deletions };
+}
+
+/** Without the noise of floating point. */
+function dollars(costUsd: number): number {
+  return Math.round(costUsd * 1e6) / 1e6;
 }
 
 const TESTS_WORD = { passed: 'passing', failed: 'failing', 'not-run': 'not-run' } as const;

@@ -198,11 +198,11 @@ describe('commit() takes what the agent left and the contents of what it committ
     });
     await on('issue-12', () => scene.write('src/hello.js', 'one\nthree\n'));
     const long = Array.from({ length: 12 }, (_, i) => `line ${String(i)}\n`).join('');
-    await on('plan-0a1b2c3d', () => scene.write('src/long.js', long));
+    const { before } = await on('plan-0a1b2c3d', () => scene.write('src/long.js', long));
     const review = await scene.repository.review();
     expect(review?.sizes).toEqual({
-      'issue-12': { files: 3, insertions: 6, deletions: 1 },
-      'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0 },
+      'issue-12': { files: 3, insertions: 6, deletions: 1, since: await scene.git('rev-parse', 'main') },
+      'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0, since: before.head },
     });
     expect(review?.lines).toBe(15);
     expect(review?.lookAt).toEqual([{ path: 'src/long.js', why: 'new code that no changed test names' }]);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Check } from '../../../src/core/lane/state.ts';
 import type { HeadCheck, WorkedReport } from '../../../src/handover/report.ts';
-import { renderPullRequestBody } from '../../../src/report/pages/pull-request.ts';
+import { renderPullRequest } from '../../../src/report/pages/pull-request.ts';
 import { renderStatusComment } from '../../../src/report/pages/status-comment.ts';
 import { parseHiddenStatus, renderStatusJson } from '../../../src/report/pages/status-json.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
-import { entry, report } from './fixtures.ts';
+import { entry, report, sharing } from './fixtures.ts';
 
 const COMMIT = 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334';
 const LINK = `[\`a1b2c3d\`](https://github.com/acme/shop/commit/${COMMIT})`;
@@ -22,7 +22,7 @@ const ended = (change: Partial<WorkedReport>) => report({ kind: 'limit', reason:
 
 /** What people read of a run, by page. */
 const pagesOf = (run: WorkedReport): Readonly<Record<string, string>> => ({
-  body: renderPullRequestBody(run).replace(/<!--.*?-->/gs, ''),
+  body: renderPullRequest(run, 0).body.replace(/<!--.*?-->/gs, ''),
   summary: renderSummary(run),
   comment: renderStatusComment(run, 'issue-12', null),
 });
@@ -71,11 +71,13 @@ describe.each(['body', 'summary', 'comment'])('%s', (page) => {
       expect(shown(change)).not.toMatch(/clean clone|before this work/);
   });
 
-  test('says it right below the outcome', () => {
+  test('says it above all that follows', () => {
     const text = shown({ headCheck: failed, baseCheck: baseFailed });
-    const next = text.indexOf('**Next:**');
-    expect(text.slice(next).split('\n\n')[1]).toContain('❌ `npm test` **fails**');
-    expect(text.slice(next).split('\n\n')[2]).toContain('⚠️');
+    const said = text.indexOf('❌ `npm test` **fails**');
+    const base = text.indexOf('⚠️ `npm test` already failed');
+    expect(said).toBeGreaterThan(0);
+    expect(base).toBeGreaterThan(said);
+    expect(text.slice(0, base)).not.toMatch(/^#{3}|^\|/m);
   });
 });
 
@@ -85,7 +87,7 @@ describe('of the published head, a clean clone outranks the work tree', () => {
     const word = '**failed**: `npm test` ended with 1 in a clean clone';
     expect(bad['comment']).toContain(`verification ${word}`);
     expect(bad['body']).toContain(`| Tests | ${word} |`);
-    expect(bad['body']).toContain(`+20 −1 | ${word} | 1 |`);
+    expect(bad['body']).toMatch(/^## ❌ `npm test` fails; 1 of 2 tasks done$/m);
     expect(bad['summary']).toContain('<summary>Last output of <code>npm test</code> in the clean clone</summary>');
     const good = pagesOf(ended({ headCheck: passed }));
     expect(good['comment']).toContain('verification passed in a clean clone');
@@ -93,8 +95,12 @@ describe('of the published head, a clean clone outranks the work tree', () => {
   });
 
   test('but a task that was never verified does not borrow it', () => {
-    const run = ended({ headCheck: passed, iterations: [entry(1, { verification: { kind: 'not-run' } })] });
-    expect(pagesOf(run)['body']).toContain('+20 −1 | not run | 1 |');
+    const [done, open] = ended({}).tasks;
+    if (done === undefined || open === undefined) throw new Error('The run has no tasks.');
+    const itemOf = (verification: 'passed' | 'not-run') =>
+      pagesOf(ended({ headCheck: passed, tasks: [sharing(done, { verification, iterations: 1 }), open] }))['body'];
+    expect(itemOf('passed')).toContain(' · `verify` passed in a clean clone · 1 iteration');
+    expect(itemOf('not-run')).not.toContain('`verify` passed');
   });
 
   test.each<[HeadCheck | null, string, string]>([
@@ -111,6 +117,6 @@ describe('of the published head, a clean clone outranks the work tree', () => {
     const cleanCheck = headCheck === null ? null : { commit: COMMIT, result: headCheck.verification.kind };
     const expected = { tests, cleanCheck, baseTests: 'failing' };
     expect(JSON.parse(renderStatusJson(run))).toMatchObject(expected);
-    expect(parseHiddenStatus(renderPullRequestBody(run))).toMatchObject({ kind: 'found', status: expected });
+    expect(parseHiddenStatus(renderPullRequest(run, 0).body)).toMatchObject({ kind: 'found', status: expected });
   });
 });

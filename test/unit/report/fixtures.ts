@@ -1,4 +1,4 @@
-import { noChange, noShare } from '../../../src/core/lane/change.ts';
+import { noChange, noShare, type Change, type TaskShare } from '../../../src/core/lane/change.ts';
 import type { Analysis } from '../../../src/core/analysis/analysis.ts';
 import type { Evidence, Verification } from '../../../src/core/evidence.ts';
 import type { JournalEntry } from '../../../src/core/journal/journal.ts';
@@ -44,6 +44,16 @@ export function taskReport(
       ...progress,
     },
   };
+}
+
+/** The task with what the branch has of it. */
+export function sharing(one: TaskReport, share: Partial<TaskShare>): TaskReport {
+  return { ...one, share: { ...one.share, title: one.task.title, ...share } };
+}
+
+/** What the branch holds of tasks. */
+export function changeOf(tasks: readonly TaskReport[], change: Partial<Change> = {}): Change {
+  return { ...noChange, tasks: Object.fromEntries(tasks.map(({ task, share }) => [task.id, share])), ...change };
 }
 
 /** An item of the plan. */
@@ -185,6 +195,7 @@ export function report(outcome: Outcome, change: Partial<WorkedReport> = {}): Wo
     saved: { kind: 'saved', sequence: 41, where: 'cache ✓ ref ✓' },
     withheld: [],
     lookAt: [],
+    change: noChange,
     baseCheck: null,
     headCheck: null,
     verifyCommands: ['npm test'],

@@ -32,6 +32,14 @@ test('every output of a run that worked', () => {
   expect(JSON.parse(status)).toMatchObject({ version: 1, outcome: 'parked', resumeAt: '2026-11-21T16:18:00.000Z' });
 });
 
+test('optional tasks are not open ones', () => {
+  const [, open] = report({ kind: 'limit', reason: 'iterations' }).tasks;
+  if (open === undefined) throw new Error('The run has no open task.');
+  const optional = { ...open, task: { ...open.task, id: 'issue-14', optional: true } };
+  const run = report({ kind: 'limit', reason: 'iterations' }, { tasks: [open, optional] });
+  expect(renderOutputs(run, NO_JOURNAL)['tasks-open']).toBe('1');
+});
+
 test('a run that ended before it had a lane leaves the unknown empty', () => {
   const outcome = { kind: 'failed', reason: 'configuration', message: 'x' } as const;
   const outputs = renderOutputs(

@@ -10,6 +10,7 @@ import {
 } from '../../../src/report/pages/status-json.ts';
 import { reportWithoutLane } from '../../../src/handover/report.ts';
 import { END, OUTCOMES, planTask, report, taskReport } from './fixtures.ts';
+import { capped } from '../../../src/core/text/cut.ts';
 import { runs } from '../../runs.ts';
 
 const done = report({ kind: 'complete', reason: 'plan_complete' });
@@ -38,6 +39,9 @@ test('says what the run did, in the published shape', () => {
         hold: null,
         attempts: 1,
         commit: 'a1b2c3d4e5f60718293a4b5c6d7e8f9001122334',
+        iterations: 0,
+        costUsd: 0,
+        size: null,
       },
       {
         id: 'issue-13',
@@ -48,10 +52,14 @@ test('says what the run did, in the published shape', () => {
         hold: null,
         attempts: 0,
         commit: null,
+        iterations: 0,
+        costUsd: 0,
+        size: null,
       },
     ],
     tasksOmitted: 0,
     unlisted: [],
+    change: { runs: 0, iterations: 0, costUsd: 0, tokens: 0, lines: null, failingSince: null },
     tests: 'passing',
     cleanCheck: null,
     baseTests: 'not-run',
@@ -106,6 +114,9 @@ test('a task of a file has no issue, but a place', () => {
       hold: null,
       attempts: 0,
       commit: null,
+      iterations: 0,
+      costUsd: 0,
+      size: null,
     },
   ]);
 });
@@ -114,8 +125,8 @@ describe('the hidden status', () => {
   test('of a version that knew neither sources nor holds is still read', () => {
     const old = renderStatusJson(done)
       .replace('"unlisted":[],', '')
-      .replaceAll(/"source":\{[^}]*\},|"hold":null,/g, '');
-    expect(old).not.toMatch(/unlisted|source|hold/);
+      .replaceAll(/"source":\{[^}]*\},|"hold":null,|,"iterations":0,"costUsd":0,"size":null|"change":\{[^}]*\},/g, '');
+    expect(old).not.toMatch(/unlisted|source|hold|size|change/);
     expect(parseHiddenStatus(`<!-- ralph-action:RALPH_STATUS ${old} -->`)).toEqual({
       kind: 'found',
       status: JSON.parse(old),
@@ -124,7 +135,7 @@ describe('the hidden status', () => {
 
   test('survives everything that could end its comment', () => {
     const title = 'a --> b -- c --!> <!-- d @octocat fixes #12 GH-13 https://a.b/issues/3';
-    const hidden = renderHiddenStatus({ ...done, tasks: [taskReport(12, { title })] });
+    const hidden = renderHiddenStatus({ ...done, tasks: [taskReport(12, { title })] }, title);
     expect(hidden.slice(4, -3)).not.toMatch(/--|[<>@#]|gh-|:\/\//i);
     expect(parseHiddenStatus(hidden)).toMatchObject({ kind: 'found', status: { tasks: [{ title }] } });
   });
@@ -137,9 +148,9 @@ describe('the hidden status', () => {
     fc.assert(
       fc.property(anything, anything, anything, (title, branch, lane) => {
         const some = { ...done, branch, lane, tasks: [taskReport(1, { title })] };
-        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some)}\nafter`)).toEqual({
+        expect(parseHiddenStatus(`before\n${renderHiddenStatus(some, title)}\nafter`)).toEqual({
           kind: 'found',
-          status: JSON.parse(renderStatusJson(some)),
+          status: { ...JSON.parse(renderStatusJson(some)), title: capped(title, 300) },
         });
       }),
       { numRuns: runs(500) },
@@ -151,7 +162,7 @@ describe('the hidden status', () => {
       ...done,
       tasks: Array.from({ length: 900 }, (_, index) => taskReport(index + 1, { title: '<'.repeat(200) })),
     };
-    const hidden = renderHiddenStatus(many);
+    const hidden = renderHiddenStatus(many, '');
     expect(hidden.length).toBeLessThanOrEqual(16_000);
     const parsed = parseHiddenStatus(hidden);
     expect(parsed.kind === 'found' && parsed.status.tasks.length + parsed.status.tasksOmitted).toBe(900);

@@ -41,9 +41,9 @@ test('shows every iteration, and a chart of cost and progress', () => {
   expect(summary).toContain(
     '| 1 | Task 12 | task done | 1 (+20 −1) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | passed (8 s) | 2 min | 12.3k | $0.12 |',
   );
-  expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.0600 |');
+  expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.06 |');
   expect(summary).toContain(
-    ['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░  $0.0600  ○ ✓', '```'].join('\n'),
+    ['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░    $0.06  ○ ✓', '```'].join('\n'),
   );
 });
 
@@ -130,7 +130,7 @@ describe('tasks that do not go on', () => {
 
   test('those that wait: for what; those that nobody looked at: how many', () => {
     expect(renderSummary(failed).replaceAll('\u200B', '')).toContain(
-      '### What tasks wait for\n\n- \\#13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks so far down the queue that this run did not look who approved them\n',
+      '### What tasks wait for\n\n- \\#13 (Task 13): its text was changed after it was approved: remove and re-add the label\n- 2 tasks further down have not been looked at yet\n',
     );
   });
 

@@ -142,7 +142,7 @@ const anyState: fc.Arbitrary<LaneState> = fc.record({
         question: fc.option(text),
         recommendation: fc.option(text),
         verification: fc.constantFrom('not-run' as const, 'passed' as const, 'failed' as const),
-        size: fc.option(fc.record({ files: count, insertions: count, deletions: count })),
+        size: fc.option(fc.record({ files: count, insertions: count, deletions: count, since: fc.option(head) })),
       }),
       { noNullPrototype: true },
     ),

@@ -93,7 +93,7 @@ const full: LaneState = {
         question: 'By name?',
         recommendation: 'Merge it.',
         verification: 'failed',
-        size: { files: 1, insertions: 2, deletions: 3 },
+        size: { files: 1, insertions: 2, deletions: 3, since: 'c' },
       },
     },
     failingSince: 3,
