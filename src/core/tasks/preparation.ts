@@ -40,6 +40,20 @@ export function workableIssues({ tasks, state, approved }: Judged, maxIterations
   return [...ids].flatMap((id) => approved.get(id) ?? []);
 }
 
+/** The state, in which a stuck task has another turn at once if its text was edited since: by somebody who may, or it would not be approved. */
+export function wakeEdited(
+  { state, approved }: Pick<Judged, 'state' | 'approved'>,
+  hashOf: (text: IssueText) => string,
+): LaneState {
+  const woken = [...approved].flatMap(([id, { text }]) => {
+    const progress = progressOf(state.tasks, id);
+    const before = Object.hasOwn(state.approvals, id) ? state.approvals[id] : undefined;
+    const isEdited = progress.state === 'stuck' && before !== undefined && before.text !== hashOf(text);
+    return isEdited ? [[id, { ...progress, state: 'todo' as const, reason: null, setAside: null }] as const] : [];
+  });
+  return woken.length === 0 ? state : { ...state, tasks: { ...state.tasks, ...Object.fromEntries(woken) } };
+}
+
 /** Gives workable issues their texts and comments (by number), and keeps who approved what. `hashOf`: what `Approval` keeps of a text. */
 export function prepareTasks(
   judged: Judged,

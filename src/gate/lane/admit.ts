@@ -8,11 +8,13 @@ import { heldByCircuits, reservedByOthers, type Budget, type Reservation } from 
 import { leaseMs } from '../../core/sharing/lease.ts';
 import type { LaneState } from '../../core/lane/state.ts';
 import { tighter, type Windows } from '../../core/lane/windows.ts';
+import { wakeEdited } from '../../core/tasks/preparation.ts';
 import { isPlanComplete, withinReach } from '../../core/tasks/queue.ts';
 import { nameOfTask, type Task } from '../../core/tasks/task.ts';
 import { UserError } from '../../errors.ts';
 import { anotherRun, claimLane, releaseLane, type LaneClaim } from './claim.ts';
 import type { GateDeps } from '../deps.ts';
+import { hashOfText } from '../people/approvals.ts';
 import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../../handover/intake.ts';
 import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
@@ -113,7 +115,8 @@ async function decide(
   });
   const now = deps.clock.now();
   const tasks = resting(kept.budget?.budget ?? null, judged.tasks, { request, policy: deps.config.policy, now });
-  const state = request.asked ? probeNow(judged.state, deps.config.policy, now) : judged.state;
+  const awake = wakeEdited(judged, (text) => hashOfText(text, deps.sha256));
+  const state = request.asked ? probeNow(awake, deps.config.policy, now) : awake;
   const notes = noteAll(judged.warnings, judged.notices);
   if (tasks.length === 0)
     return ended({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { finisher, stuck } from '../stage/behaviours.ts';
+import { finisher, stuck, type Behaviour } from '../stage/behaviours.ts';
 import { commented, createProject, labeled, runOnce, savedState } from '../stage/river.ts';
 
 describe('a pull request of the queue stays reviewable', () => {
@@ -40,5 +40,19 @@ describe('an open circuit holds wherever its issue goes', () => {
     expect(project.origin.branches.has('ralph/issue-1')).toBe(false);
     expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({ calls: 1 });
+  });
+});
+
+describe('a task that was set aside', () => {
+  const onlyTheFirst: Behaviour = (call) => (call.task === 'issue-1' ? stuck(call) : finisher(call));
+
+  test('waits for its turn, or for an edit of its text by somebody who may write', async () => {
+    const project = createProject({ issues: [1, 2], agent: [onlyTheFirst] });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 4 });
+    expect(await runOnce(project)).toMatchObject({ end: 'blocked (needs_human)', calls: 0 });
+    const issue = project.forge.issues.get(1);
+    if (issue === undefined) throw new Error('There is no issue #1.');
+    project.forge.issues.set(1, { ...issue, body: 'Said more clearly.' });
+    expect(await runOnce(project)).toMatchObject({ calls: 3 });
   });
 });
