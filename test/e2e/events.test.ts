@@ -185,7 +185,7 @@ test('every command by a dispatch', async () => {
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
     ['retry', 'paused (by_person)', 0, /order: retry of lane queue by octo, kept/],
-    ['resume', 'idle (answered)', 0, /Resumed: the pause/],
+    ['resume', 'idle (answered)', 0, /Resumed: work on the queue goes on/],
     ['reset circuit', 'idle (answered)', 0, /The circuit was closed already/],
     ['reset session', 'idle (answered)', 0, /No session to reset/],
     ['help', 'idle (answered)', 0, /reset session: start a new conversation with the agent/],

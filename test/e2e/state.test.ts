@@ -101,7 +101,7 @@ test.each(rows(1, ['pause', 'reset session', 'reset circuit'] as const))(
     await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'work-without-block' }] });
     const answer = await giveCommand(scene, issue.number, `/ralph ${command}`);
     expect(answer).toMatchObject({ calls: 0, outputs: { outcome: 'idle', reason: 'answered' } });
-    const status = scene.commentsOn(issue.number).find(({ body }) => body.includes('Status of lane'));
+    const status = scene.commentsOn(issue.number).find(({ body }) => body.includes('Status of the queue'));
     expect(status?.body).toContain('octo');
     const next = await scene.run();
     if (command === 'pause') {
