@@ -33,7 +33,9 @@ function threads(issue: number, { project, report }: PlayedScene): readonly Page
   if (project === null) return [];
   const { forge } = project;
   const commentsOn = (number: number) =>
-    [...(forge.comments.get(number)?.values() ?? [])].map((markdown) => ({ by: BOT, markdown }));
+    [forge.comments, forge.notifications].flatMap((threads) =>
+      [...(threads.get(number)?.values() ?? [])].map((markdown) => ({ by: BOT, markdown })),
+    );
   const pull = forge.pulls.find(({ number }) => number === laneOf(report)?.pullRequest?.number);
   const asked = forge.issues.get(issue);
   return [

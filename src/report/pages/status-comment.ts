@@ -57,7 +57,7 @@ export function renderStatusComment(
     // What became of the issue, and what a person must do, comes before how the run ended.
     ...(task === null || needsPerson(report, task) ? [] : [`**This issue:** ${taskWord(task, report)}`]),
     ...stuckIn(report, task),
-    ...(needsPerson(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
+    ...(isSettled(report, task) ? [`The run ended: ${describeOutcome(report).title}.`] : [headline(report)]),
     ...[checkSection(report)].filter((section) => section !== ''),
     `\`${tasksBar(report.tasks)}\` ${[`${doneTasks(report).length} of ${count(report.tasks.length, 'task')} done`, count(report.iterations.length, 'iteration'), formatCost(report.costUsd)].join(' · ')}`,
     `Where: ${where.join(' · ')}`,
@@ -108,6 +108,11 @@ export function renderAnswer(
         ...noticeOf(notice, taskLabel),
       ].join('\n\n');
   }
+}
+
+/** Whether an issue's comment says all that is to be done for it: how the run ended is about the others. */
+function isSettled(report: WorkedReport, task: TaskReport | null): boolean {
+  return task?.progress.state === 'done' || needsPerson(report, task);
 }
 
 /** Whether the comment says already what is to be done. */

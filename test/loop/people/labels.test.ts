@@ -175,9 +175,9 @@ describe('an issue that left the queue', () => {
     for (const run of [2, 3]) {
       await runOnce(project);
       const { body = '' } = project.forge.pulls[0] ?? {};
-      expect([run, /^- 1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([
+      expect([run, /^1 task of this branch .*$/m.exec(body)?.[0]]).toEqual([
         run,
-        '- 1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.',
+        '1 task of this branch is not in the queue any more, and nothing here closes it: `issue-1`.',
       ]);
       expect(body).not.toContain('Closes #1');
     }

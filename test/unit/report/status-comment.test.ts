@@ -38,8 +38,7 @@ describe('status comment', () => {
     expect(lines(renderStatusComment(report({ kind: 'limit', reason: 'iterations' }), 'issue-12', null))).toEqual([
       '<!-- ralph-action:status -->',
       '**This issue:** ✅ done after 1 iteration, commit [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334), verification passed (8 s)',
-      '**Iteration limit.** Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
-      '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+      'The run ended: Iteration limit.',
       '`[███░░░]` 1 of 2 tasks done · 1 iteration · $0.12',
       'Where: pull request [#7](https://github.com/acme/shop/pull/7) · branch `ralph/queue` · [log of the run](https://github.com/acme/shop/actions/runs/99)',
       '<sub>2026-11-21 16:18 UTC</sub>',
