@@ -233,7 +233,8 @@ function verificationWords({ progress, share }: TaskReport, report: WorkedReport
 
 function costLine({ change }: WorkedReport): string {
   if (change.iterations === 0) return '';
-  const measured = change.lines === null ? [] : [`${count(change.lines, 'changed line')} without generated files`];
+  const measured =
+    change.lines === null ? [] : [`${count(change.lines, 'changed line')} (generated files not counted)`];
   return `**In all:** ${[
     `${formatCost(change.costUsd)}, ${formatTokens(change.tokens)} tokens`,
     `${count(change.iterations, 'iteration')} in ${count(change.runs, 'run')}, ${formatDuration(change.durationMs)}`,

@@ -6,7 +6,6 @@ import { code, codeElement, fence, link, linkRuns, prose, proseLines, table, tex
 import { describeOutcome } from '../sentences/outcome-text.ts';
 import type { HeadCheck, LaneReport, RunReport, SavedReport, WorkedReport } from '../../handover/report.ts';
 import {
-  discrepancies,
   iterationsOf,
   laneOf,
   lastVerification,
@@ -175,20 +174,14 @@ export function unlistedLine(report: RunReport): string {
   return `${count(unlisted.length, 'task')} of this branch ${unlisted.length === 1 ? 'is' : 'are'} not in the queue any more, and nothing here closes ${unlisted.length === 1 ? 'it' : 'them'}: ${names}.`;
 }
 
-/** Claims that the evidence contradicted. */
-export function discrepancySection(report: RunReport): string {
-  return list(
-    'Claims that the evidence contradicts',
-    discrepancies(report).map((line) => prose(line, 300)),
-  );
-}
-
 /** Published files that a reviewer looks at before all others, and why. */
 export function lookAtSection(report: RunReport): string {
   const lookAt = workOf(report)?.lookAt ?? [];
   const whys = new Map<string, string[]>();
   for (const { path, why } of lookAt) whys.set(path, [...(whys.get(path) ?? []), why]);
-  const lines = [...whys].map(([path, own]) => `${code(path, 120)}: ${own.map((why) => prose(why, 120)).join('; ')}`);
+  const lines = [...whys].map(
+    ([path, own]) => `${code(path, 120)}: ${[...new Set(own)].map((why) => prose(why, 120)).join('; ')}`,
+  );
   return list('Look at first', firstLines(lines, MAX_LOOK_AT_SHOWN));
 }
 

@@ -1,73 +1,58 @@
+import type { Denial } from '../../core/analysis/analysis.ts';
 import type { JournalEntry } from '../../core/journal/journal.ts';
-import { apiUsageLine, formatCost, formatDuration, formatTokens } from '../format.ts';
-import { renderLaneStatus } from '../sentences/lane-status.ts';
+import { firstLines, moreLine } from '../../core/text/lists.ts';
+import type { RunReport, TaskReport } from '../../handover/report.ts';
+import { iterationsOf, iterationsOn, laneOf, settingOf, tasksOf, workOf } from '../facts.ts';
+import { apiUsageLine, count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { code, link, linkRuns, prose, proseLines, table, text } from '../markdown.ts';
+import { ruleFor } from '../sentences/alarms.ts';
+import { renderLaneStatus } from '../sentences/lane-status.ts';
 import { describeOutcome } from '../sentences/outcome-text.ts';
-import { iterationResult } from './progress.ts';
-import type { RunReport } from '../../handover/report.ts';
-import { iterationsOf, iterationsOn, laneOf, tasksOf } from '../facts.ts';
 import { renderStuckTask, stuckTasks } from '../sentences/stuck.ts';
+import { claimWords, groupedLines } from './grouped.ts';
+import { iterationResult } from './progress.ts';
 import {
   checkSection,
   commitLink,
-  discrepancySection,
   fitSections,
   list,
+  lookAtSection,
   stateWord,
   statusTable,
   taskLink,
   unlistedLine,
-  verificationWord,
   verifyOutputSection,
   waitingSection,
   warningSection,
   withheldSection,
 } from './sections.ts';
-import { moreLine } from '../../core/text/lists.ts';
 
 /** GitHub drops a step summary of more than 1 MiB whole; a character is at most three bytes. */
 const MAX_SUMMARY_CHARS = 200_000;
 
 const SHOWN_ITERATIONS = 60;
 
-/** The job summary, Markdown. */
+/** The job summary, Markdown: what became of the work, what to do, what it cost, how it went, and last the machine. */
 export function renderSummary(report: RunReport): string {
   return fitSections(
     [
       { name: 'outcome', rank: 0, markdown: opening(report) },
       { name: 'verification', rank: 0, markdown: checkSection(report) },
       // A person who asks how the lane stands wants to know about the lane, not about the run that looked.
-      {
-        name: 'status',
-        rank: 0,
-        markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : statusTable(report),
-      },
+      { name: 'status', rank: 0, markdown: report.kind === 'answered' ? renderLaneStatus(report.view) : '' },
+      { name: 'cost', rank: 0, markdown: costLine(report) },
+      { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
       { name: 'tasks', rank: 2, markdown: taskSection(report) },
       { name: 'tasks that need a person', rank: 2, markdown: stuckSection(report) },
       { name: 'waiting tasks', rank: 3, markdown: waitingSection(report) },
-      { name: 'iterations', rank: 1, markdown: timeline(report) },
-      { name: 'cost and progress', rank: 7, markdown: chart(report) },
-      { name: 'verification output', rank: 6, markdown: verifyOutputSection(report) },
-      { name: 'discrepancies', rank: 3, markdown: discrepancySection(report) },
-      {
-        name: 'vetoes',
-        rank: 4,
-        markdown: list(
-          'Completion claims that were overruled',
-          perIteration(report, (entry) => entry.verdict.vetoes),
-        ),
-      },
-      {
-        name: 'advice',
-        rank: 5,
-        markdown: list(
-          'Denied commands that allowed parts would cover',
-          perIteration(report, (entry) => entry.verdict.advice),
-        ),
-      },
-      { name: 'withheld files', rank: 3, markdown: withheldSection(report) },
+      { name: 'look at first', rank: 5, markdown: lookAtSection(report) },
+      { name: 'iterations', rank: 1, markdown: iterationSection(report) },
+      { name: 'timeline', rank: 7, markdown: timeline(report) },
+      { name: 'problems', rank: 3, markdown: list('Problems', problemLines(report)) },
+      { name: 'denied tools', rank: 4, markdown: list('Denied tools', denialLines(report)) },
+      { name: 'left out', rank: 3, markdown: withheldSection(report) },
       { name: 'warnings', rank: 3, markdown: warningSection(report) },
-      { name: 'where', rank: 0, markdown: where(report) },
+      { name: 'machine', rank: 0, markdown: machine(report) },
     ],
     MAX_SUMMARY_CHARS,
   );
@@ -81,25 +66,68 @@ function opening(report: RunReport): string {
   );
 }
 
+function costLine(report: RunReport): string {
+  const lane = laneOf(report);
+  const work = workOf(report);
+  if (lane === null) return '';
+  const pull = lane.pullRequest;
+  const spent =
+    work === null || work.iterations.length === 0
+      ? []
+      : [
+          `**Cost:** ${formatCost(work.costUsd)}${work.policy.maxCostUsd > 0 ? ` of ${formatCost(work.policy.maxCostUsd)}` : ''}, ${formatTokens(work.tokens)} tokens`,
+          `${count(work.iterations.length, 'iteration')} in ${formatDuration(work.endedAt - work.startedAt)}`,
+        ];
+  return [...spent, ...(pull === null ? [] : [link(`pull request #${pull.number}`, pull.url)])].join(' · ');
+}
+
+/** Longer lists are folded. */
+const SHOWN_TASKS = 10;
+const NAMED_TASKS = 100;
+
 function taskSection(report: RunReport): string {
-  const tasks = tasksOf(report);
-  const rows = tasks
-    .slice(0, 100)
-    .map(({ task, progress }) => [
-      taskLink(task),
-      text(task.title, 120),
-      stateWord(progress.state),
-      `${progress.attempts}`,
-      `${iterationsOn(report, task.id).length}`,
-    ]);
-  if (rows.length === 0) return '';
+  const all = tasksOf(report);
+  if (all.length === 0) return '';
+  const isBegun = ({ task, progress }: TaskReport): boolean =>
+    progress.state !== 'todo' || progress.attempts > 0 || iterationsOn(report, task.id).length > 0;
+  const begun = all.filter(isBegun).map((one) => taskRow(one, report));
+  const waiting = all.filter((one) => !isBegun(one)).map(({ task }) => `- ${taskLink(task)} ${text(task.title, 120)}`);
   const gone = unlistedLine(report);
   return [
     '### Tasks',
-    table(['From', 'Task', 'State', 'Iterations in all', 'In this run'], rows),
-    ...moreLine(tasks.length - rows.length),
+    ...(begun.length > 0 ? [table(TASK_HEAD, begun.slice(0, SHOWN_TASKS))] : []),
+    ...folded(count(begun.length - SHOWN_TASKS, 'more task'), [
+      table(TASK_HEAD, begun.slice(SHOWN_TASKS, NAMED_TASKS)),
+      ...moreLine(begun.length - NAMED_TASKS),
+    ]),
+    ...folded(`${count(waiting.length, 'task')} not started`, [firstLines(waiting, NAMED_TASKS).join('\n')]),
     ...(gone === '' ? [] : [gone]),
   ].join('\n\n');
+}
+
+const TASK_HEAD = ['Task', 'State', 'Iterations'];
+
+function taskRow({ task, progress, share }: TaskReport, report: RunReport): readonly string[] {
+  const here = iterationsOn(report, task.id).length;
+  const earlier = share.iterations - here;
+  return [
+    `${taskLink(task)} ${text(task.title, 120)}`,
+    unbroken(stateWord(progress.state)),
+    `${here}${earlier > 0 ? ` (and ${earlier} before)` : ''}`,
+  ];
+}
+
+/** A part of a page for who opens it; none where all blocks are empty. */
+function folded(summary: string, blocks: readonly string[]): readonly string[] {
+  const filled = blocks.filter((block) => block !== '');
+  return filled.length === 0
+    ? []
+    : [['<details>\n<summary>' + summary + '</summary>', ...filled, '</details>'].join('\n\n')];
+}
+
+/** A cell that stays on one line. */
+function unbroken(words: string): string {
+  return words.replaceAll(' ', '\u00A0');
 }
 
 /** What was tried for the tasks that this run gave up, and what to do. */
@@ -115,72 +143,110 @@ function stuckSection(report: RunReport): string {
   ].join('\n\n');
 }
 
-function timeline(report: RunReport): string {
+function iterationSection(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
   if (shown.length === 0) return '';
+  const severalTasks = new Set(shown.map(({ taskId }) => taskId)).size > 1;
   const rows = shown.map((entry) => [
     `${entry.iteration}`,
-    text(entry.taskTitle, 60),
+    ...(severalTasks ? [taskCell(entry, report)] : []),
     iterationResult(entry),
+    verificationCell(entry),
     entry.evidence.fileCount === 0
       ? '–'
-      : `${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`,
+      : unbroken(`${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`),
     entry.commit === null ? '–' : commitLink(entry.commit, report),
-    verificationWord(entry.evidence.verification),
-    formatDuration(entry.endedAt - entry.startedAt),
-    entry.analysis.tokens === null ? '?' : formatTokens(entry.analysis.tokens),
-    entry.analysis.costUsd === null ? '?' : formatCost(entry.analysis.costUsd),
+    unbroken(
+      [
+        formatDuration(entry.endedAt - entry.startedAt),
+        ...(entry.analysis.costUsd === null ? [] : [formatCost(entry.analysis.costUsd)]),
+      ].join(', '),
+    ),
   ]);
   const earlier = iterationsOf(report).length - shown.length;
+  const head = ['#', ...(severalTasks ? ['Task'] : []), 'Result', 'Tests', 'Files', 'Commit', 'Time, cost'];
   return [
     '### Iterations',
     ...(earlier > 0 ? [`The first ${earlier} are not shown.`] : []),
-    table(['#', 'Task', 'Result', 'Files', 'Commit', 'Verification', 'Time', 'Tokens', 'Cost'], rows),
+    table(head, rows),
+    `Each is a group of its own in the ${link('log of the run', report.runUrl)}.`,
   ].join('\n\n');
 }
 
-/** Bars of text in a code block: they render wherever Markdown does. */
-function chart(report: RunReport): string {
+function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): string {
+  const task = tasksOf(report).find((one) => one.task.id === taskId)?.task;
+  return task === undefined ? text(taskTitle, 40) : taskLink(task);
+}
+
+function verificationCell({ evidence: { verification } }: JournalEntry): string {
+  switch (verification.kind) {
+    case 'passed':
+      return '✅';
+    case 'failed':
+      return `❌ ${code(verification.command, 60)}`;
+    case 'not-run':
+      return '–';
+  }
+}
+
+/** A chart of when what was worked on; only where it shows more than the table does. */
+function timeline(report: RunReport): string {
   const shown = iterationsOf(report).slice(-SHOWN_ITERATIONS);
-  if (shown.length === 0) return '';
-  const dearest = Math.max(...shown.map(costOf));
-  const widest = String(shown.at(-1)?.iteration ?? '').length;
-  let done = 0;
-  const lines = shown.map((entry) => {
-    done += entry.verdict.taskDone ? 1 : 0;
-    const cells = dearest === 0 ? 0 : Math.max(1, Math.round((costOf(entry) / dearest) * 20));
-    const bar = '█'.repeat(cells).padEnd(20, '░');
-    return `${String(entry.iteration).padStart(widest)} ${bar} ${formatCost(costOf(entry)).padStart(8)}  ${entry.verdict.progress ? '●' : '○'} ${'✓'.repeat(Math.min(done, 20))}`.trimEnd();
-  });
+  const lengths = shown.map(({ startedAt, endedAt }) => endedAt - startedAt);
+  if (shown.length < 3 || Math.max(...lengths) < 2 * Math.max(1000, Math.min(...lengths))) return '';
+  const lines = shown.flatMap(({ iteration, taskId, startedAt, endedAt, verdict }, index) => [
+    ...(taskId === shown[index - 1]?.taskId ? [] : [`    section ${taskId.replaceAll(/[^\w.-]/g, '')}`]),
+    `    ${iteration} :${verdict.progress ? '' : 'crit, '}${startedAt}, ${Math.max(endedAt, startedAt + 1)}`,
+  ]);
   return [
-    '### Cost and progress',
-    ['```text', ...lines, '```'].join('\n'),
-    '● content changed, ○ nothing changed, ✓ a task done so far',
-  ].join('\n\n');
+    ...folded('Timeline', [
+      ['```mermaid', 'gantt', '    dateFormat x', '    axisFormat %H:%M', '    todayMarker off', ...lines, '```'].join(
+        '\n',
+      ),
+      'Times are UTC. Red: nothing changed.',
+    ]),
+  ].join('');
 }
 
-function costOf(entry: JournalEntry): number {
-  return entry.analysis.costUsd ?? 0;
+/** What went wrong, each once with its iterations. */
+function problemLines(report: RunReport): readonly string[] {
+  const said = iterationsOf(report).flatMap(({ iteration, verdict, analysis }) =>
+    [
+      ...[...verdict.discrepancies, ...verdict.vetoes].map(claimWords),
+      ...(analysis.agentError === null ? [] : [`The agent ended with an error (${analysis.agentError.kind}).`]),
+    ].map((line) => ({ iteration, text: line })),
+  );
+  return groupedLines(said).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
 }
 
-function perIteration(report: RunReport, of: (entry: JournalEntry) => readonly string[]): readonly string[] {
-  return iterationsOf(report).flatMap((entry) =>
-    of(entry).map((line) => `Iteration ${entry.iteration}: ${prose(line, 300)}`),
+/** What the agent was denied, and the rule that would allow it. */
+function denialLines(report: RunReport): readonly string[] {
+  const allowed = settingOf(report)?.policy.allowedTools ?? [];
+  const denials = iterationsOf(report).flatMap(({ iteration, analysis, verdict }) => [
+    ...analysis.denials.map((denial) => ({ iteration, text: denialWords(denial, allowed) })),
+    ...verdict.advice.map((advice) => ({ iteration, text: advice })),
+  ]);
+  return groupedLines(denials).map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}`);
+}
+
+function denialWords(denial: Denial, allowed: readonly string[]): string {
+  const rule = ruleFor(denial);
+  const what = `\`${(denial.command ?? denial.tool).slice(0, 150).replaceAll('`', "'")}\``;
+  return rule === null || allowed.includes(rule)
+    ? `${what} was denied.`
+    : `${what} was denied. This allows it: \`allowed-tools: ${rule.replaceAll('`', "'")}\``;
+}
+
+function machine(report: RunReport): string {
+  const status = report.kind === 'answered' ? '' : statusTable(report);
+  const requests = report.requests === null ? '' : apiUsageLine(report.requests);
+  return folded('Details of the run', [status, where(report), requests === '' ? '' : `<sub>${requests}</sub>`]).join(
+    '',
   );
 }
 
 function where(report: RunReport): string {
   const lane = laneOf(report);
-  const parts =
-    lane === null
-      ? [`<sub>${link('This run', report.runUrl)}</sub>`]
-      : [
-          `Branch ${code(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${code(lane.baseBranch, 120)}`}`,
-          ...(lane.pullRequest === null
-            ? []
-            : [link(`pull request #${lane.pullRequest.number}`, lane.pullRequest.url)]),
-          `lane ${code(lane.lane, 60)}`,
-        ];
-  const requests = report.requests === null ? '' : apiUsageLine(report.requests);
-  return [parts.join(' · '), ...(requests === '' ? [] : [`<sub>${requests}</sub>`])].join('\n\n');
+  if (lane === null) return `<sub>${link('This run', report.runUrl)}</sub>`;
+  return `Branch ${code(lane.branch, 120)}${lane.baseBranch === null ? '' : ` from ${code(lane.baseBranch, 120)}`}`;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { JournalEntry } from '../../../src/core/journal/journal.ts';
 import { issueOfTask, type TaskObstacle } from '../../../src/core/tasks/task.ts';
 import { reportWithoutLane, type TaskReport } from '../../../src/handover/report.ts';
 import { renderSummary } from '../../../src/report/pages/summary.ts';
@@ -22,29 +23,49 @@ test('begins with the outcome and what to do next', () => {
   ]);
 });
 
-test('shows every iteration, and a chart of cost and progress', () => {
+test('says what it cost, and has every iteration: its task only where there are several', () => {
   const nothing = { files: [], fileCount: 0, insertions: 0, deletions: 0, verification: { kind: 'not-run' } } as const;
-  const summary = renderSummary(
-    report(limit, {
-      iterations: [
-        entry(1, { verdict: { taskDone: true } }),
-        entry(2, {
-          taskNumber: 13,
-          commit: null,
-          analysis: { costUsd: 0.06, tokens: null },
-          evidence: nothing,
-          verdict: { progress: false },
+  const first = entry(1, { verdict: { taskDone: true } });
+  const second = entry(2, {
+    taskNumber: 13,
+    commit: null,
+    analysis: { costUsd: 0.06, tokens: null },
+    evidence: nothing,
+    verdict: { progress: false },
+  });
+  const commit = '[`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334)';
+  const shown = (iterations: readonly JournalEntry[]) =>
+    renderSummary(report(limit, { iterations })).replaceAll('\u00A0', ' ').replaceAll('\u200B', '');
+  expect(shown([first, second])).toContain(
+    [
+      '| # | Task | Result | Tests | Files | Commit | Time, cost |',
+      '| --- | --- | --- | --- | --- | --- | --- |',
+      `| 1 | [#12](https://github.com/acme/shop/issues/12) | task done | ✅ | 1 (+20 −1) | ${commit} | 2 min, $0.12 |`,
+      '| 2 | [#13](https://github.com/acme/shop/issues/13) | no progress | – | – | – | 2 min, $0.06 |',
+      '',
+      'Each is a group of its own in the [log of the run](https://github.com/acme/shop/actions/runs/99).',
+    ].join('\n'),
+  );
+  expect(shown([first])).toContain('| # | Result | Tests | Files | Commit | Time, cost |');
+  expect(shown([first])).toContain(
+    '**Cost:** $0.12 of $5.00, 12.3k tokens · 1 iteration in 10 min · [pull request #7](https://github.com/acme/shop/pull/7)',
+  );
+});
+
+test('a timeline where the iterations took different times, none where it shows nothing', () => {
+  const of = (...minutes: readonly number[]) =>
+    renderSummary(
+      report(limit, {
+        iterations: minutes.map((length, index) => {
+          const one = entry(index + 1, { verdict: { progress: index !== 1 } });
+          return { ...one, endedAt: one.startedAt + length * 60_000 };
         }),
-      ],
-    }),
+      }),
+    );
+  expect(of(1, 1, 3)).toMatch(
+    /```mermaid\ngantt\n( {4}\w+ .*\n){3} {4}section issue-12\n {4}1 :\d+, \d+\n {4}2 :crit, \d+, \d+\n {4}3 :\d+, \d+\n```/,
   );
-  expect(summary).toContain(
-    '| 1 | Task 12 | task done | 1 (+20 −1) | [`a1b2c3d`](https://github.com/acme/shop/commit/a1b2c3d4e5f60718293a4b5c6d7e8f9001122334) | passed (8 s) | 2 min | 12.3k | $0.12 |',
-  );
-  expect(summary).toContain('| 2 | Task 13 | no progress | – | – | not run | 2 min | ? | $0.06 |');
-  expect(summary).toContain(
-    ['```text', '1 ████████████████████    $0.12  ● ✓', '2 ██████████░░░░░░░░░░    $0.06  ○ ✓', '```'].join('\n'),
-  );
+  for (const even of [of(2, 2, 2), of(1, 3)]) expect(even).not.toContain('mermaid');
 });
 
 test('says in one line where the state came from and where it went', () => {
@@ -143,19 +164,35 @@ describe('tasks that do not go on', () => {
 
 test('ends with what the run asked of GitHub', () => {
   expect(renderSummary(report(limit))).toMatch(
-    /\n\n<sub>GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC\.<\/sub>$/,
+    /\n\n<sub>GitHub API: 14 requests; 986 of 1,000 left until 17:00 UTC\.<\/sub>\n\n<\/details>$/,
   );
   expect(renderSummary(report(limit, { requests: null }))).not.toContain('GitHub API');
 });
 
-test('shows vetoes and advice with their iteration', () => {
+test('groups problems by what happened, and says which rule allows what was denied', () => {
+  const claim = 'It reported TESTS_STATUS: PASSING, but the verification failed.';
+  const denied = { denials: [{ tool: 'Bash', command: 'cargo test' }] };
   const summary = renderSummary(
     report(limit, {
-      iterations: [entry(1, { verdict: { vetoes: ['1 task is open'], advice: ['`cd a && npm test`'] } })],
+      iterations: [1, 2, 3, 5].map((iteration) =>
+        entry(iteration, {
+          analysis: iteration < 3 ? denied : {},
+          verdict:
+            iteration === 1
+              ? { vetoes: ['1 task is open'], advice: ['`cd a && npm test`'] }
+              : { discrepancies: [claim] },
+        }),
+      ),
     }),
   );
-  expect(summary).toContain('- Iteration 1: 1 task is open');
+  expect(summary).toContain(
+    '### Problems\n\n- Iteration 1: 1 task is open\n- Iterations 2–3, 5: The agent said that the tests pass; they failed.\n',
+  );
+  expect(summary).toContain(
+    '### Denied tools\n\n- Iterations 1–2: `cargo test` was denied. This allows it: <code>allowed&#x2d;tools&#x3a; Bash',
+  );
   expect(summary).toContain('- Iteration 1: <code>cd a &#x26;&#x26; npm test</code>');
+  expect(summary.split('\n').slice(0, 5).join('\n')).toContain('The agent was denied a tool 2 times');
 });
 
 test('says when main was killed', () => {
