@@ -102,7 +102,8 @@ function toDo(report: WorkedReport, tests: TestState): string {
     ...stuckLines(report.tasks),
     ...(report.outcome.kind === 'blocked' ? obstacleLines(report.tasks) : []),
   ];
-  const { next } = describeOutcome(report);
+  // Who reads this is on the pull request, also where it is about to be opened.
+  const { next } = describeOutcome({ ...report, pullRequest: report.pullRequest ?? { number: 0, url: '' } });
   const check = [
     ...(report.headCheck?.verification.kind === 'failed' ? [headCheckLine(report.headCheck, report)] : []),
     ...(tests.kind === 'unset' ? ['To have the work tested, set `verify` to the command that runs the tests.'] : []),
@@ -187,11 +188,11 @@ function stateWords(state: TaskReport['progress']['state']): string {
   return state === 'in-progress' ? 'in progress' : state === 'stuck' ? 'set aside' : state;
 }
 
-/** The agent's words, quoted, and what contradicts them. A question stands above, with what else needs a person. */
+/** The agent's words, quoted, and what contradicts them. Those on a task that waits for a person stand above. */
 function ownWords({ task, progress, share }: TaskReport, report: WorkedReport, tests: TestState): readonly string[] {
   const recommended = iterationsOn(report, task.id).at(-1)?.analysis.signal.recommendation ?? null;
   const said = share.summary ?? share.recommendation ?? recommended;
-  if (said === null || (isStuck(progress) && share.question !== null)) return [];
+  if (said === null || (isStuck(progress) && progress.state !== 'failed')) return [];
   const contradicted = tests.kind === 'failed' ? ['>', `> ⚠️ The agent says so. ${upperFirst(testWords(tests))}.`] : [];
   return [`> “${text(said, 500)}”`, ...contradicted];
 }

@@ -151,7 +151,7 @@ function iterationSection(report: RunReport): string {
     `${entry.iteration}`,
     ...(severalTasks ? [taskCell(entry, report)] : []),
     iterationResult(entry),
-    verificationCell(entry),
+    verificationCell(entry, report),
     entry.evidence.fileCount === 0
       ? '–'
       : unbroken(`${entry.evidence.fileCount} (+${entry.evidence.insertions} −${entry.evidence.deletions})`),
@@ -178,12 +178,13 @@ function taskCell({ taskId, taskTitle }: JournalEntry, report: RunReport): strin
   return task === undefined ? text(taskTitle, 40) : taskLink(task);
 }
 
-function verificationCell({ evidence: { verification } }: JournalEntry): string {
+/** Names the command only where there are several. */
+function verificationCell({ evidence: { verification } }: JournalEntry, report: RunReport): string {
   switch (verification.kind) {
     case 'passed':
       return '✅';
     case 'failed':
-      return `❌ ${code(verification.command, 60)}`;
+      return (settingOf(report)?.verifyCommands.length ?? 0) > 1 ? `❌ ${code(verification.command, 60)}` : '❌';
     case 'not-run':
       return '–';
   }
