@@ -118,7 +118,7 @@ function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport):
   const iterations = count(progress.attempts, 'iteration');
   switch (kind) {
     case 'blocked':
-      return 'The agent says twice in a row that it needs a person.';
+      return 'The agent said twice in a row that it needs a person.';
     case 'nothing_to_do':
       return 'The agent says that it is done, and nothing has changed.';
     case 'failed':
@@ -139,7 +139,9 @@ function whyOf(kind: Need['kind'], { progress }: TaskReport, report: RunReport):
 function ownWords({ question, summary, recommendation }: TaskShare): readonly string[] {
   const said = [
     ...(summary === null ? [] : [`“${text(summary, 500)}”`]),
-    ...(recommendation === null || recommendation === summary ? [] : [`“${text(recommendation, 500)}”`]),
+    ...(recommendation === null || recommendation === summary || recommendation === question
+      ? []
+      : [`“${text(recommendation, 500)}”`]),
     ...(question === null ? [] : [`**Question:** “${text(question, 500)}”`]),
   ];
   return said.length === 0 ? [] : [`The agent says:\n\n${said.map((line) => `> ${line}`).join('\n>\n')}`];
