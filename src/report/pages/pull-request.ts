@@ -7,7 +7,7 @@ import { doneTasks, iterationsOn, publishedCheck, startedTasks } from '../facts.
 import { count, formatCost, formatDuration, formatTokens } from '../format.ts';
 import { link, linkRuns, prose, text } from '../markdown.ts';
 import { alarms } from '../sentences/alarms.ts';
-import { describeOutcome } from '../sentences/outcome-text.ts';
+import { describeEnd, describeOutcome } from '../sentences/outcome-text.ts';
 import { testState, testWords, type TestState } from '../sentences/test-state.ts';
 import { obstacleLines, stuckLines } from '../sentences/waiting.ts';
 import { groupedLines, parseOverruled } from './grouped.ts';
@@ -111,6 +111,10 @@ function toDo(report: WorkedReport, tests: TestState): string {
   return [
     ...check,
     ...[baseCheckLine(report)].filter((line) => line !== ''),
+    // A stop that no task is the reason of is explained here, or nowhere.
+    ...(report.outcome.kind === 'halted' || report.outcome.kind === 'failed'
+      ? [prose(describeEnd(report).what, 500)]
+      : []),
     ...alarms(report).map((line) => prose(line, 500)),
     ...(waiting.length === 0
       ? []

@@ -36,7 +36,7 @@ export interface OutcomeText {
 
 /** One text per outcome kind and reason, with the run's numbers. */
 export function describeOutcome(report: RunReport): OutcomeText {
-  const text = outcomeText(report);
+  const text = describeEnd(report);
   const { outcome } = report;
   // What failed on its way, and what nobody worked on, has nothing to say of tests.
   if (outcome.kind === 'failed' || outcome.kind === 'refused' || iterationsOf(report).length === 0) return text;
@@ -61,7 +61,8 @@ function withTests(what: string, report: RunReport): string {
   }
 }
 
-function outcomeText(report: RunReport): OutcomeText {
+/** The same without what is to be known of tests, left-out files and denied tools. */
+export function describeEnd(report: RunReport): OutcomeText {
   const { outcome } = report;
   switch (outcome.kind) {
     case 'complete':
