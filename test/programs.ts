@@ -41,6 +41,8 @@ async function buildProgram(code: string, file: string): Promise<void> {
     minify: true,
     platform: 'node',
     format: 'esm',
+    // A UMD file asks for its parts in a way that no bundler sees.
+    mainFields: ['module', 'main'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });
   await chmod(file, 0o755);

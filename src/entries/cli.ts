@@ -5,22 +5,26 @@ import { createAnalyzeCommand } from '../cli/inspect/analyze.ts';
 import { cleanCommand } from '../cli/inspect/clean.ts';
 import type { Command, Terminal } from '../cli/command.ts';
 import { createImportCommand } from '../cli/tasks/import.ts';
+import type { LookAtGitHub } from '../cli/github.ts';
 import type { OpenImport } from '../cli/tasks/import-world.ts';
 import { createOrderCommands } from '../cli/lane/orders.ts';
 import { createReplayCommand } from '../cli/inspect/replay.ts';
 import { runCommand } from '../cli/run-command.ts';
 import type { OpenPlaces } from '../cli/lane/state-places.ts';
 import { createStatusCommand } from '../cli/lane/status.ts';
-import { tasksCommand } from '../cli/tasks/tasks.ts';
+import { createTasksCommand } from '../cli/tasks/tasks.ts';
 
 /** Loaded by the commands that need it: the others start without git. */
 const open: OpenPlaces = async (checkout) => (await import('../wiring/lane-places.ts')).openPlaces(checkout);
 
 const openImport: OpenImport = async () => (await import('../wiring/import.ts')).openImport();
 
+const look: LookAtGitHub = async (checkout, see) =>
+  (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
+
 const COMMANDS: readonly Command[] = [
   createStatusCommand(open),
-  tasksCommand,
+  createTasksCommand(look),
   addCommand,
   createImportCommand(openImport),
   ...createOrderCommands(open),

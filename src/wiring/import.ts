@@ -9,15 +9,13 @@ import { agentEnvironment, secretValues } from '../config/agent-environment.ts';
 import { createRedactor } from '../core/text/redact.ts';
 import { MAX_LIST_BYTES, type FoundTask } from '../core/tasks/files/requirements.ts';
 import type { Issue } from '../ports/forge.ts';
-import type { Log } from '../ports/machine.ts';
 import { UserError } from '../errors.ts';
-import { userAgent } from '../runner/user-agent.ts';
+import { logTo, lookAtGitHub } from './own-github.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import { cut } from '../core/text/cut.ts';
 
 const now = (): number => Date.now();
 const CALL_MS = 15 * MINUTE_MS;
-const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
 
 /** What the command line's `import` has of this machine: the person's own agent, token and checkout. */
 export const openImport: OpenImport = () =>
@@ -125,47 +123,17 @@ async function readAnswer(path: string): Promise<string | null> {
 }
 
 async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<ReturnType<ImportWorld['issues']>>> {
-  const [{ createForge }, { createGit }, { cleanText, cleanTitle }, { NORMAL_PRIORITY, priorityOfLabel }] =
-    await Promise.all([
-      import('../github/forge.ts'),
-      import('../git/git.ts'),
-      import('../core/text/clean.ts'),
-      import('../core/tasks/priority.ts'),
-    ]);
-  const token = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
-  if (token === '')
+  const [{ cleanText, cleanTitle }, { NORMAL_PRIORITY, priorityOfLabel }] = await Promise.all([
+    import('../core/text/clean.ts'),
+    import('../core/tasks/priority.ts'),
+  ]);
+  const seen = await lookAtGitHub({ folder, remote: null, log }, ({ forge }) => forge.openIssuesWithLabel(label));
+  if (seen.kind === 'failed') return seen;
+  if (seen.kind === 'no-token')
     return {
       kind: 'failed',
       why: 'There is no token: set GITHUB_TOKEN to one that may read the issues, for example `GITHUB_TOKEN=$(gh auth token) ralph import --issues`.',
     };
-  const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer([
-    'remote',
-    'get-url',
-    'origin',
-  ]);
-  const named = exitCode === 0 ? repositoryOf(stdout.toString().trim()) : null;
-  if (named === null)
-    return {
-      kind: 'failed',
-      why: `The checkout ${JSON.stringify(folder)} has no remote "origin" on a GitHub server. Go into the checkout, or name it with --dir.`,
-    };
-  // A token goes to a server that the person named, never to one that a checkout names.
-  const apiUrl =
-    process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
-  if (apiUrl === null)
-    return {
-      kind: 'failed',
-      why: `The remote "origin" is on ${named.host}. To send the token there, set GITHUB_API_URL, for a GitHub Enterprise Server https://${named.host}/api/v3.`,
-    };
-  const forge = createForge({
-    token,
-    apiUrl: apiUrl.replace(/\/+$/, ''),
-    repository: named.repository,
-    userAgent: userAgent(process.env),
-    log: logTo(log),
-    now,
-  });
-  const issues = await forge.openIssuesWithLabel(label);
   const toTask = ({ number, title, body, labels }: Issue): FoundTask => {
     const name = cleanTitle(title).text;
     const priority = Math.min(
@@ -180,29 +148,7 @@ async function listIssues({ folder, label, log }: AskedIssues): Promise<Awaited<
       optional: false,
     };
   };
-  return { kind: 'tasks', tasks: issues.map(toTask) };
-}
-
-/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */
-function repositoryOf(
-  url: string,
-): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
-  const [, host = '', owner = '', repo = ''] =
-    /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
-    [];
-  return host === '' ? null : { host, repository: { owner, repo } };
-}
-
-function logTo(print: (line: string) => void): Log {
-  return {
-    info: print,
-    warning: print,
-    error: print,
-    group: (title, body) => {
-      print(title);
-      return body();
-    },
-  };
+  return { kind: 'tasks', tasks: seen.value.map(toTask) };
 }
 
 /** A failure that a person can fix is an answer, not an exception. */

@@ -4,15 +4,14 @@ import { PRD_ARCHIVE_PATH, taskFilePaths, type FileTask, type TaskProblem } from
 import type { FileSource } from '../../core/tasks/task-sources.ts';
 import { readCheckoutFile } from '../checkout-file.ts';
 
-/** The tasks in the files of a checkout, in the order of work, and what is wrong with these files. */
+/** The tasks in the files of a checkout, as they stand there, and what is wrong with these files. */
 export async function readTasks(
   folder: string,
   sources: readonly FileSource[],
 ): Promise<{ readonly tasks: readonly FileTask[]; readonly problems: readonly TaskProblem[] }> {
   // The parsers, which no other command needs.
-  const [{ parseTaskFiles }, { inWorkOrder }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
+  const [{ parseTaskFiles }, { settleDependencies }, { positionsInPrd }] = await Promise.all([
     import('../../core/tasks/files/files.ts'),
-    import('../../core/tasks/work-order.ts'),
     import('../../core/tasks/dependencies.ts'),
     import('../../core/tasks/files/prd-entries.ts'),
   ]);
@@ -44,7 +43,7 @@ export async function readTasks(
         ]
       : [],
   );
-  return { tasks: inWorkOrder(parsed.tasks), problems: [...problems, ...parsed.problems, ...circular] };
+  return { tasks: parsed.tasks, problems: [...problems, ...parsed.problems, ...circular] };
 }
 
 function circle(source: { readonly kind: string; readonly key?: string }): string {

@@ -6,7 +6,9 @@ const taskRow = z.object({
   id: z.string(),
   title: z.string(),
   source: z.enum(taskSourceKinds),
-  state: z.enum(taskStates).describe('As the file has it; what runs made of it is told by `ralph status`.'),
+  state: z
+    .enum(taskStates)
+    .describe('As the file has it, `todo` for an issue; `ralph status` says what runs made of it.'),
   priority: z.int().positive().describe('1 is highest.'),
   optional: z.boolean().describe('Never blocks completion.'),
   dependsOn: z.array(z.string()).describe('Ids; those of issues are `issue-N`.'),

@@ -1,7 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { taskSources } from '../../config/inputs.ts';
 import { taskFilePaths, type FileTask, type TaskProblem } from '../../core/tasks/files/file-task.ts';
-import { DEFAULT_SOURCES } from '../defaults.ts';
+import { nameOfTask } from '../../core/tasks/task.ts';
+import { DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import type { LookAtGitHub } from '../github.ts';
 import { parseArguments } from '../arguments.ts';
 import { UsageError, type Command, type CommandEnd, type Terminal } from '../command.ts';
 import { plainLine } from '../plain-line.ts';
@@ -9,38 +11,42 @@ import { readTasks } from './read-tasks.ts';
 import type { TasksReport } from './tasks-schema.ts';
 import { renderTasks } from './tasks-text.ts';
 
-const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--json]
+const HELP = `Usage: ralph tasks [--dir FOLDER] [--task-sources LIST] [--task-label LABEL] [--json]
 
 Lists the tasks that a run finds in the files of a checkout, in the order in which it would work them, and what is
 wrong with these files: required tasks before optional ones, then by priority (1 is highest), then as they stand; no
-task before what it waits for, and last those that wait for themselves or for what does not exist. Issues are on
-GitHub and not listed.
+task before what it waits for, and last those that wait for themselves or for what does not exist. With GITHUB_TOKEN
+(or GH_TOKEN) the open issues with the label are among them, of the repository of the remote origin.
 
   --dir FOLDER         the checkout; the current folder when absent
-  --task-sources LIST  which files, as the action's input: plan (${taskFilePaths.plan.join(', ')}),
+  --task-sources LIST  where from, as the action's input: issues, plan (${taskFilePaths.plan.join(', ')}),
                        prd (${taskFilePaths.prd.join()}), beads (${taskFilePaths.beads.join()}); ${DEFAULT_SOURCES} when absent
+  --task-label LABEL   which issues, as the action's input; ${DEFAULT_TASK_LABEL} when absent
   --json               prints one JSON object instead; its shape is schemas/ralph-tasks.schema.json
 
 Exit codes: 0 the list is printed, problems or not; 2 no such folder or wrong arguments.
 `;
 
-/** `ralph tasks`: the tasks found in a checkout. */
-export const tasksCommand: Command = {
-  name: 'tasks',
-  summary: 'the tasks found in a checkout, in the order of work',
-  use: 'daily',
-  help: HELP,
-  run: listTasks,
-};
+/** `ralph tasks`: the tasks found in a checkout, and on GitHub if there is a token. */
+export function createTasksCommand(look: LookAtGitHub): Command {
+  return {
+    name: 'tasks',
+    summary: 'the tasks found in a checkout, and with a token on GitHub, in the order of work',
+    use: 'daily',
+    help: HELP,
+    run: (args, terminal) => listTasks(args, terminal, look),
+  };
+}
 
-async function listTasks(args: readonly string[], terminal: Terminal): Promise<CommandEnd> {
+async function listTasks(args: readonly string[], terminal: Terminal, look: LookAtGitHub): Promise<CommandEnd> {
   const given = parseArguments(
     args,
-    { dir: 'value', 'task-sources': 'value', json: 'flag' },
+    { dir: 'value', 'task-sources': 'value', 'task-label': 'value', json: 'flag' },
     { name: 'FOLDER', min: 0, max: 0 },
   );
   const [folder = '.'] = given.values('dir');
   const [list = DEFAULT_SOURCES] = given.values('task-sources');
+  const [label = DEFAULT_TASK_LABEL] = given.values('task-label');
   const sources = taskSources.safeParse(list);
   const isFolder = await stat(folder).then(
     (found) => found.isDirectory(),
@@ -60,26 +66,56 @@ async function listTasks(args: readonly string[], terminal: Terminal): Promise<C
   if (misused.length > 0 || !sources.success) throw new UsageError(misused);
 
   const files = sources.data.filter((source) => source !== 'issues');
-  const { tasks, problems } = await readTasks(folder, files);
-  const all = [...problems.map(problemRow), ...(sources.data.includes('issues') ? [offline] : [])];
+  const [inFiles, onGitHub] = await Promise.all([
+    readTasks(folder, files),
+    sources.data.includes('issues') ? issuesAt(look, { folder, label }, terminal) : nothing,
+  ]);
+  const { inWorkOrder } = await import('../../core/tasks/work-order.ts');
+  const tasks = inWorkOrder([...onGitHub.tasks, ...inFiles.tasks]);
+  const all = [...inFiles.problems.map(problemRow), ...onGitHub.problems];
   if (given.has('json'))
     terminal.out(`${JSON.stringify({ tasks: tasks.map(rowOf), problems: all } satisfies TasksReport, null, 2)}\n`);
-  else
-    terminal.out(
-      renderTasks(
-        tasks,
-        all,
-        files.flatMap((source) => taskFilePaths[source]),
-      ),
-    );
+  else terminal.out(renderTasks(tasks, all, [...files.flatMap((source) => taskFilePaths[source]), ...onGitHub.looked]));
   return 'done';
 }
 
-const offline = {
-  file: 'issues',
-  line: null,
-  message: 'needs a token: issues are on GitHub, where only a run reads them',
-};
+interface Listed {
+  readonly tasks: readonly FileTask[];
+  readonly problems: TasksReport['problems'];
+  /** Where tasks would have been found, for a person. */
+  readonly looked: readonly string[];
+}
+
+const nothing: Listed = { tasks: [], problems: [], looked: [] };
+
+async function issuesAt(
+  look: LookAtGitHub,
+  { folder, label }: { readonly folder: string; readonly label: string },
+  terminal: Terminal,
+): Promise<Listed> {
+  const log = (line: string): void => {
+    terminal.error(`${plainLine(line, 300)}\n`);
+  };
+  const seen = await look({ folder, remote: null, log }, async (viewer) =>
+    (await import('./issue-tasks.ts')).readIssueTasks(viewer, label),
+  );
+  const problem = (message: string): TasksReport['problems'][number] => ({ file: 'issues', line: null, message });
+  if (seen.kind === 'no-token')
+    return { ...nothing, problems: [problem('needs a token: set GITHUB_TOKEN to one that may read the issues')] };
+  if (seen.kind === 'failed') return { ...nothing, problems: [problem(seen.why)] };
+  const { tasks, warnings } = seen.value;
+  const unapproved = tasks.filter(({ obstacle }) => obstacle === 'needs-approval');
+  return {
+    tasks: tasks.map((task) => ({ task, state: 'todo' })),
+    looked: [`open issues with the label ${JSON.stringify(label)}`],
+    problems: [
+      ...unapproved.map((task) =>
+        problem(`the text of ${nameOfTask(task)} was changed after it was approved: remove and re-add the label`),
+      ),
+      ...warnings.map(problem),
+    ],
+  };
+}
 
 function rowOf({ task, state }: FileTask): TasksReport['tasks'][number] {
   const { id, title, source, priority, optional, dependsOn } = task;

@@ -5,13 +5,14 @@ import { createAnalyzeCommand } from '../../../src/cli/inspect/analyze.ts';
 import { cleanCommand } from '../../../src/cli/inspect/clean.ts';
 import type { Command } from '../../../src/cli/command.ts';
 import { createImportCommand } from '../../../src/cli/tasks/import.ts';
+import type { LookAtGitHub } from '../../../src/cli/github.ts';
 import type { ImportWorld } from '../../../src/cli/tasks/import-world.ts';
 import { createOrderCommands } from '../../../src/cli/lane/orders.ts';
 import { createReplayCommand } from '../../../src/cli/inspect/replay.ts';
 import { runCommand } from '../../../src/cli/run-command.ts';
 import type { OpenPlaces } from '../../../src/cli/lane/state-places.ts';
 import { createStatusCommand } from '../../../src/cli/lane/status.ts';
-import { tasksCommand } from '../../../src/cli/tasks/tasks.ts';
+import { createTasksCommand } from '../../../src/cli/tasks/tasks.ts';
 import { noon } from '../core/core-fixtures.ts';
 
 /** No checkout anywhere. */
@@ -23,12 +24,15 @@ const noWorld: ImportWorld = {
   issues: () => Promise.resolve({ kind: 'failed', why: 'there is no server.' }),
 };
 
+/** Nor a token. */
+const noToken: LookAtGitHub = () => Promise.resolve({ kind: 'no-token' });
+
 export const commands = commandsAt(nowhere);
 
-function commandsAt(open: OpenPlaces, world = noWorld): readonly Command[] {
+function commandsAt(open: OpenPlaces, world = noWorld, look = noToken): readonly Command[] {
   return [
     createStatusCommand(open),
-    tasksCommand,
+    createTasksCommand(look),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),
     ...createOrderCommands(open),
@@ -45,7 +49,12 @@ export interface CliRun {
 }
 
 /** Runs the command line in this process; `stdin` comes in two chunks. */
-export async function ralph(args: readonly string[], stdin = '', open = nowhere, world = noWorld): Promise<CliRun> {
+export async function ralph(
+  args: readonly string[],
+  stdin = '',
+  open = nowhere,
+  { world = noWorld, look = noToken }: { readonly world?: ImportWorld; readonly look?: LookAtGitHub } = {},
+): Promise<CliRun> {
   let out = '';
   let error = '';
   const bytes = new TextEncoder().encode(stdin);
@@ -53,7 +62,7 @@ export async function ralph(args: readonly string[], stdin = '', open = nowhere,
     yield bytes.subarray(0, 10);
     yield await Promise.resolve(bytes.subarray(10));
   }
-  const code = await runCommand(commandsAt(open, world), args, {
+  const code = await runCommand(commandsAt(open, world, look), args, {
     stdin: chunks(),
     out: (text) => {
       out += text;

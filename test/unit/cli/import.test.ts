@@ -39,7 +39,7 @@ const two = JSON.stringify({
   ],
 });
 const imported = (args: readonly string[], world: ImportWorld = answering(two), stdin = ''): Promise<CliRun> =>
-  ralph(['import', '--dir', checkout, ...args], stdin, undefined, world);
+  ralph(['import', '--dir', checkout, ...args], stdin, undefined, { world });
 const plan = (): Promise<string> => readFile(join(checkout, '.ralph/fix_plan.md'), 'utf8').catch(() => 'none');
 const wishes = (): string => join(checkout, 'wishes.md');
 

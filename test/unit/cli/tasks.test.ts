@@ -38,7 +38,7 @@ const PLAN = '# Plan\n\n- [x] Set up\n- [ ] Parser\n  - [ ] Lexer\n\n## Optional
 const offline = {
   file: 'issues',
   line: null,
-  message: 'needs a token: issues are on GitHub, where only a run reads them',
+  message: 'needs a token: set GITHUB_TOKEN to one that may read the issues',
 };
 const bead = (id: string, fields: object = {}): string => `${JSON.stringify({ id, title: `Bead ${id}`, ...fields })}\n`;
 

@@ -1,0 +1,60 @@
+import { obstacleByLabel, tasksOfIssues } from '../../core/tasks/issue-task.ts';
+import type { Task } from '../../core/tasks/task.ts';
+import type { TextDependencies } from '../../core/tasks/text-dependencies.ts';
+import {
+  learnWaiting,
+  mayWait,
+  nothingKnown,
+  settleWaiting,
+  type WaitAnswer,
+  type WaitQuestion,
+} from '../../core/tasks/waiting.ts';
+import type { Issue } from '../../ports/forge.ts';
+import type { Viewer } from '../github.ts';
+
+/** The open issues with the label as tasks that know what they wait for, and what people should correct. Nobody is asked who approved them: their labels say what runs found. */
+export async function readIssueTasks(
+  viewer: Viewer,
+  label: string,
+): Promise<{ readonly tasks: readonly Task[]; readonly warnings: readonly string[] }> {
+  const issues = await viewer.forge.openIssuesWithLabel(label);
+  const waiting = {
+    tasks: tasksOfIssues(issues).map((task) => ({ ...task, obstacle: obstacleByLabel(task) })),
+    issues: new Map(issues.map((issue) => [issue.number, issue])),
+    isDone: () => false,
+  };
+  let facts = nothingKnown;
+  for (;;) {
+    const step = settleWaiting(facts, waiting);
+    if (step.kind === 'settled') return step;
+    facts = learnWaiting(facts, await answer(viewer, step, waiting.issues));
+  }
+}
+
+async function answer(
+  { forge, repository }: Viewer,
+  question: WaitQuestion,
+  issues: ReadonlyMap<number, Issue>,
+): Promise<WaitAnswer> {
+  switch (question.kind) {
+    case 'texts': {
+      const texts = question.of.flatMap(({ number }) => issues.get(number) ?? []).filter(({ body }) => mayWait(body));
+      if (texts.length === 0) return { ...question, found: new Map<number, TextDependencies>() };
+      // Brings a Markdown parser along, which most repositories do not need.
+      const { dependenciesOfText } = await import('../../core/tasks/text-dependencies.ts');
+      return {
+        ...question,
+        found: new Map(texts.map(({ number, body }) => [number, dependenciesOfText(body, repository)])),
+      };
+    }
+    case 'dependencies':
+      return {
+        ...question,
+        found: new Map(
+          await Promise.all(question.of.map(async (number) => [number, await forge.dependenciesOf(number)] as const)),
+        ),
+      };
+    case 'states':
+      return { ...question, found: await forge.statesOf(question.of) };
+  }
+}

@@ -1,0 +1,74 @@
+import type { GitHubCheckout, LookAtGitHub, Viewer } from '../cli/github.ts';
+import { UserError } from '../errors.ts';
+import type { Log } from '../ports/machine.ts';
+import { userAgent } from '../runner/user-agent.ts';
+
+const GITHUB_HOSTS: readonly string[] = ['github.com', 'www.github.com', 'ssh.github.com'];
+
+/** The command line's GitHub: the repository of the checkout's remote, with the person's own token. */
+export const lookAtGitHub: LookAtGitHub = async (checkout, look) => {
+  const token = (process.env.GITHUB_TOKEN ?? process.env.GH_TOKEN ?? '').trim();
+  if (token === '') return { kind: 'no-token' };
+  try {
+    return { kind: 'seen', value: await look(await connect(checkout, token)) };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { kind: 'failed', why: error.message };
+  }
+};
+
+async function connect({ folder, remote, log }: GitHubCheckout, token: string): Promise<Viewer> {
+  const [{ createForge }, { createGit }] = await Promise.all([import('../github/forge.ts'), import('../git/git.ts')]);
+  const name = remote ?? 'origin';
+  const { exitCode, stdout } = await createGit({ folder, env: process.env, configuration: 'own' }).answer([
+    'remote',
+    'get-url',
+    name,
+  ]);
+  const named = exitCode === 0 ? repositoryOf(stdout.toString().trim()) : null;
+  if (named === null)
+    throw new UserError(
+      'configuration',
+      `The checkout ${JSON.stringify(folder)} has no remote ${JSON.stringify(name)} on a GitHub server. Go into the checkout, or name it with --dir.`,
+    );
+  // A token goes to a server that the person named, never to one that a checkout names.
+  const apiUrl =
+    process.env.GITHUB_API_URL ?? (GITHUB_HOSTS.includes(named.host.toLowerCase()) ? 'https://api.github.com' : null);
+  if (apiUrl === null)
+    throw new UserError(
+      'configuration',
+      `The remote ${JSON.stringify(name)} is on ${named.host}. To send the token there, set GITHUB_API_URL, for a GitHub Enterprise Server https://${named.host}/api/v3.`,
+    );
+  const forge = createForge({
+    token,
+    apiUrl: apiUrl.replace(/\/+$/, ''),
+    repository: named.repository,
+    userAgent: userAgent(process.env),
+    log: logTo(log),
+    now: () => Date.now(),
+  });
+  return { repository: `${named.repository.owner}/${named.repository.repo}`, forge };
+}
+
+/** `https://host/owner/repo.git`, `git@host:owner/repo`, `ssh://git@host/owner/repo`; null: none of these. */
+function repositoryOf(
+  url: string,
+): { readonly host: string; readonly repository: { readonly owner: string; readonly repo: string } } | null {
+  const [, host = '', owner = '', repo = ''] =
+    /^(?:(?:https?|ssh|git):\/\/)?(?:[^@/\s]+@)?([\w.-]+)(?::\d+)?[/:]([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/.exec(url) ??
+    [];
+  return host === '' ? null : { host, repository: { owner, repo } };
+}
+
+/** A log whose lines are all the same to the person. */
+export function logTo(print: (line: string) => void): Log {
+  return {
+    info: print,
+    warning: print,
+    error: print,
+    group: (title, body) => {
+      print(title);
+      return body();
+    },
+  };
+}
