@@ -37,7 +37,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
   const found = changes.flatMap((change) =>
     [
       ...reasonsFor(change),
-      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code that no changed test names' }] : []),
+      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code without a test of its own' }] : []),
     ].map((reason) => ({ ...reason, path: change.path })),
   );
   return found
