@@ -37,7 +37,7 @@ export function lookAtFirst(changes: readonly ReviewedChange[]): readonly LookAt
   const found = changes.flatMap((change) =>
     [
       ...reasonsFor(change),
-      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code without a test of its own' }] : []),
+      ...(untested.has(change.path) ? [{ rank: UNTESTED, why: 'new code, and no changed test mentions it' }] : []),
     ].map((reason) => ({ ...reason, path: change.path })),
   );
   return found

@@ -205,7 +205,7 @@ describe('commit() takes what the agent left and the contents of what it committ
       'plan-0a1b2c3d': { files: 1, insertions: 12, deletions: 0, since: before.head },
     });
     expect(review?.lines).toBe(15);
-    expect(review?.lookAt).toEqual([{ path: 'src/long.js', why: 'new code without a test of its own' }]);
+    expect(review?.lookAt).toEqual([{ path: 'src/long.js', why: 'new code, and no changed test mentions it' }]);
   });
 
   test('a second iteration goes on from the first', async () => {

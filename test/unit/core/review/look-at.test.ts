@@ -89,7 +89,7 @@ describe('what decides what is installed', () => {
 });
 
 describe('new code without a test', () => {
-  const why = 'new code without a test of its own';
+  const why = 'new code, and no changed test mentions it';
   const untested = (paths: Readonly<Record<string, string | null>>): readonly string[] =>
     lookAtFirst(Object.entries(paths).map(([path, after]) => change(path, { insertions: 10, after })))
       .filter((found) => found.why === why)
