@@ -234,7 +234,7 @@ describe("an item that the base has and the lane's file has not", () => {
   test('is done by the status block, and its pull request says that nothing marks it', async () => {
     const project = await grown();
     expect(project.script.calls.at(-1)?.prompt).toContain('BEGIN TASK-1\n(.ralph/fix_plan.md)\n\nWishlist');
-    expect(project.forge.pulls[0]?.body.match(/Not marked as done/g)).toHaveLength(1);
+    expect(project.forge.pulls[0]?.body.match(/It is not marked as done/g)).toHaveLength(1);
   });
 
   test('stays done when it is merged and still open, and that is reported once', async () => {
