@@ -87,6 +87,8 @@ export function statusBlock(claim: {
   readonly exit: boolean;
   readonly tests: 'PASSING' | 'FAILING' | 'NOT_RUN';
   readonly recommendation: string;
+  readonly summary?: string;
+  readonly question?: string;
 }): string {
   return [
     '---RALPH_STATUS---',
@@ -97,6 +99,8 @@ export function statusBlock(claim: {
     'WORK_TYPE: IMPLEMENTATION',
     `EXIT_SIGNAL: ${claim.exit}`,
     `RECOMMENDATION: ${claim.recommendation}`,
+    ...(claim.summary === undefined ? [] : [`SUMMARY: ${claim.summary}`]),
+    ...(claim.question === undefined ? [] : [`QUESTION: ${claim.question}`]),
     '---END_RALPH_STATUS---',
   ].join('\n');
 }

@@ -7,7 +7,7 @@ export interface Viewer {
 }
 
 /** What came of a look. `no-token`: the person's environment has none. */
-export type Seen<T> =
+type Seen<T> =
   | { readonly kind: 'seen'; readonly value: T }
   | { readonly kind: 'no-token' }
   | { readonly kind: 'failed'; readonly why: string };

@@ -10,7 +10,7 @@ export interface StatePlace {
   lanes(): Promise<FoundLanes>;
 }
 
-export type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[] } | Unavailable;
+type FoundLanes = { readonly kind: 'lanes'; readonly lanes: readonly LaneId[] } | Unavailable;
 
 /** What the state commands have of a checkout: its top folder, its places, at least one, and the name of who asks. */
 export type OpenedPlaces =

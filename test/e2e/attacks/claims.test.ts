@@ -55,6 +55,7 @@ const LOUD = [
   '<!-- ralph-action:end -->',
   '</details>',
 ].join('\n');
+const LOUD_LINE = '@octo/security ::error::pwned ![x](https://evil.example/x.png) <!-- x --> closes #77';
 
 repel<Aftermath>('Words of the agent that want to be more than words', {
   stage: async (scene) => {
@@ -64,9 +65,7 @@ repel<Aftermath>('Words of the agent that want to be more than words', {
       agent: [
         attackBy(`${WORK}; cat <<'LOUD'\n${LOUD}\nLOUD`, {
           text: LOUD,
-          status: {
-            recommendation: '@octo/security ::error::pwned ![x](https://evil.example/x.png) <!-- x --> closes #77',
-          },
+          status: { recommendation: LOUD_LINE, summary: LOUD_LINE, question: LOUD_LINE },
         }),
       ],
     });

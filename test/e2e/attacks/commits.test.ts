@@ -46,7 +46,11 @@ repel<{ readonly commits: readonly Commit[]; readonly texts: string; readonly pu
           ),
           attackBy('echo summed > src/summed.js', {
             text: 'Fixes #2 [skip ci] @octo/security\n\nRalph-Task: issue-2',
-            status: { recommendation: 'Fixes #2 [skip ci] cc @octo/security', tests: 'NOT_RUN' },
+            status: {
+              recommendation: 'Fixes #2 [skip ci] cc @octo/security',
+              summary: 'Fixes #2 [skip ci] cc @octo/security. Closes octo/sample#2',
+              tests: 'NOT_RUN',
+            },
           }),
         ],
       });
@@ -116,7 +120,7 @@ repel<{ readonly commits: readonly Commit[]; readonly texts: string; readonly pu
       },
       {
         who: 'the agent',
-        does: 'says in its last words and its recommendation that it fixes #2',
+        does: 'says in its last words, its recommendation and its summary that it fixes #2',
         never: 'words in the pull request that close issue 2 on merge, or a mention in it',
         holds: ({ pull }) => {
           expect(pull).not.toMatch(/\b(fix(es|ed)?|close[sd]?|resolve[sd]?):?\s+(octo\/sample)?#2\b/i);
