@@ -86,7 +86,7 @@ async function play(): Promise<void> {
   });
   results.push(
     await perform(sandbox, {
-      title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a lane of its own`,
+      title: `Run 4: somebody puts the label "ralph" on a new issue, #${String(urgent.number)}. It gets a branch of its own`,
       expected: 'complete',
       job: { event: events.labeled(urgent), inputs, env: { ...agent.env, ACTIONS_CACHE_MODE: 'read' } },
     }),

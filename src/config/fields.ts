@@ -54,7 +54,7 @@ const TEAM = /^[A-Za-z0-9-]{1,39}\/[A-Za-z0-9_-]{1,100}$/;
 
 /** One of the values. */
 export function choice<const T extends readonly [string, ...string[]]>(...values: T) {
-  return z.enum(values, { error: `is none of: ${values.join(', ')}` });
+  return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
 }
 
 /** `true` or `false`. */

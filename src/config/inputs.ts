@@ -31,7 +31,7 @@ const inputs: InputTable<Settings> = {
       .refine((label) => !label.includes(','), 'has a comma, which GitHub reads as two labels')
       .refine(
         (label) => !Object.hasOwn(lifecycleLabels, label.toLowerCase()),
-        'is a label by which Ralph shows how an issue stands',
+        'is a label that Ralph uses to show the status of an issue',
       ),
   ),
   taskSources: input('task-sources', taskSources),
@@ -39,7 +39,7 @@ const inputs: InputTable<Settings> = {
     'allowed-bots',
     lines().refine(
       (bots) => bots.every((bot) => /^[A-Za-z0-9-]{1,100}\[bot\]$/.test(bot)),
-      'must be logins of bots as GitHub shows them in its API, one a line, for example renovate[bot]',
+      "must be logins of bots as GitHub's API shows them, one per line, for example renovate[bot]",
     ),
   ),
   commentsFrom: input('comments-from', choice(...commentReading)),
@@ -53,11 +53,11 @@ const inputs: InputTable<Settings> = {
       lines()
         .refine(
           (names) => names.every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
-          'must be names of environment variables, one a line',
+          'must be names of environment variables, one per line',
         )
         .refine(
           (names) => !names.some(isJobSecret),
-          "names a variable that carries the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
+          "names a variable that holds the job's own tokens (GITHUB_TOKEN, GH_TOKEN, ACTIONS_*, INPUT_*, STATE_*): the agent must never see those",
         ),
     ),
     model: input('model', optional()),
@@ -75,7 +75,7 @@ const inputs: InputTable<Settings> = {
     'branch-prefix',
     z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment and end in a slash, for example ralph/'),
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*\/$/, 'must be one path segment that ends in a slash, for example ralph/'),
   ),
   baseBranch: input(
     'base-branch',

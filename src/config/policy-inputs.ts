@@ -57,7 +57,7 @@ export type GivenInputs =
 export function parsePolicyInputs(texts: Readonly<Record<string, string>>): GivenInputs {
   const { settings, problems } = parseTexts(policyInputs, texts);
   const unknown = Object.keys(texts).filter((name) => !POLICY_INPUT_NAMES.includes(name));
-  const all = [...problems, ...unknown.map((name) => ({ name, why: 'is no input that decisions depend on' }))];
+  const all = [...problems, ...unknown.map((name) => ({ name, why: 'is not an input that decisions depend on' }))];
   if (all.length === 0) return { kind: 'inputs', inputs: settings };
   // One problem of each says enough.
   return { kind: 'problems', problems: [...new Map(all.map((problem) => [problem.name, problem])).values()] };

@@ -38,9 +38,7 @@ export async function main(): Promise<void> {
   const foreign = new Set<string>();
   const runnerFiles = createRunnerFiles(environment, (name) => {
     if (!foreign.has(name))
-      log.warning(
-        `Something else wrote to the file of ${name} while the run worked. It holds again what the action wrote.`,
-      );
+      log.warning(`Something else wrote to the file of ${name} during the run. The action's own content was restored.`);
     foreign.add(name);
   });
   if (read.kind === 'unusable') finish(endedReport(read.failure, startedAt), 'failure');

@@ -43,7 +43,7 @@ export async function post(): Promise<void> {
   const log = createLog(redact);
   const runnerFiles = createRunnerFiles(environment, () => undefined);
   setTimeout(() => {
-    log.error('The post step ran out of time and ends here. The next run begins from what was saved before.');
+    log.error('The post step ran out of time and ends here. The next run continues from what was saved before.');
     process.exit(0);
   }, POST_WITHIN_MS);
   const logFailure =
@@ -62,11 +62,11 @@ export async function post(): Promise<void> {
     // Whatever the agent left running in a session of its own.
     await endAgent(identity.runTag).catch(logFailure('Processes of the agent may still run'));
     await giveCredentialsBack(identity, { token, log }).catch(
-      logFailure("The checkout's credentials could not be put back"),
+      logFailure("The checkout's credentials could not be restored"),
     );
     runnerFiles.putBack();
     await finish({ environment, identity, runnerFiles }).catch(
-      logFailure('The post step could not finish this run. The next run begins from what was saved before'),
+      logFailure('The post step could not finish this run. The next run continues from what was saved before'),
     );
   }
   runnerFiles.putBack();

@@ -63,6 +63,6 @@ function notAllowed(login: string, what: string): Outcome {
   return {
     kind: 'refused',
     reason: 'not_allowed',
-    message: `${login} may not ${what}: that takes write permission to this repository, or for a bot an entry in \`allowed-bots\`.`,
+    message: `${login} may not ${what}: that needs write permission in this repository or, for a bot, an entry in \`allowed-bots\`.`,
   };
 }

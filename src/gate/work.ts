@@ -45,7 +45,7 @@ export async function workIssue(deps: GateDeps, { number, redo, approvedText }: 
   if (issue.isPullRequest) return refused('This is a pull request, not an issue.');
   if (issue.state === 'closed') return refused('This issue is closed. Reopen it, then label it again.');
   if (!hasTaskLabel(deps, issue))
-    return refused(`This issue does not have the label "${taskLabel}". Add it, and the work begins.`);
+    return refused(`This issue does not have the label "${taskLabel}". Add it to start the work.`);
   return admit(deps, {
     id: issueLane(number),
     requested: 'by-name',

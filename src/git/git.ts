@@ -112,7 +112,7 @@ export function createGit(setup: GitSetup): Git {
 
 /** The end of what git said on standard error: at most 10 lines and 1,000 characters. */
 export function lastWords(stderr: string): string {
-  return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'it said nothing';
+  return stderr.trim().split('\n').slice(-10).join('\n').slice(-1000) || 'no message';
 }
 
 /**

@@ -206,7 +206,7 @@ async function readContents(answers: Conversation, ids: readonly ObjectId[]): Pr
 }
 
 function unreadable(): UserError {
-  return new UserError('infrastructure', 'git could not read objects of the repository; it may be damaged.');
+  return new UserError('infrastructure', 'git could not read objects from the repository; it may be damaged.');
 }
 
 /** A commit object. `text` is all of it: header and message. */

@@ -24,18 +24,18 @@ const MOVED = /non-fast-forward|fetch first|stale info|cannot lock ref|reference
 
 /** The end of commits that are not in the run's own folder any more: nobody else is to blame and nothing can be done. */
 export const LOST_COMMITS =
-  "The commits of this run are no longer in the run's own folder: the agent or another program of this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";
+  "The commits of this run are no longer in the run's own folder: the agent or another program on this machine removed or damaged it. What was pushed before is safe on the branch; re-run the workflow.";
 
 const refusals: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
   {
     pattern: /refusing to allow .* to create or update workflow/is,
     meaning:
-      'This token may not change files in .github/workflows, and GITHUB_TOKEN never may. Use a token of a GitHub App or a person with the "workflows" permission, or keep these files out with allow-protected-paths.',
+      'This token may not change files in .github/workflows, and GITHUB_TOKEN never may. Use the token of a GitHub App or a person with the "workflows" permission, or leave these files out of allow-protected-paths.',
   },
   {
     pattern: /GH006|GH013|protected branch|rule violations|ruleset/i,
     meaning:
-      "A branch protection rule or ruleset of the repository forbids this push. Exempt the branches under branch-prefix from it, or the token's owner.",
+      "A branch protection rule or ruleset of the repository forbids this push. Exempt the branches under branch-prefix, or the token's owner.",
   },
   { pattern: /GH008|unknown Git LFS object/i, meaning: 'The commits name git-lfs files that were never uploaded.' },
   {

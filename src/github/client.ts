@@ -224,5 +224,8 @@ function bounded(
 
 /** A transferred issue leads to another repository, where a read may look but nothing must be written. */
 function movedAway(headers: Headers): Response {
-  return Response.json({ message: 'This issue was transferred, or the repository renamed.' }, { status: 410, headers });
+  return Response.json(
+    { message: 'This issue was transferred, or the repository was renamed.' },
+    { status: 410, headers },
+  );
 }

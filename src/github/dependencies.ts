@@ -13,7 +13,7 @@ export function createDependencies(client: Client, log: Log): DependencyMethods 
   const reportOnce = (number: number): void => {
     if (!isReported)
       log.info(
-        `GitHub tells no dependencies or sub-issues of #${String(number)} (404): an older server does not know them. Such issues are taken to have none.`,
+        `GitHub does not list dependencies or sub-issues of #${String(number)} (404): this server is too old to know them. Such issues count as having none.`,
       );
     isReported = true;
   };

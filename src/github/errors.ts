@@ -79,7 +79,7 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (/not permitted to create or approve pull requests/i.test(message)) {
     return [
       'configuration',
-      `${failed} (${answer}). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
+      `${failed} (${answer}). Turn on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input \`github-token\` a token of an App or a person.`,
     ];
   }
   if (/^Resource not accessible by/i.test(message)) {
@@ -91,23 +91,23 @@ function refusal(refused: Refusal, purpose: Purpose, situation: Situation): Expl
   if (status === 404) {
     return [
       'configuration',
-      `${failed}: it finds no such thing there for this token (${answer}). Check that the repository is ${name}, and that the token may see it and has ${permissions}.`,
+      `${failed}: the token finds nothing there (${answer}). Check that the repository is ${name}, and that the token can see it and has ${permissions}.`,
     ];
   }
   if (status === 410 && isOfOneIssue(message)) return ['configuration', `${failed} (${answer}).`];
   if (status === 410)
     return [
       'configuration',
-      `${failed} (${answer}). If issues are switched off, switch them on: Settings → General → Features → Issues.`,
+      `${failed} (${answer}). If issues are turned off, turn them on: Settings → General → Features → Issues.`,
     ];
   if (status >= 500)
     return [
       'infrastructure',
-      `${failed}: its API failed (${answer}), more than once. Run again later; https://www.githubstatus.com tells whether GitHub has a disturbance.`,
+      `${failed}: its API failed (${answer}), more than once. Run again later; https://www.githubstatus.com shows whether GitHub has an incident.`,
     ];
   const hint =
     headers['x-github-sso'] === undefined
-      ? `Check rules of the repository and of its organisation, and that the token has ${permissions}.`
+      ? `Check the rules of the repository and its organisation, and that the token has ${permissions}.`
       : 'Authorise the token for the organisation (SAML single sign-on).';
   return ['configuration', `${failed} (${answer}${details === '' ? '' : `: ${quote(details)}`}). ${hint}`];
 }
@@ -129,7 +129,7 @@ function rateLimit({ status, message, headers }: Refusal, now: number): string |
   }
   if (status !== 429 && !/\bsecondary rate\b/i.test(message)) return null;
   const seconds = Number(headers['retry-after']);
-  return `it was asked too much in a short time (secondary rate limit). Run again ${seconds > 0 ? `in ${String(seconds)} s` : 'in some minutes'}, and let fewer workflows use this token at the same time.`;
+  return `it received too many requests in a short time (secondary rate limit). Run again ${seconds > 0 ? `in ${String(seconds)} s` : 'in a few minutes'}, and let fewer workflows use this token at the same time.`;
 }
 
 function unreachable(error: Error, purpose: Purpose, { apiUrl }: Situation): Explanation {

@@ -28,7 +28,7 @@ export function createLabels(
           for (const name of removed) await tryRemove(octokit, { ...issue, name });
         } catch (error) {
           if (!isGone(error)) throw error;
-          log.info(`Issue #${String(number)} is not there any more: its labels are not changed.`);
+          log.info(`Issue #${String(number)} no longer exists: its labels are not changed.`);
         }
       });
     },

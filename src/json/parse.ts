@@ -99,21 +99,21 @@ function messageOf(code: string): string {
 }
 
 const messages: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'something that is no JSON value',
-  InvalidNumberFormat: 'a number that is not written as JSON wants it',
+  InvalidSymbol: 'something that is not a JSON value',
+  InvalidNumberFormat: 'a number in a form that JSON does not allow',
   PropertyNameExpected: 'expected a name in double quotes (and no comma before `}`)',
   ValueExpected: 'expected a value (and no comma before `]`)',
   ColonExpected: 'expected a colon',
   CommaExpected: 'expected a comma',
   CloseBraceExpected: 'expected `}`',
   CloseBracketExpected: 'expected `]`',
-  EndOfFileExpected: 'expected nothing more',
-  InvalidCommentToken: 'a comment, which plain JSON has not',
-  UnexpectedEndOfString: 'a text without its closing quote',
+  EndOfFileExpected: 'expected the end of the file',
+  InvalidCommentToken: 'a comment, which JSON does not allow',
+  UnexpectedEndOfString: 'a string without its closing quote',
   UnexpectedEndOfNumber: 'a number that is cut off',
   InvalidUnicode: 'a `\\u` without four hex digits',
-  InvalidEscapeCharacter: 'an escape that JSON does not know',
-  InvalidCharacter: 'a control character inside a text',
+  InvalidEscapeCharacter: 'an escape that JSON does not allow',
+  InvalidCharacter: 'a control character inside a string',
 };
 
 /** Where the nesting gets that deep; null: nowhere. Brackets in texts do not count. */

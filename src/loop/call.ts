@@ -67,7 +67,7 @@ export async function callAgent(
   const agentRun = await deps.agent.call({ ...call, resume: work.state.session?.id ?? null });
   if (agentRun.analysis.agentError?.kind !== 'unknown-session' || work.state.session === null)
     return { agentRun, state: work.state, sessionDroppedAt: null };
-  deps.log.info('The agent does not know the session any more; calling it once more without.');
+  deps.log.info('The agent no longer knows the session; calling it again without one.');
   // Not charged again: the CLI refused before it asked the provider for anything.
   const sessionDroppedAt = deps.clock.now();
   const state = resetSession(work.state, 'unknown_session', sessionDroppedAt);

@@ -34,7 +34,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
   // Whatever the agent does to them later: the clean clone gets them as they are now.
   await deps.repository.keepIgnored().catch((error: unknown) => {
     deps.log.warning(
-      `What git ignores in the checkout cannot be copied, so verify runs without it in a clean clone. ${sentence(textOf(error))}`,
+      `Files that git ignores cannot be copied, so verify runs without them in a clean clone. ${sentence(textOf(error))}`,
     );
   });
   const subject = subjectOf(deps, base);
@@ -54,7 +54,7 @@ export async function checkBase(deps: LoopDeps, work: Work, base: string): Promi
     end: {
       kind: 'failed',
       reason: 'configuration',
-      message: `The verify command "${oneLine(verification.command, 200)}" cannot run on a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or have it install what it needs first, for example "npm ci && npm test".`,
+      message: `The verify command "${oneLine(verification.command, 200)}" cannot run on a clean clone of the base branch (exit code ${String(verification.code)}${words === '' ? '' : `: ${words}`}). No call was made. Fix the input verify, or let it install what it needs first, for example "npm ci && npm test".`,
     },
   };
 }
@@ -87,7 +87,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   if (check === null) return { kind: 'cancelled', work: unverified };
   if (verification.kind === 'failed' && verification.code === null) {
     deps.log.warning(
-      `verify did not end in time on a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify shorter.`,
+      `verify did not end in time on a clean clone, so what this run finished does not count yet. Give the run more time (input max-minutes), or make verify faster.`,
     );
     return { kind: 'cancelled', work: unverified };
   }
@@ -100,7 +100,7 @@ export async function checkHead(deps: LoopDeps, work: Work, outcome: Outcome): P
   deps.record(checked);
   if (check.kind === 'passed') return { kind: 'passed', work: checked };
   deps.log.warning(
-    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that only the work tree has (ignored ones, or packages that were installed there) do not count. If verify needs an installation, make it a part of verify, for example "npm ci && npm test".`,
+    `The verify command "${oneLine(check.command ?? '', 200)}" fails on a clean clone of the branch, so what this run finished is not done yet. Files that exist only in the work tree (ignored files, packages installed there) do not count. If verify needs an installation step, make it part of verify, for example "npm ci && npm test".`,
   );
   return { kind: 'failed', work: checked };
 }

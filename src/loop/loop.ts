@@ -95,7 +95,7 @@ async function restoreSession(deps: LoopDeps, { state }: WorkIntake): Promise<La
     deps.log.info(`session: resumed (${state.session.id.slice(0, 8)})`);
     return state;
   }
-  deps.log.info(`session: ${obstacle}, so a new one begins`);
+  deps.log.info(`session: ${obstacle}, so a new one starts`);
   return resetSession(state, 'unknown_session', deps.clock.now());
 }
 
@@ -110,7 +110,7 @@ async function bringTranscript(
   if (found.kind === 'absent') return 'its transcript is not here';
   const opened = await seal.open(found.transcript.content, { lane, sessionId });
   const isHere = opened.kind === 'opened' && (await agent.importSession(sessionId, opened.content));
-  return isHere ? null : "its transcript does not open with this run's key";
+  return isHere ? null : "its transcript cannot be decrypted with this run's key";
 }
 
 function begin(deps: LoopDeps, intake: WorkIntake, state: LaneState): Work {

@@ -52,7 +52,7 @@ export async function pushIteration(deps: LoopDeps, work: Work): Promise<Pushed>
   const kept = written?.kind === 'written' ? `, and state #${String(sequence)} with it` : '';
   deps.log.info(`pushed ${head.slice(0, 7)} to ${lane.branch}${kept}`);
   if (written?.kind === 'refused')
-    deps.log.info(`The state cannot go along with a push, so it is saved at the end: ${sentence(written.why)}`);
+    deps.log.info(`The state cannot be pushed with the commits, so it is saved at the end: ${sentence(written.why)}`);
   const state = { ...work.state, sequence };
   const safe = { state, iterations: work.journal.length };
   return concluded(deps, { ...work, state, remoteHead: head, safe }, pushed);
@@ -85,7 +85,7 @@ function concluded(deps: LoopDeps, work: Work, pushed: PushResult | PushedOn): P
       return { work: { ...work, state: recordPush(work.state, null, now) }, end: null };
     case 'unreachable':
       deps.log.warning(
-        `Branch ${branch} could not be pushed just now, so the next push takes this iteration along: ${sentence(pushed.why)}`,
+        `Branch ${branch} could not be pushed, so the next push includes this iteration: ${sentence(pushed.why)}`,
       );
       return { work, end: null };
     case 'moved':

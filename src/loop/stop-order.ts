@@ -23,7 +23,7 @@ export function createStopPoll({
     if (answer.kind === 'unavailable' && !isWarned) {
       isWarned = true;
       log.warning(
-        `Whether somebody ordered this run to stop cannot be told, so it goes on: ${sentence(answer.why)} It asks again after each iteration.`,
+        `Whether somebody ordered this run to stop is unknown, so it goes on: ${sentence(answer.why)} It asks again after each iteration.`,
       );
     }
     return null;

@@ -42,7 +42,7 @@ export async function tidy(deps: LoopDeps, work: Work): Promise<Work> {
     return { ...archived, head: undone.head };
   } catch (error) {
     deps.log.warning(
-      `Finished tasks and old notes stay where they are, since they could not be archived: ${sentence(textOf(error))}`,
+      `Finished tasks and old notes stay where they are, because they could not be archived: ${sentence(textOf(error))}`,
     );
     return work;
   }

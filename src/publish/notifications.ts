@@ -64,11 +64,11 @@ export async function publishNotifications(deps: PublishDeps, end: WorkedEnd): P
       deps.log.warning(warnings.at(-1) ?? '');
     }
   };
-  await attempt('What people were notified of could not be settled', async () => {
+  await attempt('Earlier notifications could not be marked as settled', async () => {
     known = await settle(deps, plan, known);
   });
   if (plan.notify.some(({ kind }) => kind === 'ready' || kind === 'waiting_for_review') && pullRequest !== null)
-    await attempt('Who is to review the pull request could not be asked', () => askForReview(deps, end, pullRequest));
+    await attempt('The review of the pull request could not be requested', () => askForReview(deps, end, pullRequest));
   await attempt('Nobody could be notified', async () => {
     known = await notify(deps, end, { needs: plan.notify, known });
   });
@@ -152,9 +152,7 @@ async function notify(
   if (needs.length === 0 || config.notify.kind === 'none') return known;
   const now = clock.now();
   if (!mayNotify(known.notifiedAt, now)) {
-    log.info(
-      `notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so what needs a person now waits for a later run`,
-    );
+    log.info(`notifications: ${String(MAX_NOTIFICATIONS_PER_DAY)} in the last 24 hours, so this waits for a later run`);
     return known;
   }
   const { work, report, pullRequest } = end;

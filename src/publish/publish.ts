@@ -229,7 +229,7 @@ async function saveState(
     return { saved: { kind: 'saved', sequence, where: saved.where }, lane };
   }
   deps.log.warning(
-    `The state was not saved: ${sentence(saved.why)} The next run of this lane begins from the state before this run, or with one probe iteration if there is none.`,
+    `The state was not saved: ${sentence(saved.why)} The next run on this branch starts from the state before this run, or with one probe iteration if there is none.`,
   );
   return { saved: { kind: 'not-saved', why: saved.why }, lane };
 }
@@ -256,7 +256,7 @@ async function settleUsage({ budget, runTag, clock, log }: PublishDeps, work: Wo
   );
   if (settled?.kind === 'unavailable')
     log.warning(
-      `What this run used could not be told to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead, for an hour, and its money for the day.`,
+      `What this run used could not be added to the repository's counters: ${sentence(settled.why)} What it had reserved counts instead, for an hour, and its money for the day.`,
     );
 }
 

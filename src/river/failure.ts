@@ -8,9 +8,5 @@ export type Failure = Extract<Outcome, { readonly kind: 'failed' }>;
 export function failureOf(error: unknown, debug: (text: string) => void): Failure {
   if (error instanceof UserError) return { kind: 'failed', reason: error.kind, message: error.message };
   if (error instanceof Error && error.stack !== undefined) debug(error.stack);
-  return {
-    kind: 'failed',
-    reason: 'infrastructure',
-    message: `Something failed that should not: ${sentence(messageOf(error))}`,
-  };
+  return { kind: 'failed', reason: 'infrastructure', message: `Unexpected failure: ${sentence(messageOf(error))}` };
 }

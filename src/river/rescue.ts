@@ -1,7 +1,7 @@
 import { believedBefore, believedState, unstoredTasks } from '../core/sharing/believed.ts';
 import { initialState, parseStateAt, probeState, serializeState, type LaneState } from '../core/lane/state.ts';
 import { applyOrders } from '../core/sharing/orders.ts';
-import { issueLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
+import { issueLane, nameOfLane, QUEUE, type LaneId } from '../core/tasks/ids.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { parseIntent } from '../gate/event/events.ts';
 import type { RunReport } from '../handover/report.ts';
@@ -105,13 +105,13 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
   if (record === null)
     return unusable(
       deps,
-      `The record of this run in ${deps.folder} is gone or unreadable, or it is not the one that main wrote: the agent or another program of this machine removed or changed it. What main did not publish itself is not published; processes that the agent left behind were ended.`,
+      `The record of this run in ${deps.folder} is gone or unreadable, or it is not the one that the main step wrote: the agent or another program on this machine removed or changed it. Nothing more is published; processes that the agent left behind were ended.`,
     );
   const { work, stage, actionDigest } = record;
   if (actionDigest !== null && deps.digestAction() !== actionDigest)
     return unusable(
       deps,
-      "The action's own files were changed after main began: the agent or another program of this machine did it. What main did not publish itself is not published; processes that the agent left behind were ended.",
+      "The action's own files were changed after the main step began: the agent or another program on this machine did it. Nothing more is published; processes that the agent left behind were ended.",
     );
   if (stage === 'ended') return { report: null, lane: untried };
   if (work === null) {
@@ -213,7 +213,7 @@ async function giveBackInTime(deps: RescueDeps, lane: LaneId, what: Parameters<t
   }));
   if (released.kind === 'claimed')
     log.warning(
-      `Lane ${lane} could not be given back: ${sentence(released.why)} It is free again when this run's time is over.`,
+      `The claim on ${nameOfLane(lane)} could not be released: ${sentence(released.why)} It ends when this run's time is over.`,
     );
 }
 
@@ -229,7 +229,7 @@ function unusable(deps: RescueDeps, problem: string): Rescued {
 }
 
 function failed({ log }: RescueDeps, problem: string): Outcome {
-  const message = `${sentence(problem)} The next run begins from what was saved before.`;
+  const message = `${sentence(problem)} The next run continues from what was saved before.`;
   log.error(message);
   return { kind: 'failed', reason: 'infrastructure', message };
 }

@@ -35,7 +35,7 @@ export function writeRunRecord(folder: string, record: RunRecord, key: Buffer): 
   } catch (error) {
     throw new UserError(
       'infrastructure',
-      `The run's record could not be written: ${sentence(messageOf(error))} The run's folder must stay, and its disk needs free space.`,
+      `The run's record could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
       { cause: error },
     );
   }

@@ -11,6 +11,7 @@ import { giveBack, reportUnpublished, reportWithoutWork } from './ends.ts';
 import { failureOf, type Failure } from './failure.ts';
 import type { Recording } from './recording.ts';
 import { connectStages } from './stages.ts';
+import { nameOfLane } from '../core/tasks/ids.ts';
 import { sentence } from '../core/text/sentence.ts';
 
 /** After a failure: publishes what was finished before it, or gives back the lane of a run that never began. */
@@ -58,7 +59,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
   if (lane.kind === 'free') recording.released();
   else
     deps.log.warning(
-      `Lane ${work.lane.id} is not given back yet: ${sentence(lane.why)} The post step tries once more.`,
+      `The claim on ${nameOfLane(work.lane.id)} is not released yet: ${sentence(lane.why)} The post step tries again.`,
     );
   // Neither commits that are only on this machine nor a lane that is still claimed are given up before post has tried as well.
   recording.tryToRecord(recording.claimed() === null && isOnRemote(work, report) ? 'ended' : 'work');
@@ -69,7 +70,7 @@ export async function publishRecorded(deps: PublishDeps, recording: Recording, w
 export async function giveUp(deps: RiverDeps, recording: Recording, why: string): Promise<void> {
   await deps.machine.endAgent();
   if (recording.work() !== null) {
-    deps.log.warning(`Cancelled (${why}) and not done in time: the rest is left to the post step.`);
+    deps.log.warning(`Cancelled (${why}) and not finished in time: the post step does the rest.`);
     deps.machine.exit(1);
   }
   recording.tryToRecord('ended');

@@ -29,7 +29,7 @@ export function createJournalFile(folder: string, onBegin: (path: string) => voi
       } catch (error) {
         throw new UserError(
           'infrastructure',
-          `The run's journal could not be written: ${sentence(messageOf(error))} The run's folder must stay, and its disk needs free space.`,
+          `The run's journal could not be written: ${sentence(messageOf(error))} Do not remove the run's folder, and make sure its disk has free space.`,
           { cause: error },
         );
       }

@@ -47,7 +47,7 @@ export function addSummary(markdown: string, file: string | undefined): void {
     // Writing would wait for a reader for ever.
     if (stats.isFIFO()) throw new Error('its file is a named pipe');
     if (stats.size + Buffer.byteLength(text) > SUMMARY_LIMIT)
-      core.info('The job summary is full; this part of it was left out.');
+      core.info('The job summary is full; this part was left out.');
     else appendFileSync(file, text);
   } catch (error) {
     core.warning(

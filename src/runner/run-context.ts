@@ -18,7 +18,9 @@ export async function readRunContext(
   const need = (name: string): string => {
     const value = (environment[name] ?? '').trim();
     if (value === '')
-      problems.push(`- ${name} is not set: this is a GitHub Action and runs in a job; the runner sets that variable.`);
+      problems.push(
+        `- ${name} is not set: this is a GitHub Action and must run in a job, where the runner sets that variable.`,
+      );
     return value;
   };
 
@@ -34,7 +36,7 @@ export async function readRunContext(
   const eventName = need('GITHUB_EVENT_NAME');
   const github = await readContext(need('GITHUB_EVENT_PATH'), problems);
   if (github === null || problems.length > 0)
-    throw new UserError('configuration', `The job's environment is not complete:\n${problems.join('\n')}`);
+    throw new UserError('configuration', `The job's environment is incomplete:\n${problems.join('\n')}`);
 
   return {
     workspace,
@@ -59,14 +61,14 @@ async function readContext(path: string, problems: string[]): Promise<GitHubCont
   }
   const { size } = statSync(path);
   if (size > MAX_EVENT_BYTES) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(size)} bytes are more than an event can have.`);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": ${String(size)} bytes is more than an event can have.`);
     return null;
   }
   try {
     const { context } = await import('@actions/github');
     return context;
   } catch (error) {
-    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a file of JSON (${textOf(error)}).`);
+    problems.push(`- GITHUB_EVENT_PATH is "${path}": not a JSON file (${textOf(error)}).`);
     return null;
   }
 }

@@ -39,7 +39,7 @@ export function takeIdentity(environment: Environment): RunIdentity {
   for (const identity of identitiesOf(environment)) if (isMade(identity, environment)) return identity;
   throw new UserError(
     'infrastructure',
-    `This job uses the action more than ${String(MAX_USES)} times, or the folders of its runs in RUNNER_TEMP are taken. Use it less often in one job.`,
+    `This job uses the action more than ${String(MAX_USES)} times, or the folders of its runs in RUNNER_TEMP are taken. Use it fewer times in one job.`,
   );
 }
 

@@ -74,7 +74,7 @@ export function createWorkFiles(workspace: string): WorkFiles {
       const full = await fullPathOf(path);
       const found = await lstat(full).catch(() => null);
       const isUnchanged = old === null ? found === null : (await textOf(path)) === old;
-      if (!isUnchanged) throw new Error(`${path} was changed meanwhile, is a link, or is too long.`);
+      if (!isUnchanged) throw new Error(`${path} was changed in the meantime, is a link, or is too long.`);
       const beside = join(dirname(full), `.${basename(full)}.${randomUUID()}`);
       try {
         await writeFile(beside, text, { flag: 'wx', mode: found === null ? 0o644 : found.mode & 0o777 });

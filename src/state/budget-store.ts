@@ -31,7 +31,7 @@ export function createBudgetStore(cells: CellStore, now: () => number): BudgetSt
       if (written.kind === 'refused' || written.kind === 'unavailable')
         return { kind: 'unavailable', why: written.why };
     }
-    return { kind: 'unavailable', why: `it changed ${MAX_TRIES} times while it was written` };
+    return { kind: 'unavailable', why: `it changed ${MAX_TRIES} times while it was being written` };
   }
 
   async function look(): Promise<Looked> {

@@ -41,7 +41,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       if (end.kind !== 'answered') return unavailable(end.why);
       if (end.answer.kind === 'no-entry') return { kind: 'absent' };
       if (end.answer.kind !== 'restored')
-        return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
+        return unavailable('why' in end.answer ? end.answer.why : 'the cache worker gave an unusable answer');
       const { key } = end.answer;
       const stray = (await readdir(workFolder)).find((name) => name !== STATE_FOLDER_NAME);
       if (stray !== undefined)
@@ -51,7 +51,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       const { lane: owner, ...copy } = read.copy;
       if (owner !== lane || !key.startsWith(sequenceKeyPrefix(lane, copy.sequence))) {
         return unavailable(
-          `the cached state ${key} was refused: it is lane ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
+          `the cached state ${key} was refused: it is of ${JSON.stringify(owner)}, number ${String(copy.sequence)}`,
         );
       }
       return { kind: 'found', ...copy };
@@ -66,7 +66,7 @@ export function createCacheStore(options: CacheStoreOptions): CopyStore {
       if (end.kind !== 'answered') return notSaved(end.why);
       if (end.answer.kind === 'saved') return { kind: 'saved', where: 'cache' };
       if (end.answer.kind === 'denied') return notSaved(`${READ_ONLY_EVENT} (the service: ${end.answer.why})`);
-      return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave no usable answer');
+      return notSaved('why' in end.answer ? end.answer.why : 'the cache worker gave an unusable answer');
     }).catch((error: unknown) => notSaved(textOf(error)));
   }
 

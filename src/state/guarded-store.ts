@@ -250,5 +250,5 @@ export function createGuardedStore({ cells, carry, lease, now }: GuardedStoreOpt
 function describeOutrun({ lease, sequence }: LaneRecord): string {
   return lease === null
     ? `another run saved #${sequence} meanwhile`
-    : `another run has the lane now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
+    : `another run has the claim now (${lease.runUrl || lease.runId}), until ${formatInstant(expiryOf(lease))} at the latest`;
 }

@@ -66,7 +66,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
     const warnings = [
       ...(problem === null
         ? []
-        : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written anew.`]),
+        : [`The state's ${guardedPlace} cannot be read: ${sentence(problem)} It is written again.`]),
       ...(copy?.kind === 'unavailable' ? [`The state's ${copiesPlace} cannot be read: ${sentence(copy.why)}`] : []),
     ];
     const beside = (more: readonly string[]): Beside => ({ savedBy, orders, lease, warnings: [...warnings, ...more] });
@@ -109,7 +109,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
     const what = sequence === 0 ? `${name} none` : `${name} #${sequence}`;
     return [
       copy.signed
-        ? `${what}: it was set back, or the last run could not write it. The ${guardedPlace} decides.`
+        ? `${what}: it was reset, or the last run could not write it. The ${guardedPlace} decides.`
         : `${what}, which decides; what is in the ${copiesPlace} is not signed with this run's key and is ignored.`,
     ];
   }
@@ -133,7 +133,7 @@ export function createLayeredStore({ guarded, copies, blobs, now }: LayeredStore
     return {
       kind: 'found',
       state,
-      origin: dropped.includes('approvals') ? `${copiesPlace}; who approved what is asked again` : copiesPlace,
+      origin: dropped.includes('approvals') ? `${copiesPlace}; approvals are checked again` : copiesPlace,
       ...beside,
       warnings: [
         ...notTaken({ state, dropped: dropped.filter((part) => part !== 'approvals') }, copy.sequence),

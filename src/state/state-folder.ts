@@ -50,13 +50,13 @@ export async function readStateFolder(source: string, sign: Sign): Promise<ReadC
     if (manifest === null) return { kind: 'refused', why: 'its manifest is missing or unreadable' };
     const document = contents.get(DOCUMENT_NAME) ?? null;
     if (document !== null && document.length > MAX_STATE_BYTES)
-      return { kind: 'refused', why: 'its state document is oversize' };
+      return { kind: 'refused', why: 'its state document is too large' };
     for (const [path, content] of contents) {
       if (manifest.files[path] !== sha256(content))
         return { kind: 'refused', why: `its file ${path} differs from the manifest` };
     }
     const missing = Object.keys(manifest.files).find((path) => !contents.has(path));
-    if (missing !== undefined) return { kind: 'refused', why: 'a file of its manifest is missing' };
+    if (missing !== undefined) return { kind: 'refused', why: 'a file from its manifest is missing' };
     const transcript = contents.get(TRANSCRIPT_NAME) ?? null;
     const { lane, sequence, signature = null } = manifest;
     return {

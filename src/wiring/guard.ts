@@ -40,7 +40,7 @@ export function createGuard(
       isWatched = true;
       // `uses: ./`: the action is the project, and the agent may change it.
       if (!isInside(actionFolder, context.workspace)) actionFiles ??= rememberActionFiles(actionFolder);
-      else log.info('The action is a part of the work tree, so its own files are not compared after each call.');
+      else log.info('The action is inside the work tree, so its own files are not checked after each call.');
     },
     check,
     actionDigest: () => actionFiles?.digest ?? null,
@@ -91,7 +91,7 @@ function changedFiles(names: readonly string[]): UserError {
   const named = names.slice(0, 5).join(', ');
   return new UserError(
     'infrastructure',
-    `The action's own files were changed while the agent worked (${named}${names.length > 5 ? ', …' : ''}). They were put back, and the run ends here; what was finished before is published. Look at what the agent did before you run it again.`,
+    `The action's own files were changed while the agent worked (${named}${names.length > 5 ? ', …' : ''}). They were put back, and the run ends here; what was finished before is published. Check what the agent did before you run it again.`,
   );
 }
 

@@ -28,7 +28,7 @@ export function createMachine(
     loss: () =>
       existsSync(runFolder)
         ? null
-        : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program of this machine. What was finished before is published.`,
+        : `The run's own folder ${runFolder} was removed while it ran, by the agent or by another program on this machine. What was finished before is published.`,
     onCancel,
     endAgent: () => endAgent(runTag),
     exit: (code) => process.exit(code),

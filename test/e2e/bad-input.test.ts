@@ -39,7 +39,7 @@ const rows: readonly Row[] = [
     message: [
       '3 inputs are not usable',
       'max-iterations: "many" is not a whole number from 1 to 1000',
-      'draft: "yes" is none of: true, false',
+      'draft: "yes" must be one of: true, false',
       'fail-on: "halted,sometimes" must be a list of',
     ],
   },
@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
     reason: 'configuration',
     message: [
       'GITHUB_EVENT_PATH is "/nowhere.json": there is no such file',
-      'session: "always" is none of: resume, task, fresh',
+      'session: "always" must be one of: resume, task, fresh',
     ],
   },
   {

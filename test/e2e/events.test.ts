@@ -140,7 +140,7 @@ test('closed by hand while a run works on it: nothing is lost, and the next run 
   expect(await scene.run()).toMatchObject({ calls: 0, outputs: { reason: 'no_tasks' } });
   reopenIssue(state, issue.number, { by: 'octo', now: later(1) });
   expect((await scene.run({ event: events.issue('reopened', issue) })).main.log).toContain(
-    '#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.',
+    '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again.',
   );
   expect(await scene.run()).toMatchObject({ calls: 1, outputs: { outcome: 'complete' } });
 });
@@ -184,7 +184,7 @@ test('every command by a dispatch', async () => {
     ['status', 'idle (answered)', 0, /0 of 1 task done/],
     ['pause', 'idle (answered)', 0, /Paused by @octo: no run works on the queue/],
     ['run', 'paused (by_person)', 0, /run the workflow by hand with the command resume/],
-    ['retry', 'paused (by_person)', 0, /order: retry of lane queue by octo, kept/],
+    ['retry', 'paused (by_person)', 0, /order: retry for the queue by octo, kept/],
     ['resume', 'idle (answered)', 0, /Resumed: work on the queue goes on/],
     ['reset circuit', 'idle (answered)', 0, /The circuit was closed already/],
     ['reset session', 'idle (answered)', 0, /No session to reset/],
@@ -214,7 +214,7 @@ test.each<[string, SceneJob['event'], string, number, string]>([
   ['repository_dispatch with a command', events.repositoryDispatch('pause'), 'idle', 0, 'Paused by @octo'],
   ['a push to the default branch', events.push(), 'complete', 2, 'GitHub API'],
   ['a push to a branch of our own', events.push('refs/heads/ralph/queue'), 'idle', 0, 'a branch of our own'],
-  ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is no branch.'],
+  ['a pushed tag', events.push('refs/tags/v1'), 'idle', 0, 'What was pushed is not a branch.'],
   [
     'a pull request of a fork',
     events.pullClosed({

@@ -48,7 +48,7 @@ test('a label lane that stopped at its limit goes on by /ralph run, though its s
     inputs: { 'state-store': 'cache' },
   });
   expect(run).toMatchObject({ calls: 1, outputs: { outcome: 'complete', circuit: 'closed' } });
-  expect(run.summary).toContain('lost: nothing is kept of it any more');
+  expect(run.summary).toContain('lost: no copy of it is left');
 });
 
 test.each([

@@ -91,11 +91,11 @@ test('merged: the branch goes, GitHub closes the issues, the next run is idle; r
   const pull = await merge(scene);
   const event = events.pullClosed(pull);
   expect((await scene.run({ event })).main.log).toContain(
-    'was merged. Done on its lane: #1. The branch ralph/issue-1 was deleted.',
+    'was merged. Done on its branch: #1. The branch ralph/issue-1 was deleted.',
   );
   expect(await git('for-each-ref', 'refs/heads')).not.toContain('ralph/');
   expect((await scene.run({ event, env: { GITHUB_RUN_ATTEMPT: '2' } })).main.log).toContain(
-    'The branch ralph/issue-1 was deleted already.',
+    'The branch ralph/issue-1 was already deleted.',
   );
   expect(issue).toMatchObject({ state: 'closed', labels: ['ralph', 'ralph:done'] });
   await scene.run({ event: events.issue('closed', issue) });
@@ -127,7 +127,7 @@ deepTest('closed without merging: the queue rests until the pull request is open
   if (pull === undefined) throw new Error('There is no pull request.');
   closePull(github.state, pull.number, { kind: 'closed', at: Date.now() });
   expect((await scene.run({ event: events.pullClosed(pull) })).main.log).toContain(
-    'was closed without merging, so lane queue rests.',
+    'was closed without merging, so work on the queue rests.',
   );
   expect(await scene.run()).toMatchObject({ calls: 0, main: { exitCode: 0 }, outputs: { outcome: 'paused' } });
   reopenIssue(github.state, pull.number, { by: 'octo', now: Date.now() });

@@ -17,9 +17,7 @@ test('the state survives where the cache may not be written', async () => {
   scene.openIssue('One');
   const first = await scene.run({ inputs: { 'max-iterations': '1' }, agent: [{ kind: 'idle' }], env: readOnlyCache });
   expect(first.outputs).toMatchObject({ outcome: 'limit', 'state-saved': 'true' });
-  expect(first.main.log).toMatch(
-    /state: none yet \(first run of this lane\) … saved #1 \(cache ✗: .*read-only.*, ref ✓\)/,
-  );
+  expect(first.main.log).toMatch(/state: none yet \(first run\) … saved #1 \(cache ✗: .*read-only.*, ref ✓\)/);
   const second = await scene.run({ env: readOnlyCache });
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
@@ -59,7 +57,7 @@ test('two runs at once on one lane: one works, the other is refused before it sp
     main: { exitCode: 0 },
     outputs: { outcome: 'refused', reason: 'another_run' },
   });
-  expect(other?.main.log).toMatch(/Another run works on lane queue: http.*\/actions\/runs\/1001/);
+  expect(other?.main.log).toMatch(/Another run works on the queue: http.*\/actions\/runs\/1001/);
 });
 
 test('two lanes at once both work, and limits hold over both', async () => {
@@ -169,7 +167,7 @@ test('with another key a new conversation begins, which is one line, and nothing
   const [, second] = await twice(scene, { ANTHROPIC_API_KEY: 'sk-ant-sandbox-another-key' });
   expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
   expect(second.main.log.match(/^.*session: .*$/gm)).toEqual([
-    expect.stringContaining("session: its transcript does not open with this run's key, so a new one begins"),
+    expect.stringContaining("session: its transcript cannot be decrypted with this run's key, so a new one starts"),
   ]);
   expect(second.main.log).toContain('state: restored #1 (ref)');
 });
@@ -189,7 +187,7 @@ test('a transcript that somebody else put there is not the one that the state na
   ]);
   const event = events.comment(scene.sandbox.github, { issue, body: '/ralph run' });
   const second = await scene.run({ ...job, event });
-  expect(second.main.log).toContain('session: its transcript is not here, so a new one begins');
+  expect(second.main.log).toContain('session: its transcript is not here, so a new one starts');
   expect(second).toMatchObject({ calls: 1, outputs: { 'state-saved': 'true' } });
 });
 

@@ -103,7 +103,7 @@ describe('an issue stops being a task', () => {
     project.forge.faults.set('changeLabels', new UserError('infrastructure', 'The token may not.'));
     const run = await runOnce(project, { event: issueEvent('unlabeled', 1) });
     expect(run).toMatchObject(updated);
-    expect(warningsIn(run)).toEqual(['Our labels could not be taken off #1: The token may not.']);
+    expect(warningsIn(run)).toEqual(["Ralph's labels could not be removed from #1: The token may not."]);
   });
 
   test('and the next run of the queue works on the others alone', async () => {
@@ -124,7 +124,7 @@ describe('an issue is opened again', () => {
     const run = await runOnce(project, { event: issueEvent('reopened', 1) });
     expect(run).toMatchObject(updated);
     expect(messageOf(run)).toBe(
-      '#1 is open again. The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again.',
+      '#1 is open again. The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again.',
     );
   });
 
@@ -132,7 +132,7 @@ describe('an issue is opened again', () => {
     const project = createProject({ issues: [1], agent: [steadyWorker], inputs: { 'max-iterations': '1' } });
     await runOnce(project, { event: labeled(1) });
     expect(messageOf(await runOnce(project, { event: issueEvent('reopened', 1) }))).toContain(
-      'It has a lane of its own (ralph/issue-1)',
+      'It has a branch of its own (ralph/issue-1)',
     );
   });
 
@@ -166,7 +166,7 @@ describe('a pull request of ours is closed', () => {
     const run = await runOnce(project, { event: pullClosed(project, true) });
     expect(run).toMatchObject(updated);
     expect(messageOf(run)).toBe(
-      'Pull request #101 was merged. Done on its lane: #1. The branch ralph/queue was deleted.',
+      'Pull request #101 was merged. Done on its branch: #1. The branch ralph/queue was deleted.',
     );
     expect(project.origin.branches.has('ralph/queue')).toBe(false);
     addIssue(project.forge, 1, { state: 'closed' });
@@ -183,7 +183,7 @@ describe('a pull request of ours is closed', () => {
       ({ origin }) => {
         origin.branches.delete('ralph/queue');
       },
-      /ralph\/queue was deleted already\.$/,
+      /ralph\/queue was already deleted\.$/,
     ],
     [
       'the branch has gone on',
@@ -225,7 +225,7 @@ describe('a pull request of ours is closed', () => {
     await runOnce(project, { event: labeled(2) });
     merge(project);
     expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toBe(
-      'Pull request #101 was merged. No task of its lane is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.',
+      'Pull request #101 was merged. No task on its branch is done. The branch ralph/issue-2 was deleted. The queue goes on with #2, from what was merged.',
     );
     addIssue(project.forge, 1, { state: 'closed' });
     project.script.behaviours = [finisher];
@@ -251,7 +251,7 @@ describe('a pull request of ours is closed', () => {
     if (pull !== undefined) project.forge.pulls[0] = { ...pull, state: 'closed' };
     const run = await runOnce(project, { event: pullClosed(project, false) });
     expect(messageOf(run)).toMatch(
-      /^Pull request #101 was closed without merging, so lane queue rests\. Open it again to go on/,
+      /^Pull request #101 was closed without merging, so work on the queue rests\. Reopen it to go on/,
     );
     expect(await runOnce(project, { event: schedule })).toMatchObject({ end: 'paused (by_person)', calls: 0 });
   });
@@ -306,6 +306,6 @@ test('a state of another shape than the tasks of the queue does not keep a merge
   await runOnce(project);
   changeState(project, (state) => ({ ...state, tasks: {} }));
   expect(messageOf(await runOnce(project, { event: pullClosed(project, true) }))).toContain(
-    'No task of its lane is done.',
+    'No task on its branch is done.',
   );
 });

@@ -87,7 +87,7 @@ describe('a failure in the middle of the loop', () => {
       });
       expect(run).toMatchObject({
         end: 'failed (infrastructure)',
-        outcome: { message: 'Something failed that should not: disk full.' },
+        outcome: { message: 'Unexpected failure: disk full.' },
         work: { journal: [{ taskId: 'issue-1' }] },
       });
       expect(savedState(project).tasks['issue-1']?.state).toBe('done');

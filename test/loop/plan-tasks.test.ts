@@ -358,7 +358,7 @@ describe('a prd', () => {
     const next = await runOnce(project);
     expect(next.work?.tasks.map(({ id }) => id).sort()).toEqual(['prd-US-1', 'prd-US-2', 'prd-unreadable']);
     expect(next).toMatchObject({ end: 'blocked (needs_human)', calls: 1 });
-    expect(next.work?.notes.warnings.join()).toContain('.ralph/prd.json:1:2 no valid JSON');
+    expect(next.work?.notes.warnings.join()).toContain('.ralph/prd.json:1:2 not valid JSON');
   });
 
   test('an archive that cannot be read keeps everything where it is', async () => {
@@ -368,7 +368,7 @@ describe('a prd', () => {
     expect(idsIn(published(project, PRD_PATH))).toEqual(['US-1']);
     expect(published(project, ARCHIVE_PATH)).toBe('{');
     const described =
-      '.ralph/prd_archive.json:1:2 no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
+      '.ralph/prd_archive.json:1:2 not valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected.';
     expect(run.work?.warnings).toEqual([described]);
     expect(project.forge.pulls[0]?.body).toContain('Done entries stay in the prd until it is corrected');
   });

@@ -322,7 +322,7 @@ describe('a file that cannot be read', () => {
         return {
           ...read,
           base,
-          unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is no UTF-8 text' },
+          unread: left === undefined ? {} : { [path]: 'holds NUL bytes, so it is not UTF-8 text' },
         };
       };
     };
@@ -335,7 +335,7 @@ describe('a file that cannot be read', () => {
     addIssue(project.forge, 1);
     const run = await runOnce(project, { prepare: withoutText(path) });
     expect([workedOn(run), run.end]).toEqual([['Title 1'], end]);
-    expect(warned(run)).toBe(`${path} holds NUL bytes, so it is no UTF-8 text, and none of its tasks is read`);
+    expect(warned(run)).toBe(`${path} holds NUL bytes, so it is not UTF-8 text, and none of its tasks is read`);
   });
 
   test('takes nothing off the list of what was merged without a mark', async () => {
@@ -456,7 +456,7 @@ describe('dependencies of issues', () => {
     });
     project.forge.dependencies.set(2, [{ number: 9, state: 'closed', elsewhere: 'Acme/api' }]);
     expect(warned(await runOnce(project))).toBe(
-      "#1, #3 name issues of other repositories (other/repo#2, other/repo#3), which are not checked: use GitHub's own dependencies to have them wait.",
+      "#1, #3 name issues of other repositories (other/repo#2, other/repo#3), which are not checked: use GitHub's own dependencies to make them wait.",
     );
   });
 
@@ -497,7 +497,7 @@ describe('dependencies of issues', () => {
     };
     const run = await runOnce(project);
     expect(asked).toHaveLength(30);
-    expect(warned(run)).toContain('5 issues more have dependencies');
+    expect(warned(run)).toContain('5 more issues have dependencies');
     expect(run.work?.tasks.filter(({ obstacle }) => obstacle === null).length).toBeLessThanOrEqual(30);
   });
 
@@ -585,7 +585,7 @@ describe('texts of issues', () => {
     [
       'what a reader does not see is taken out',
       { body: 'Do it.<!-- or not -->' },
-      "15 characters that a reader of the issues does not see were removed from the tasks' texts.",
+      "15 characters that readers of the issues do not see were removed from the tasks' texts.",
     ],
     [
       'what is too long is cut off, which is another thing',
@@ -595,7 +595,7 @@ describe('texts of issues', () => {
     [
       'of which nothing can be seen',
       { title: '\u200B\u200B', body: '\u200B' },
-      "3 characters that a reader of the issues does not see were removed from the tasks' texts.\nA reader sees nothing of title and text of #1: the agent is told the number alone.",
+      "3 characters that readers of the issues do not see were removed from the tasks' texts.\nThe title and text of #1 have no visible content: the agent gets only the number.",
     ],
   ])('%s', async (_, change, expected) => {
     const project = createProject({ issues: [], agent: [finisher] });

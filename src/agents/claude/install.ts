@@ -125,12 +125,12 @@ function installError(version: string, end: CollectedEnd, stderr: string): UserE
   if (end.kind === 'timeout')
     return new UserError(
       'infrastructure',
-      `${what}: npm was not done after ${INSTALL_MS / MINUTE_MS} minutes. Run again, or set agent-path.`,
+      `${what}: npm did not finish within ${INSTALL_MS / MINUTE_MS} minutes. Run again, or set agent-path.`,
     );
   if (/\b(ETARGET|E404)\b/.test(stderr)) {
     return new UserError(
       'configuration',
-      `${what}: the registry has no such version. Set agent-version to one that "npm view ${PACKAGE} versions" lists.`,
+      `${what}: this version does not exist. Set agent-version to one that "npm view ${PACKAGE} versions" lists.`,
     );
   }
   if (/\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT)\b/.test(stderr)) {

@@ -26,9 +26,9 @@ export async function exportSession(
   folders: SessionFolders,
   session: { readonly id: string; readonly redact: (text: string) => string },
 ): Promise<ExportedSession> {
-  if (!isSessionId(session.id)) return leftBehind('its id is no UUID');
+  if (!isSessionId(session.id)) return leftBehind('its id is not a UUID');
   const tail = await readPlainFile(await transcriptPath(folders, session.id), readTail);
-  if (tail === null) return leftBehind('it is missing, empty or no plain file');
+  if (tail === null) return leftBehind('it is missing, empty or not a plain file');
   const { content, hasMessage } = keepLines(tail, session.redact);
   if (!hasMessage)
     return leftBehind(

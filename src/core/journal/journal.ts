@@ -158,6 +158,6 @@ function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const fields = [...new Set(issues.map(({ path }) => path.join('.')))];
   const named = fields.filter((field) => field !== '').slice(0, 5);
   return named.length === 0
-    ? 'it is no line of a journal'
-    : `${named.join(', ')}: missing, or not as the schema wants it`;
+    ? 'it is not a line of a journal'
+    : `${named.join(', ')}: missing, or does not match the schema`;
 }

@@ -81,7 +81,7 @@ function problemsOf(
     );
   if (line.kind === 'start') return [];
   const { lane } = line.kind === 'iteration' ? line.entry : line.kind === 'check' ? line.check : line.end;
-  if (start !== null && lane !== start.lane) return problem(`it is of the lane ${lane}, the journal of ${start.lane}`);
+  if (start !== null && lane !== start.lane) return problem(`it belongs to ${lane}, the journal to ${start.lane}`);
   if (line.kind === 'end') return index === lines.length - 1 ? [] : problem('the run has ended, but more lines follow');
   if (line.kind === 'check') return [];
   const { iteration, taskId } = line.entry;

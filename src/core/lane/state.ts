@@ -192,13 +192,13 @@ export function parseState(document: string, lane: LaneId): ParsedState {
   const written = headSchema.safeParse(stored);
   if (!written.success) return { kind: 'unreadable', why: 'it is not a JSON object with a version and a lane' };
   if (written.data.version > STATE_VERSION) return { kind: 'newer', version: written.data.version };
-  if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+  if (written.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   const json = migrateState(stored, written.data.version);
   const body = bodySchema.safeParse(json);
   if (!body.success)
     return {
       kind: 'unreadable',
-      why: `${body.error.issues[0]?.path.join('.') || 'the document'} is not as the schema wants it`,
+      why: `${body.error.issues[0]?.path.join('.') || 'the document'} does not match the schema`,
     };
 
   const circuit = circuitSchema.safeParse(written.data.circuit);

@@ -9,11 +9,11 @@ export const OWN_COMMENT_MARKER = '<!-- ralph-action:';
 /** The commands, in the words in which they are given, and what each does. */
 export const COMMANDS = {
   run: 'work on this issue now (on a pull request: on its tasks)',
-  status: 'say how the work stands; makes no agent call',
-  pause: 'let no run begin until `resume`; a run that is at work goes on to its end',
+  status: 'show the status of the work, without an agent call',
+  pause: 'start no runs until `resume`; a run that is at work continues to its end',
   resume: 'end the pause',
   stop: 'like `pause`, and a run that is at work ends after its running iteration',
-  retry: 'try again what failed, is blocked or was set aside; `retry N` means task N alone (`12`, `#12` or its id)',
+  retry: 'try failed, blocked and set-aside tasks again; `retry N` tries only task N (`12`, `#12` or its id)',
   'reset circuit': 'close the circuit, whatever opened it',
   'reset session': 'start a new conversation with the agent',
   help: 'list these commands',

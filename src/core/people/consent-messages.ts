@@ -29,13 +29,13 @@ export function warnOfStrangers(
     ({ number, by }) => `#${number} (${by === null ? 'GitHub does not say who put it on' : `put on by ${by}`})`,
   );
   return [
-    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${namesOf(named)}. To have one worked, take the label off and put it on again.`,
+    `The label "${label}" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${namesOf(named)}. To have Ralph work on one, take the label off and put it on again.`,
   ];
 }
 
 /** Why the run did not look at the rest of the queue. */
 export function tooManyPeople(count: number): string {
-  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run does not ask GitHub about more. Take the label off those that are not to be worked; the issues behind them wait.`;
+  return `The issues at the head of the queue were labelled or changed by more than ${count} people, and a run asks GitHub about no more than that. Take the label off issues that Ralph should not work on; the issues behind them wait.`;
 }
 
 /** Why the run does not work on tasks whose text changed. */
@@ -46,6 +46,6 @@ export function warnOfChanges(
   if (changed.length === 0) return [];
   const named = changed.map(({ number, editor }) => `#${number} (by ${editor ?? 'somebody unknown'})`);
   return [
-    `Changed after approval by somebody who may not write, so not worked: ${namesOf(named)}. Read the text; if it is fine, take the label "${label}" off and put it on again.`,
+    `Changed after approval by somebody without write permission, so not worked on: ${namesOf(named)}. Read the text; if it is fine, take the label "${label}" off and put it on again.`,
   ];
 }

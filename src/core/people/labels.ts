@@ -7,9 +7,9 @@ export type LifecycleLabel = 'ralph:working' | 'ralph:done' | 'ralph:failed' | '
 export const lifecycleLabels: Readonly<
   Record<LifecycleLabel, { readonly color: string; readonly description: string }>
 > = {
-  'ralph:working': { color: '1d76db', description: 'Ralph has begun this issue and goes on with it' },
+  'ralph:working': { color: '1d76db', description: 'Ralph is working on this issue' },
   'ralph:done': { color: '0e8a16', description: 'Ralph has finished this issue; its work waits in a pull request' },
-  'ralph:failed': { color: 'b60205', description: 'Ralph gave this issue up: it took too many iterations' },
+  'ralph:failed': { color: 'b60205', description: 'Ralph gave up on this issue: it took too many iterations' },
   'ralph:blocked': { color: 'd93f0b', description: 'Ralph cannot go on with this issue without a person' },
   'ralph:needs-approval': {
     color: 'fbca04',

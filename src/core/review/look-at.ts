@@ -119,7 +119,7 @@ const pathRules: readonly (Reason & { readonly pattern: RegExp })[] = [
   },
   {
     rank: RUNS_UNASKED,
-    why: 'git runs it on the machines of people',
+    why: "git runs it on people's machines",
     pattern:
       /(?:^|\/)(?:(?:\.husky|\.githooks|\.git-hooks|\.lefthook)\/.*|\.?lefthook[^/]*\.(?:ya?ml|toml|json)|\.pre-commit-config\.ya?ml|\.pre-commit-hooks\.ya?ml|\.(?:lintstagedrc|huskyrc)[^/]*)$/i,
   },

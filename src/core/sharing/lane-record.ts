@@ -55,11 +55,8 @@ export function parseRecord(text: string, lane: LaneId): ParsedRecord {
   if (version.data.version > RECORD_VERSION) return { kind: 'newer', version: version.data.version };
   const parsed = schema.safeParse(json);
   if (!parsed.success)
-    return {
-      kind: 'unreadable',
-      why: `${parsed.error.issues[0]?.path.join('.') || 'it'} is not as the schema wants it`,
-    };
-  if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another lane' };
+    return { kind: 'unreadable', why: `${parsed.error.issues[0]?.path.join('.') || 'it'} does not match the schema` };
+  if (parsed.data.lane !== lane) return { kind: 'unreadable', why: 'it belongs to another branch' };
   return { kind: 'record', record: parsed.data };
 }
 

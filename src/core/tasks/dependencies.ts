@@ -59,7 +59,7 @@ export function settleDependencies<T extends QueuedTask>(
     if (isSelf) warnings.push(`${name} says that it depends on itself, which is ignored.`);
     if (missing.length > 0)
       warnings.push(
-        `${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`,
+        `${name} depends on ${namesOf(missing)}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
       );
     return {
       ...dependent,
@@ -71,7 +71,7 @@ export function settleDependencies<T extends QueuedTask>(
   const inCircle = new Set(circles.flat());
   for (const circle of circles)
     warnings.push(
-      `${[...circle, ...circle.slice(0, 1)].map((id) => names.get(id) ?? id).join(' → ')}: these depend on each other, so none of them can begin. Take one of the dependencies out.`,
+      `${[...circle, ...circle.slice(0, 1)].map((id) => names.get(id) ?? id).join(' → ')}: these depend on each other, so none of them can start. Remove one of the dependencies.`,
     );
   return {
     tasks: settled.map(({ task }) =>

@@ -105,13 +105,13 @@ function warnOfTexts(cleaned: readonly CleanedTask[]): readonly string[] {
   return [
     ...(unseen === 0
       ? []
-      : [`${unseen} characters that a reader of the issues does not see were removed from the tasks' texts.`]),
+      : [`${unseen} characters that readers of the issues do not see were removed from the tasks' texts.`]),
     ...(long.length === 0
       ? []
       : [`The ${text} of ${names(long)} ${is} longer than 20,000 characters: ${its} left out (${left} characters).`]),
     ...(empty.length === 0
       ? []
-      : [`A reader sees nothing of title and text of ${names(empty)}: the agent is told the number alone.`]),
+      : [`The title and text of ${names(empty)} have no visible content: the agent gets only the number.`]),
   ];
 }
 

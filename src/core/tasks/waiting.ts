@@ -165,14 +165,14 @@ function overlong({ texts }: WaitFacts): readonly number[] {
 function warnOfUnasked(count: number): readonly string[] {
   if (count === 0) return [];
   return [
-    `${count} issues more have dependencies or sub-issues on GitHub than the ${MAX_ASKED} that one run asks about; they are not worked before these are done.`,
+    `${count} more ${count === 1 ? 'issue has' : 'issues have'} dependencies or sub-issues on GitHub, beyond the ${MAX_ASKED} that one run asks about; ${count === 1 ? 'it waits' : 'they wait'} until those are done.`,
   ];
 }
 
 function warnOfLength(numbers: readonly number[]): readonly string[] {
   if (numbers.length === 0) return [];
   return [
-    `More than ${MAX_NAMED} issues to wait for are named by ${namesOf(numbers.map((number) => `#${number}`))}, so nobody works on that. Shorten the list.`,
+    `More than ${MAX_NAMED} issues to wait for are named by ${namesOf(numbers.map((number) => `#${number}`))}, so Ralph does not work on that. Shorten the list.`,
   ];
 }
 
@@ -192,6 +192,6 @@ function warnOfElsewhere({ texts, dependencies }: WaitFacts, open: readonly Task
   if (unchecked.length === 0) return [];
   const [verb, it] = unchecked.length === 1 ? ['names', 'it'] : ['name', 'them'];
   return [
-    `${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to have ${it} wait.`,
+    `${namesOf(unchecked.map(({ name }) => name))} ${verb} issues of other repositories (${namesOf([...new Set(unchecked.flatMap(({ others }) => others))])}), which are not checked: use GitHub's own dependencies to make ${it} wait.`,
   ];
 }

@@ -134,7 +134,7 @@ async function topicOfThread(
   if (issue !== null) return { kind: 'lane', issue };
   return {
     kind: 'none',
-    why: `This pull request is not one of Ralph's: its branch does not begin with ${branchPrefix}.`,
+    why: `This pull request is not one of Ralph's: its branch does not start with ${branchPrefix}.`,
   };
 }
 
@@ -185,6 +185,6 @@ async function laneToOrder(deps: GateDeps, topic: Topic): Promise<LaneToOrder> {
   }
   return {
     kind: 'none',
-    why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so no lane works on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
+    why: `Issue #${String(topic.issue)} does not have the label "${deps.config.taskLabel}", so Ralph does not work on it. Give the order on an issue that has it, or on one of Ralph's pull requests. Nothing was changed.`,
   };
 }

@@ -4,7 +4,7 @@ import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
 import type { Receipt } from '../../handover/intake.ts';
 import { loadLane, judgeLane, type KeptLane, type RestoredLane } from '../lane/restore.ts';
-import type { LaneId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type LaneId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /**
@@ -35,7 +35,7 @@ export async function saveOrder(
     await saveObeyed(deps, restored.state, given);
     if (given.kind === 'pause' || given.kind === 'stop') await confirmPause(deps, lane, given);
   }
-  log.info(`order: ${given.kind} of lane ${lane} by ${given.by}, kept`);
+  log.info(`order: ${given.kind} for ${nameOfLane(lane)} by ${given.by}, kept`);
   // A cache ends no run, since a run does not read it again.
   const order = ordered.kind === 'unsupported' && given.kind === 'stop' ? 'pause' : given.kind;
   return { order, changed: changesAnything(restored, given) };

@@ -100,10 +100,10 @@ export function parsePush(payload: unknown, { branchPrefix }: EventInputs): Inte
   const parsed = push.safeParse(payload);
   if (!parsed.success) return null;
   const { ref, deleted } = parsed.data;
-  if (!ref.startsWith('refs/heads/')) return notForUs('What was pushed is no branch.');
+  if (!ref.startsWith('refs/heads/')) return notForUs('What was pushed is not a branch.');
   if (deleted === true) return notForUs('The push deleted a branch.');
   if (ref.startsWith(`refs/heads/${branchPrefix}`))
-    return notForUs(`The push is to a branch of our own (${branchPrefix}…).`);
+    return notForUs(`The push is to one of Ralph's own branches (${branchPrefix}…).`);
   return { kind: 'work-queue' };
 }
 
@@ -163,7 +163,7 @@ export function parseComment(payload: unknown): Intent | null {
   if (!parsed.success) return null;
   const { comment, issue: about, sender } = parsed.data;
   const body = comment.body.trimStart();
-  if (body.startsWith(OWN_COMMENT_MARKER)) return notForUs('The comment is one of our own.');
+  if (body.startsWith(OWN_COMMENT_MARKER)) return notForUs("The comment is Ralph's own.");
   const words = /^\/ralph(?:[ \t]+([^\r\n]*))?(?:\r?\n|$)/i.exec(body);
   if (!words) return notForUs('The comment does not start with /ralph.');
   return {
@@ -188,7 +188,7 @@ export function parseClosedPull(payload: unknown, { branchPrefix }: EventInputs)
     };
   if (!head.ref.startsWith(branchPrefix))
     return notForUs(
-      `Pull request #${String(pull.number)} is not one of Ralph's: its branch does not begin with ${branchPrefix}.`,
+      `Pull request #${String(pull.number)} is not one of Ralph's: its branch does not start with ${branchPrefix}.`,
     );
   return {
     kind: 'end-lane',

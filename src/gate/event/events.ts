@@ -29,7 +29,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'schedule',
     types: null,
-    does: 'Works the queue: all tasks that may be worked on, on the lane `queue`.',
+    does: 'Works the queue: all tasks that may be worked on, on the branch `ralph/queue`.',
     parse: () => ({ kind: 'work-queue' }),
   },
   {
@@ -53,19 +53,19 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'issues',
     types: ['labeled'],
-    does: 'With the task label: works on that issue on its own lane `issue-N`, with the text that was labelled.',
+    does: 'With the task label: works on that issue on its own branch, `ralph/issue-N`, with the text as it was when labelled.',
     parse: parseLabeled,
   },
   {
     event: 'issues',
     types: ['unlabeled', 'closed'],
-    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Its own lane rests until it is labelled again.",
+    does: "Takes the issue out of the queue and removes Ralph's labels, except `ralph:done` from a closed issue. Work on its own branch rests until it is labelled again.",
     parse: parseWithdrawal,
   },
   {
     event: 'issues',
     types: ['deleted', 'transferred'],
-    does: 'Takes the issue out of the queue. Its own lane rests.',
+    does: 'Takes the issue out of the queue. Work on its own branch rests.',
     parse: parseWithdrawal,
   },
   {
@@ -89,7 +89,7 @@ export const EVENTS: readonly EventRow[] = [
   {
     event: 'pull_request',
     types: ['closed'],
-    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: its lane rests until the pull request is reopened.",
+    does: "For one of Ralph's branches. Merged: deletes the branch and ends the agent's conversation; its tasks are done. Not merged: work on the branch rests until the pull request is reopened.",
     parse: parseClosedPull,
   },
 ];

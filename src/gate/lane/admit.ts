@@ -19,7 +19,7 @@ import { endIntake, type Answer, type Intake, type Lane, type Notes } from '../.
 import { loadLane, judgeLane, reopenProgress, type RestoredLane } from './restore.ts';
 import { findTasks, issuesOfLane, listTasks, prepareTasks, type Request } from '../tasks/sources.ts';
 import { findStart } from './start.ts';
-import { taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, taskIdOfIssue, type TaskId } from '../../core/tasks/ids.ts';
 import { formatInstant } from '../../core/time.ts';
 import { namesOf } from '../../core/text/lists.ts';
 
@@ -51,7 +51,7 @@ export async function admit(deps: GateDeps, request: Request): Promise<Intake> {
   return endIntake({
     kind: 'refused',
     reason: 'another_run',
-    message: `Lane ${request.id} changed ${String(MAX_TRIES)} times while this run tried to claim it. Whoever has it now has it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs))} at the latest.`,
+    message: `The state of ${nameOfLane(request.id)} changed ${String(MAX_TRIES)} times while this run tried to claim it. The run that has it now holds it until ${formatInstant(deps.clock.now() + leaseMs(deps.config.policy.maxRunMs))} at the latest.`,
   });
 }
 
@@ -208,7 +208,7 @@ function allElsewhere({ issues }: Request): Intake {
     notes: {
       ...notes,
       warnings: [
-        `Worked on by lanes of their own, not by the queue: ${named}. To go on with one that is not done, comment \`/ralph run\` on it.`,
+        `Worked on branches of their own, not by the queue: ${named}. To go on with one that is not done, comment \`/ralph run\` on it.`,
       ],
     },
   };
@@ -262,7 +262,7 @@ function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { ki
     return intake;
   const runs = others.map(
     ({ lane, runUrl, expiresAt }) =>
-      `a run of lane ${lane} (${runUrl}, until ${formatInstant(expiresAt)} at the latest)`,
+      `a run on ${nameOfLane(lane)} (${runUrl}, until ${formatInstant(expiresAt)} at the latest)`,
   );
   return {
     ...intake,
@@ -271,7 +271,7 @@ function waitingFor(others: readonly Reservation[], intake: Extract<Intake, { ki
       ...intake.notes,
       warnings: [
         ...intake.notes.warnings,
-        `A part of the limit is reserved by ${runs.join(', ')}. What it does not use is free again when it ends.`,
+        `Part of the limit is reserved by ${runs.join(', ')}. What it does not use becomes available when it ends.`,
       ],
     },
   };
@@ -282,7 +282,7 @@ function onAnotherLane(tasks: readonly Task[], until: ReadonlyMap<TaskId, number
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another lane right now. If it was killed and cannot say so, its claim ends at ${formatInstant(last)} at the latest.`,
+    message: `Another run may be working on ${tasks.map(nameOfTask).join(', ')} on another branch right now. If it was killed, its claim ends at ${formatInstant(last)} at the latest.`,
   };
 }
 
@@ -305,12 +305,12 @@ async function checkBeforeSpending(
   const problems = [...found];
   if (!deps.context.hasProviderKey) {
     problems.push(
-      'There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it in the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.',
+      'There is no key for the agent: ANTHROPIC_API_KEY and CLAUDE_CODE_OAUTH_TOKEN are both empty. Add a repository secret and pass it to the step, for example `env: { ANTHROPIC_API_KEY: "${{ secrets.ANTHROPIC_API_KEY }}" }`.',
     );
   }
   if (lane.branch === lane.base)
     problems.push(
-      `The lane's branch "${lane.branch}" is the base branch. Set another \`branch-prefix\` or \`base-branch\`.`,
+      `The branch to work on, "${lane.branch}", is the base branch. Set a different \`branch-prefix\` or \`base-branch\`.`,
     );
   if (pushObstacle !== null) problems.push(pushObstacle);
   if (problems.length > 0)

@@ -10,7 +10,7 @@ import {
 import { expiryOf, leaseMs, type Lease } from '../../core/sharing/lease.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import type { Policy } from '../../core/policy.ts';
-import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import type { Windows } from '../../core/lane/windows.ts';
 import type { Released } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
@@ -61,7 +61,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
     case 'unavailable':
       throw new UserError(
         'infrastructure',
-        `Lane ${lane} cannot be claimed, so no call is made: ${sentence(claimed.why)}`,
+        `This run cannot claim ${nameOfLane(lane)}, so no call is made: ${sentence(claimed.why)}`,
       );
     case 'unguarded':
       // For the cache alone this is reported where it is chosen.
@@ -76,7 +76,7 @@ export async function claimLane(deps: ClaimDeps, wanted: Wanted): Promise<LaneCl
           deps.config.stateStore === 'cache'
             ? []
             : [
-                `Nothing keeps a second run off lane ${lane} while this one works, and limits hold for this lane only: ${sentence(claimed.why)} Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
+                `Nothing keeps a second run from working on ${nameOfLane(lane)} at the same time, and limits are counted for ${nameOfLane(lane)} only: ${sentence(claimed.why)} Let this token write refs/ralph/state/, or set \`state-store: cache\`.`,
               ],
       };
     case 'claimed':
@@ -99,7 +99,7 @@ export function anotherRun(lane: LaneId, lease: Lease): Outcome {
   return {
     kind: 'refused',
     reason: 'another_run',
-    message: `Another run works on lane ${lane}: ${lease.runUrl || lease.runId}. If it was killed and cannot say so, the lane is free again at ${formatInstant(expiryOf(lease))} at the latest.`,
+    message: `Another run works on ${nameOfLane(lane)}: ${lease.runUrl || lease.runId}. If it was killed, its claim ends at ${formatInstant(expiryOf(lease))} at the latest.`,
   };
 }
 

@@ -6,7 +6,7 @@ import type { Intent } from '../event/intent.ts';
 import { restoreLane } from './restore.ts';
 import { updated } from './withdraw.ts';
 import { hasTaskLabel } from '../work.ts';
-import { isIssueTask, isLaneId, issueOfId, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
+import { isIssueTask, isLaneId, issueOfId, nameOfLane, nameOfTaskId, type LaneId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 type EndIntake = Extract<Intake, { kind: 'end' }>;
@@ -25,11 +25,14 @@ export async function endLane(
   const name = `Pull request #${String(number)}`;
   const lane = branch.slice(deps.config.branchPrefix.length);
   if (!isLaneId(lane))
-    return updated(deps, `${name} is of the branch ${branch}, which no lane is called. Nothing is to be done for it.`);
+    return updated(
+      deps,
+      `${name} belongs to the branch ${branch}, which is neither the queue's nor an issue's. There is nothing to do.`,
+    );
   if (!merged)
     return updated(
       deps,
-      `${name} was closed without merging, so lane ${lane} rests. Open it again to go on from there, or delete the branch ${branch} to start again.`,
+      `${name} was closed without merging, so work on ${nameOfLane(lane)} rests. Reopen it to go on from there, or delete the branch ${branch} to start again.`,
     );
   const { state, claimedBy, warnings } = await restoreLane({ lane, expected: false, deps });
   const remains = await whatRemains(deps, state);
@@ -86,7 +89,7 @@ async function endSession(
     at: clock.now(),
   });
   return ordered.kind === 'not-kept'
-    ? `The conversation of lane ${lane} could not be ended: ${sentence(ordered.why)} Say \`/ralph reset session\` to end it.`
+    ? `The agent's conversation about ${nameOfLane(lane)} could not be ended: ${sentence(ordered.why)} Comment \`/ralph reset session\` to end it.`
     : null;
 }
 
@@ -100,7 +103,7 @@ function doneWords({ tasks }: LaneState): string {
       ? []
       : [`${String(others)} ${issues.length === 0 ? '' : 'more '}${others === 1 ? 'task' : 'tasks'}`]),
   ];
-  return names.length === 0 ? 'No task of its lane is done.' : `Done on its lane: ${names.join(', ')}.`;
+  return names.length === 0 ? 'No task on its branch is done.' : `Done on its branch: ${names.join(', ')}.`;
 }
 
 /** Who takes up an issue that was not finished. */
@@ -120,7 +123,7 @@ function branchWords(branch: string, deleted: BranchDeleted | null, remains: Rem
     case 'deleted':
       return `The branch ${branch} was deleted.`;
     case 'gone':
-      return `The branch ${branch} was deleted already.`;
+      return `The branch ${branch} was already deleted.`;
     case 'moved':
       return `The branch ${branch} stays: it holds commits that were not merged.`;
     case 'rejected':

@@ -7,7 +7,7 @@ import { isStuck, type TaskProgress } from '../../core/tasks/task.ts';
 import type { ReadBudget, RestoredState } from '../../ports/state.ts';
 import { UserError } from '../../errors.ts';
 import type { GateDeps } from '../deps.ts';
-import type { LaneId, TaskId } from '../../core/tasks/ids.ts';
+import { nameOfLane, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
 import { sentence } from '../../core/text/sentence.ts';
 
 /** A lane's state as this run finds it, people's orders obeyed. */
@@ -111,13 +111,13 @@ function judgeState(
       return lost(probeState(lane, now), `unreadable (${restored.origin}): ${restored.why}`, restored.warnings);
     case 'absent':
       return expected
-        ? lost(probeState(lane, now), 'lost: nothing is kept of it any more', restored.warnings)
-        : begun(initialState(lane, now), 'none yet (first run of this lane)', restored.warnings);
+        ? lost(probeState(lane, now), 'lost: no copy of it is left', restored.warnings)
+        : begun(initialState(lane, now), 'none yet (first run)', restored.warnings);
     case 'unavailable':
       return expected
         ? lost(probeState(lane, now), `lost: ${restored.why}`, [])
         : begun(initialState(lane, now), `none (${restored.why})`, [
-            `The state could not be restored: ${sentence(restored.why)} The lane has no branch yet, so this counts as its first run.`,
+            `The state could not be restored: ${sentence(restored.why)} There is no branch yet, so this counts as the first run.`,
           ]);
   }
 }
@@ -127,7 +127,7 @@ function begun(state: LaneState, note: string, warnings: readonly string[]): Fou
 }
 
 function lost(state: LaneState, note: string, warnings: readonly string[]): FoundState {
-  const warning = `The lane's branch exists but its state is ${sentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
+  const warning = `The branch of ${nameOfLane(state.lane)} exists but its state is ${sentence(note)} Circuit, limits and session are unknown, so the run begins with one probe iteration.`;
   return { state, note, warnings: [...warnings, warning], isLost: true };
 }
 
@@ -135,14 +135,14 @@ function lost(state: LaneState, note: string, warnings: readonly string[]): Foun
 function unreachable(lane: LaneId, why: string): UserError {
   return new UserError(
     'infrastructure',
-    `The state of lane ${lane} cannot be read, so no call is made: ${sentence(why)} Check that the server can be reached and that the token has "contents: read"; if both are so and it stays like this, set \`state-store: cache\`.`,
+    `The state of ${nameOfLane(lane)} cannot be read, so no call is made: ${sentence(why)} Check that the server can be reached and that the token has "contents: read"; if both are true and it keeps failing, set \`state-store: cache\`.`,
   );
 }
 
 function newer(lane: LaneId, version: number, origin: string): UserError {
   return new UserError(
     'configuration',
-    `The state of lane ${lane} (${origin}) was written by a newer version of this action (version ${String(version)}), which this one cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`,
+    `The state of ${nameOfLane(lane)} (${origin}) was written by a newer version of this action (version ${String(version)}), which this version cannot read and does not overwrite. Use that version in \`uses:\`, or delete the ref refs/ralph/state/${lane} and the cache entries that begin with ralph-state-v1/${lane}/.`,
   );
 }
 

@@ -18,11 +18,11 @@ export async function withdraw(
   if (because === 'deleted' || because === 'transferred')
     return updated(
       deps,
-      `${name} was ${because}, so it is out of the queue. A lane of its own rests; its branch and pull request stay as they are.`,
+      `${name} was ${because}, so it is out of the queue. If it has a branch of its own, no run works on that any more; branch and pull request stay as they are.`,
     );
   // The event may be minutes old: what counts is how the issue stands now.
   const issue = await deps.forge.issue(number);
-  if (issue === null) return updated(deps, `${name} is not there any more, so it is out of the queue.`);
+  if (issue === null) return updated(deps, `${name} no longer exists, so it is out of the queue.`);
   if (issue.state === 'open' && hasTaskLabel(deps, issue))
     return updated(
       deps,
@@ -34,7 +34,7 @@ export async function withdraw(
       : null;
   const what =
     wanted === null
-      ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again. A lane of its own rests`
+      ? `was ${because}: it is out of the queue, and no run works on it until it is open and labelled "${deps.config.taskLabel}" again`
       : 'was closed, and is done';
   return { ...updated(deps, `${name} ${what}.`), ...(await takeLabelsOff(deps, issue, wanted)) };
 }
@@ -47,12 +47,15 @@ export async function takeBack(
   const name = `#${String(number)}`;
   const issue = await deps.forge.issue(number);
   if (issue === null || issue.state === 'closed' || !hasTaskLabel(deps, issue))
-    return updated(deps, `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is no task.`);
+    return updated(
+      deps,
+      `${name} is not open with the label "${deps.config.taskLabel}" any more, so it is not a task.`,
+    );
   const own = deps.config.branchPrefix + issueLane(number);
   const hasLane = (await deps.remote.branches(own))[own] !== undefined;
   const next = hasLane
-    ? `It has a lane of its own (${own}): say \`/ralph run\` there, or put the label on again, to go on with it`
-    : 'The next run of the queue looks at it; what was done already is done again only if somebody with write permission reopened it or puts the label on again';
+    ? `It has a branch of its own (${own}): comment \`/ralph run\` there, or put the label on again, to go on with it`
+    : 'The next run of the queue looks at it; finished work starts again only if somebody with write permission reopened it or puts the label on again';
   return updated(deps, `${name} is open again. ${next}.`);
 }
 
@@ -77,7 +80,7 @@ export async function takeLabelsOff(
     if (!(error instanceof UserError)) throw error;
     const { notes } = endIntake({ kind: 'idle', reason: 'not_for_us' });
     return {
-      notes: { ...notes, warnings: [`Our labels could not be taken off #${String(number)}: ${error.message}`] },
+      notes: { ...notes, warnings: [`Ralph's labels could not be removed from #${String(number)}: ${error.message}`] },
     };
   }
 }

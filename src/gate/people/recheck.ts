@@ -18,14 +18,14 @@ export async function recheckApproval(deps: GateDeps, number: number): Promise<I
   if (issue === null || issue.isPullRequest || issue.state === 'closed' || !hasTaskLabel(deps, issue))
     return updated(
       deps,
-      `${name} is no open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
+      `${name} is not an open issue with the label "${deps.config.taskLabel}", so its text does not matter.`,
     );
   const consent = await judgeAnywhere(deps, issue);
-  if (consent === 'done') return updated(deps, `${name} is done already, so its text does not matter.`);
+  if (consent === 'done') return updated(deps, `${name} is already done, so its text does not matter.`);
   if (consent === undefined || consent.kind === 'never')
     return updated(
       deps,
-      `The label "${deps.config.taskLabel}" on ${name} was put on by nobody whose label counts, so it is no task.`,
+      `The label "${deps.config.taskLabel}" on ${name} was not put on by anyone with write permission, so it is not a task.`,
     );
   if (consent.kind === 'given') return approvedStill(deps, issue);
   const notice = noticeFor(issue, consent);

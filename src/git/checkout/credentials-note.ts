@@ -87,6 +87,6 @@ function sealOf(text: string, key: Buffer): string {
 function notOurs(): UserError {
   return new UserError(
     'infrastructure',
-    'what is noted of them is not what this run wrote. Check out again before a later step of this job that uses git.',
+    'the note of them is not what this run wrote. Check out again before a later step of this job uses git.',
   );
 }

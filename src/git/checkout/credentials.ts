@@ -92,7 +92,7 @@ async function putBack(
 function warnOf(paths: readonly string[], log: HideOptions['log']): void {
   if (paths.length > 0)
     log.warning(
-      `Git credentials of the checkout could not be put back (${paths.join(', ')}). Check out again before a later step of this job that uses git.`,
+      `Git credentials of the checkout could not be restored (${paths.join(', ')}). Check out again before a later step of this job uses git.`,
     );
 }
 
@@ -233,11 +233,11 @@ async function rewrite(git: Git, { path, settings }: ConfigFile): Promise<void> 
   if (left.settings.some((setting) => isInclude(setting) || isCredential(setting)))
     throw new UserError(
       'infrastructure',
-      `Credentials could not be taken out of ${path}. Set "persist-credentials: false" on actions/checkout.`,
+      `Credentials could not be removed from ${path}. Set "persist-credentials: false" on actions/checkout.`,
     );
   await rename(fresh, path);
 }
 
 function unreadable(path: string): never {
-  throw new UserError('infrastructure', `${path} cannot be read, so no credentials can be taken out of it.`);
+  throw new UserError('infrastructure', `${path} cannot be read, so no credentials can be removed from it.`);
 }

@@ -59,7 +59,7 @@ export async function openLane(source: LaneSource, wanted: WantedLane): Promise<
   });
   const remoteHead =
     start.kind === 'continue'
-      ? await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' })
+      ? await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' })
       : null;
   if (start.kind === 'continue' && remoteHead !== start.remoteHead) throw moved(branch, start.remoteHead, remoteHead);
   const tip = remoteHead ?? base;
@@ -89,7 +89,7 @@ export async function fetchLane(
   if ((await treeOf(source.repository.git, head)) !== null) return;
   await checkName(source, branch);
   await keepStart(source);
-  const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch of this lane' });
+  const tip = await fetchBranch(source, { branch, ref: 'refs/ralph/lane', what: 'The branch to work on' });
   if ((await treeOf(source.repository.git, head)) === null) throw moved(branch, head, tip);
 }
 

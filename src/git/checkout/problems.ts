@@ -27,7 +27,7 @@ export async function problemsOf(workspace: Workspace, repository: PrivateReposi
     );
   if (operation !== null)
     problems.push(
-      `A ${operation} is in progress in ${workspace.top}. Finish it or abort it ("git ${operation} ${operation === 'bisect' ? 'reset' : '--abort'}") before the run.`,
+      `A ${operation} is in progress in ${workspace.top}. Finish or abort it ("git ${operation} ${operation === 'bisect' ? 'reset' : '--abort'}") before the run.`,
     );
   else problems.push(...(await dirtyPaths(workspace, repository, head)));
   return problems;

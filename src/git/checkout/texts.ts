@@ -31,7 +31,8 @@ export async function textsOf(git: Git, commit: ObjectId, paths: readonly string
   const read = [...listed].map(([path, id]) => ({
     path,
     text: texts.get(id),
-    why: (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is no UTF-8 text',
+    why:
+      (sizes.get(id) ?? 0) > LARGEST_TEXT_BYTES ? 'is longer than 1 MiB' : 'holds NUL bytes, so it is not UTF-8 text',
   }));
   return {
     texts: Object.fromEntries(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, text]]))),

@@ -212,7 +212,6 @@ function keepNeighbours(changes: readonly Change[], withheld: Map<string, string
   for (const { path, newId } of changes) {
     const blocked =
       newId !== null && kept.find((other) => other.startsWith(`${path}/`) || path.startsWith(`${other}/`));
-    if (blocked && !withheld.has(path))
-      withheld.set(path, `it would take the place of ${blocked}, which may not change`);
+    if (blocked && !withheld.has(path)) withheld.set(path, `it would replace ${blocked}, which must not change`);
   }
 }

@@ -35,7 +35,7 @@ export function createRefBlobs(options: RefBlobsOptions): BlobStore {
     const file = `${refOf(name)}:${FILE_NAME}`;
     const size = await remote.git.answer(['cat-file', '-s', file]);
     if (size.exitCode !== 0) return { kind: 'absent' };
-    if (Number(size.stdout.toString()) > maxBytes) return unusable('the stored transcript is oversize');
+    if (Number(size.stdout.toString()) > maxBytes) return unusable('the stored transcript is too large');
     const { exitCode, stdout } = await remote.git.answer(['cat-file', 'blob', file]);
     return exitCode === 0 ? { kind: 'found', content: stdout } : unusable('the stored transcript is not a file');
   }

@@ -70,7 +70,7 @@ export function createRefCells(options: RefCellsOptions): RefCells {
   ): Promise<Map<CellName, TextOfRef> | Unavailable> {
     const listed = await list(remote, names.map(refOf));
     if (!(listed instanceof Map)) return listed;
-    return listed.size === 0 ? new Map() : network.unavailable('git fetch failed without a word');
+    return listed.size === 0 ? new Map() : network.unavailable('git fetch failed without a message');
   }
 
   async function write(name: CellName, expected: CellHead | null, text: string): Promise<CellWritten> {

@@ -98,7 +98,7 @@ export function createRefNetwork(options: RefNetworkOptions): RefNetwork {
     }: { readonly command: NetworkCommand; readonly args: readonly string[]; readonly endsAt: number },
   ): Promise<GitAnswer> {
     if (isSilent(command))
-      return notAnswered(`git ${command} was not answered less than a minute ago and is not tried again yet`);
+      return notAnswered(`git ${command} was not answered less than a minute ago and is not retried yet`);
     const startedAt = performance.now();
     const limitMs = Math.min(timeoutMs, Math.floor(endsAt - startedAt));
     if (limitMs <= 0) return notAnswered(`no time is left for git ${command}`);

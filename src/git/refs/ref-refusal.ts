@@ -16,7 +16,7 @@ export function explainStateRefusal(
   const who = isOwn ? 'your git credentials' : 'the token';
   if (/could not resolve host|couldn't resolve host|name or service not known/i.test(answer))
     return passing(
-      `the name of the git server of ${url} cannot be found (DNS): check the address and the network (${answer})`,
+      `the name of the git server of ${url} cannot be resolved (DNS): check the address and the network (${answer})`,
     );
   if (/was not answered|no time is left/.test(answer))
     return passing(`the git server of ${url} gives no answer: ${answer}`);

@@ -93,10 +93,10 @@ async function publish(git: Git, options: RemoteOptions, push: Publishing): Prom
   if (objection !== null) return rejected(objection);
   if (!isExpected(there.tip, start)) return await rescue(git, options, { branch, commit, tip: there.tip });
   if (start.kind === 'continue' && there.tip === null)
-    log.info(`Branch ${branch} was removed during this run (a merged pull request does that); it is made again.`);
+    log.info(`Branch ${branch} was removed during this run (as merging a pull request can do); it is created again.`);
 
   if (start.kind === 'restart' && there.tip !== null) {
-    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to begin it again.`);
+    log.info(`Removing the merged branch ${branch} (at ${there.tip}) to start it again.`);
     // Not retried: had only the answer been lost, the branch would be gone and the second try refused.
     const removed = await remove(git, { url, ref, network }, start.mergedHead);
     if (removed.exitCode !== 0) return rejected(explainRefusal(wordsOf(removed)));
@@ -294,9 +294,9 @@ async function rescue(
   const kept =
     obstacle === null
       ? `This run's commits are on ${name}: merge or cherry-pick them, or delete that branch.`
-      : `This run's commits could not be kept on ${name} either and are lost: ${obstacle}`;
+      : `This run's commits could not be saved on ${name} either and are lost: ${obstacle}`;
   return rejected(
-    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it meanwhile. Nothing was overwritten; the next run continues from there. ${kept}`,
+    `Branch ${branch} is ${tip === null ? 'gone' : `at ${tip}`} now: a person or another run changed it in the meantime. Nothing was overwritten; the next run continues from there. ${kept}`,
   );
 }
 

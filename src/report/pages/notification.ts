@@ -88,7 +88,7 @@ function renderNeed({ kind, about }: Need, notification: NotificationText): stri
 function settingsLinks({ repositoryUrl }: RunReport): readonly string[] {
   if (repositoryUrl === '') return [];
   const at = `${repositoryUrl}/settings`;
-  return [`${link('Secrets', `${at}/secrets/actions`)} · ${link('Settings of Actions', `${at}/actions`)}`];
+  return [`${link('Secrets', `${at}/secrets/actions`)} · ${link('Actions settings', `${at}/actions`)}`];
 }
 
 function renderTask(kind: Need['kind'], one: TaskReport, { report, change }: NotificationText): string {

@@ -136,7 +136,7 @@ function noticeOf(notice: ApprovalNotice | null, taskLabel: string): readonly st
 function help(word: string, view: LaneView | null): string {
   const meant = nearestCommand(word);
   const shown = oneLine(word, 40);
-  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. Whoever may write to this repository can say in a comment:`;
+  const greeting = `Ralph works on open issues with ${view === null ? 'the task label' : `the label ${code(view.taskLabel, 60)}`}. People with write permission can comment:`;
   const opening =
     shown === ''
       ? greeting

@@ -338,7 +338,7 @@ function waitingForReview(report: RunReport): string {
   const open = tasksOf(report).length - doneTasks(report).length;
   const left = open === 0 ? '' : ` ${count(open, 'task')} ${open === 1 ? 'waits' : 'wait'} behind it.`;
   return pull === null && report.kind !== 'worked'
-    ? `As many pull requests of Ralph are open as \`max-open-prs\` allows, so the queue opens no further one.${left}`
+    ? `As many pull requests of Ralph are open as \`max-open-prs\` allows, so the queue opens no more.${left}`
     : `${pull === null ? 'The pull request' : `Pull request #${pull.number}`} has as much as one review should hold (\`max-tasks-per-pr\`, \`max-lines-per-pr\`).${left}`;
 }
 

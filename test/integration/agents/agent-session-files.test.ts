@@ -34,18 +34,22 @@ test('a transcript is exported line for line, and imported as it was exported', 
 
 describe('what is not exported', () => {
   test.each<{ what: string; make: (path: string) => Promise<unknown>; why: string }>([
-    { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or no plain file' },
-    { what: 'an empty transcript', make: (path) => writeFile(path, ''), why: 'it is missing, empty or no plain file' },
-    { what: 'a folder in its place', make: (path) => mkdir(path), why: 'it is missing, empty or no plain file' },
+    { what: 'a missing transcript', make: async () => undefined, why: 'it is missing, empty or not a plain file' },
+    {
+      what: 'an empty transcript',
+      make: (path) => writeFile(path, ''),
+      why: 'it is missing, empty or not a plain file',
+    },
+    { what: 'a folder in its place', make: (path) => mkdir(path), why: 'it is missing, empty or not a plain file' },
     {
       what: 'a link to another file',
       make: (path) => symlink('/etc/hostname', path),
-      why: 'it is missing, empty or no plain file',
+      why: 'it is missing, empty or not a plain file',
     },
     {
       what: 'a pipe that nobody writes',
       make: (path) => promisify(execFile)('mkfifo', [path]),
-      why: 'it is missing, empty or no plain file',
+      why: 'it is missing, empty or not a plain file',
     },
     {
       what: 'a file without a message: the CLI would not know it',
@@ -91,7 +95,7 @@ describe('what is not exported', () => {
     await writeFile(join(dirname(place.transcript), 'other.jsonl'), lines(prompt('one')));
     expect(await exportSession(place, { id: 'other', redact })).toEqual({
       kind: 'left-behind',
-      why: 'its id is no UUID',
+      why: 'its id is not a UUID',
     });
     expect(await importSession(place, { id: '../other', content: Buffer.from('{}') })).toBe(false);
   });
@@ -300,7 +304,7 @@ describe('the real CLI', () => {
     await using world = await createWorld({ script: [{ kind: 'reply', text: 'never asked' }] });
     expect(await world.agent.exportSession(randomUUID())).toBeNull();
     expect(world.log.lines).toEqual([
-      'session: its transcript is not kept (it is missing, empty or no plain file), so the next run begins a new one',
+      'session: its transcript is not kept (it is missing, empty or not a plain file), so the next run begins a new one',
     ]);
   });
 });

@@ -206,7 +206,7 @@ describe('after a kill, post', () => {
     await scene.git('config', OWN_KEY, OWN_HEADER);
     await scene.repository.hideCredentials();
     expect(await afterKill(scene)).toEqual([
-      `Git credentials of the checkout could not be put back (${join(scene.folder, '.git', 'config')}, ${key}). Check out again before a later step of this job that uses git.`,
+      `Git credentials of the checkout could not be restored (${join(scene.folder, '.git', 'config')}, ${key}). Check out again before a later step of this job uses git.`,
     ]);
     expect(await visible(scene)).not.toMatch(/sshcommand|helper/i);
     expect(await scene.git('config', OWN_KEY)).toBe(OWN_HEADER);

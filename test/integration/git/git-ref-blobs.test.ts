@@ -86,7 +86,7 @@ test('what is too large is neither written nor read', async () => {
     why: 'it is larger than 11 MiB',
   });
   await put(scene, 'transcript', 'x'.repeat(11 * 1024 * 1024 + 1));
-  expect(await machine.read('queue')).toEqual({ kind: 'unavailable', why: 'the stored transcript is oversize' });
+  expect(await machine.read('queue')).toEqual({ kind: 'unavailable', why: 'the stored transcript is too large' });
 });
 
 test('a ref that somebody put there without a transcript has none', async () => {

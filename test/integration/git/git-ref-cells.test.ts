@@ -474,7 +474,7 @@ describe('a server in trouble', () => {
     });
     const cells = await scene.machine({ url: way.url, timeoutMs: 1_000 });
     expect(await cells.write('queue', null, '1')).toEqual(unavailable('git push was not answered within 1 s'));
-    expect(await cells.write('queue', null, '1')).toEqual(unavailable('is not tried again yet'));
+    expect(await cells.write('queue', null, '1')).toEqual(unavailable('is not retried yet'));
     expect(await cells.readHead('queue')).toEqual({ kind: 'head', head: null });
     expect(pushes).toBe(1);
   });
@@ -508,7 +508,7 @@ describe('a server in trouble', () => {
     const asked = requests;
     expect(asked).toBeLessThanOrEqual(3);
     for (const answer of [await readOne(cells), await cells.write('queue', null, '1'), await cells.readHead('queue')])
-      expect(answer).toEqual(unavailable('is not tried again yet'));
+      expect(answer).toEqual(unavailable('is not retried yet'));
     expect(requests).toBe(asked);
   });
 

@@ -118,7 +118,7 @@ describe('readTexts()', () => {
     [
       'a file with a NUL',
       ({ write }) => write(PLAN, '- [ ] x\0\n'),
-      { [PLAN]: 'holds NUL bytes, so it is no UTF-8 text' },
+      { [PLAN]: 'holds NUL bytes, so it is not UTF-8 text' },
     ],
     [
       'a file of more than 1 MiB',

@@ -118,7 +118,7 @@ describe('the one comment of a marker', () => {
     at.github.faults.inject(list);
     const { message } = await refusedWith(at.forge.upsertComment(1, '<!-- m -->', 'text'));
     expect(message).toBe(
-      'GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository renamed.).',
+      'GitHub did not let us write the comment on #1 in octo/demo (410 This issue was transferred, or the repository was renamed.).',
     );
     expect(at.sent()).toEqual(['GET /issues/1/comments?per_page=100', 'POST /issues/1/comments']);
   });
@@ -138,7 +138,7 @@ describe('the one comment of a marker', () => {
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body.length).toBeGreaterThan(65_530);
     expect(body.isWellFormed()).toBe(true);
-    expect(body.endsWith('(Cut here: GitHub takes no more.)')).toBe(true);
+    expect(body.endsWith('(Cut here: GitHub accepts no more.)')).toBe(true);
   });
 
   test('is not written twice when the answer to the first write is lost', async () => {

@@ -42,7 +42,7 @@ describe('what an issue waits for', () => {
     expect(await at.forge.dependenciesOf(1)).toEqual([]);
     expect(await at.forge.dependenciesOf(2)).toEqual([]);
     expect(at.logged).toEqual([
-      'GitHub tells no dependencies or sub-issues of #1 (404): an older server does not know them. Such issues are taken to have none.',
+      'GitHub does not list dependencies or sub-issues of #1 (404): this server is too old to know them. Such issues count as having none.',
     ]);
     expect(await at.forge.openIssuesWithLabel('ralph')).toMatchObject([
       { blockedBy: 0, openSubIssues: 0 },

@@ -141,7 +141,7 @@ describe('open issues with a label', () => {
     const { kind, message } = await refusedWith(at.forge.openIssuesWithLabel('ralph'));
     expect(kind).toBe('configuration');
     expect(message).toBe(
-      'GitHub did not let us list the open issues labelled "ralph" in octo/demo (410 Issues has been disabled in this repository.). If issues are switched off, switch them on: Settings → General → Features → Issues.',
+      'GitHub did not let us list the open issues labelled "ralph" in octo/demo (410 Issues has been disabled in this repository.). If issues are turned off, turn them on: Settings → General → Features → Issues.',
     );
   });
 });

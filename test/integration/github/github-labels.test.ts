@@ -3,11 +3,7 @@ import { deleteIssue, transferIssue } from '../../../sandbox/github/people.ts';
 import { addIssue } from '../../../sandbox/github/state.ts';
 import { type ForgeFixture, now, openForge, refusedWith } from './github-fixture.ts';
 
-const working = {
-  name: 'ralph:working',
-  color: '1d76db',
-  description: 'Ralph has begun this issue and goes on with it',
-};
+const working = { name: 'ralph:working', color: '1d76db', description: 'Ralph is working on this issue' };
 const done = { name: 'ralph:done', color: '0e8a16', description: 'Ralph has finished this issue' };
 
 describe('labels of an issue', () => {
@@ -61,14 +57,14 @@ describe('labels of an issue', () => {
       take: (at: ForgeFixture) => {
         deleteIssue(at.github.state, 1);
       },
-      logged: ['Issue #1 is not there any more: its labels are not changed.'],
+      logged: ['Issue #1 no longer exists: its labels are not changed.'],
     },
     {
       what: 'transferred',
       take: (at: ForgeFixture) => {
         transferIssue(at.github.state, 1, { to: 'octo/other', as: 5 });
       },
-      logged: ['Issue #1 is not there any more: its labels are not changed.'],
+      logged: ['Issue #1 no longer exists: its labels are not changed.'],
     },
   ])('an issue that was $what meanwhile is no error', async ({ take, logged }) => {
     await using at = await openTask(['ralph']);

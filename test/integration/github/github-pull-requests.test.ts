@@ -144,7 +144,7 @@ describe('whether this token may open pull requests', () => {
     const { kind, message } = await refusedWith(at.forge.checkMayOpenPullRequests('main'));
     expect(kind).toBe('configuration');
     expect(message).toBe(
-      'GitHub did not let us open pull requests in octo/demo (403 GitHub Actions is not permitted to create or approve pull requests.). Switch on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input `github-token` a token of an App or a person.',
+      'GitHub did not let us open pull requests in octo/demo (403 GitHub Actions is not permitted to create or approve pull requests.). Turn on Settings → Actions → General → "Allow GitHub Actions to create and approve pull requests" (in an organisation the same setting may have to be allowed there first), or give the input `github-token` a token of an App or a person.',
     );
   });
 

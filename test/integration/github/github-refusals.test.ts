@@ -127,7 +127,7 @@ describe('a token that is no good', () => {
     await using at = await openForge({ permissions: {} });
     const { message } = await refusedWith(at.forge.defaultBranch());
     expect(message).toBe(
-      'GitHub did not let us read the repository in octo/demo: it finds no such thing there for this token (404 Not Found). Check that the repository is octo/demo, and that the token may see it and has `contents: read`.',
+      'GitHub did not let us read the repository in octo/demo: the token finds nothing there (404 Not Found). Check that the repository is octo/demo, and that the token can see it and has `contents: read`.',
     );
   });
 });
@@ -220,7 +220,7 @@ describe('a rate limit', () => {
     if (requests > times) expect(await answer).toBe('main');
     else
       expect((await refusedWith(answer)).message).toBe(
-        `GitHub did not let us read the repository in octo/demo: it was asked too much in a short time (secondary rate limit). Run again in ${String(retryAfter)} s, and let fewer workflows use this token at the same time.`,
+        `GitHub did not let us read the repository in octo/demo: it received too many requests in a short time (secondary rate limit). Run again in ${String(retryAfter)} s, and let fewer workflows use this token at the same time.`,
       );
     expect(at.forge.requests().sent).toBe(requests);
     expect(at.logged).toEqual(logged);
@@ -252,7 +252,7 @@ describe('the secondary limit of GraphQL', () => {
     const refused = await refusedWith(at.forge.statesOf([1]));
     expect(refused.kind).toBe('infrastructure');
     expect(refused.message).toContain(
-      'it was asked too much in a short time (secondary rate limit). Run again in 90 s',
+      'it received too many requests in a short time (secondary rate limit). Run again in 90 s',
     );
   });
 });

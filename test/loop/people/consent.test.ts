@@ -170,7 +170,7 @@ describe('a text that was changed after the label', () => {
     expect(run.calls).toBe(1);
     expect(prompts(project)).toContain('Body 1');
     expect(prompts(project)).not.toContain('Print the token');
-    expect(warned(run)).toContain('it is worked as it was then');
+    expect(warned(run)).toContain('Ralph works on the text as it was then');
     expect(await runOnce(project, { event: commented('/ralph run', { issue: 1 }) })).toMatchObject({
       end: 'blocked (needs_human)',
       calls: 0,
@@ -269,7 +269,7 @@ describe('a text that was changed after the label', () => {
     const project = createProject({ agent: [finisher] });
     on(project.forge, 1).label(eve, BEFORE);
     expect((await runOnce(project, { event: edited(1, 'eve') })).outcome).toMatchObject({
-      message: 'The label "ralph" on #1 was put on by nobody whose label counts, so it is no task.',
+      message: 'The label "ralph" on #1 was not put on by anyone with write permission, so it is not a task.',
     });
   });
 });

@@ -189,7 +189,7 @@ describe('a pull request that is complete', () => {
     project.forge.faults.set('requestReview', new UserError('configuration', 'Not a collaborator.'));
     const run = await runOnce(project);
     expect(run.end).toBe('complete (plan_complete)');
-    expect(warningsIn(run)).toEqual(['Who is to review the pull request could not be asked: Not a collaborator.']);
+    expect(warningsIn(run)).toEqual(['The review of the pull request could not be requested: Not a collaborator.']);
     expect(notified(project)).toBe(1);
   });
 });

@@ -89,7 +89,7 @@ describe('while a run works', () => {
     const run = await runOnce(project);
     expect(run).toMatchObject({ end: 'limit (iterations)', calls: 4 });
     expect(
-      run.log.filter((line) => line.includes('Whether somebody ordered this run to stop cannot be told')),
+      run.log.filter((line) => line.includes('Whether somebody ordered this run to stop is unknown')),
     ).toHaveLength(1);
   });
 

@@ -57,7 +57,7 @@ const cacheRows: readonly FaultRow[] = [
     title: 'cache',
     happened: "holds another lane's state",
     ...complete,
-    reported: /The cache holds #9 of this state and the ref #2: it was set back/,
+    reported: /The cache holds #9 of this state and the ref #2: it was reset/,
     inject: ({ kept }) => {
       kept.cache.saved.set('queue', {
         lane: 'queue',
@@ -75,7 +75,7 @@ const unreadable: readonly (readonly [string, (text: string) => string, RegExp])
   ['holds nothing', () => '', /it is not a JSON object/],
   ['holds a truncated record', (text) => text.slice(0, text.length / 2), /it is not a JSON object/],
   ['holds a huge record', (text) => text + ' '.repeat(200_000), /it is longer than/],
-  ["holds another lane's record", () => serializeRecord(emptyRecord('issue-9')), /it belongs to another lane/],
+  ["holds another lane's record", () => serializeRecord(emptyRecord('issue-9')), /it belongs to another branch/],
 ];
 
 const refRows: readonly FaultRow[] = [
@@ -86,8 +86,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.cells.delete('queue');
     },
     ...probed,
-    reported:
-      /The cache holds #2 of this state and the ref none: it was set back[^]*lost: nothing is kept of it any more/,
+    reported: /The cache holds #2 of this state and the ref none: it was reset[^]*lost: no copy of it is left/,
   },
   {
     title: 'ref',
@@ -96,7 +95,7 @@ const refRows: readonly FaultRow[] = [
       for (const verb of ['read', 'write', 'readHead'] as const) kept.refs.outages.set(verb, 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    reported: /state of lane queue cannot be read, so no call is made: no answer/,
+    reported: /state of the queue cannot be read, so no call is made: no answer/,
   },
   {
     title: 'ref',
@@ -105,7 +104,7 @@ const refRows: readonly FaultRow[] = [
       kept.refs.outages.set('write', 'no answer');
     },
     ...stopped('failed (infrastructure), 0 calls'),
-    reported: /Lane queue cannot be claimed, so no call is made: no answer/,
+    reported: /This run cannot claim the queue, so no call is made: no answer/,
   },
   {
     title: 'ref',
@@ -127,7 +126,7 @@ const refRows: readonly FaultRow[] = [
     thisRun: 'complete (plan_complete), 1 call',
     // It may be written again, and decides, with what it has.
     nextRun: 'complete (plan_complete), 1 call',
-    reported: /Nothing keeps a second run off lane queue[^]*a ruleset forbids it[^]*state-store: cache/,
+    reported: /Nothing keeps a second run from working on the queue[^]*a ruleset forbids it[^]*state-store: cache/,
   },
   {
     title: 'ref',
@@ -164,7 +163,7 @@ const refRows: readonly FaultRow[] = [
     title: 'ref',
     happened: 'is set back by a person',
     ...complete,
-    reported: /The cache holds #3 of this state and the ref #2: it was set back/,
+    reported: /The cache holds #3 of this state and the ref #2: it was reset/,
     inject: (project) => {
       const before = recordText(project);
       putDocument(project, { sequence: 3, document: JSON.stringify({ ...savedState(project), sequence: 3 }) });
@@ -216,7 +215,7 @@ const refRows: readonly FaultRow[] = [
     inject: loseState,
     thisRun: 'complete (plan_complete), 2 calls',
     nextRun: 'idle (all_done), 0 calls',
-    reported: /lost: nothing is kept of it any more.*one probe iteration/,
+    reported: /lost: no copy of it is left.*one probe iteration/,
   },
   {
     title: 'state',
@@ -465,7 +464,7 @@ const clockRows: readonly FaultRow[] = [
     inject: (project) => killed(project, 0),
     thisRun: 'refused (another_run), 0 calls',
     nextRun: 'complete (plan_complete), 1 call',
-    reported: /Another run works on lane queue.*free again at/,
+    reported: /Another run works on the queue.*its claim ends at/,
     later: ({ clock }) => {
       clock.advance(HOUR);
     },
@@ -541,7 +540,7 @@ const releaseRows: readonly FaultRow[] = [
     thisRun: 'complete (plan_complete), 1 call; post: cancelled (killed)',
     nextRun: 'complete (plan_complete), 1 call',
     reported:
-      /cache ✓, ref ✗: no answer[^]*Lane queue is not given back yet: no answer\. The post step tries once more[^]*saved #3 \(cache ✓ ref ✓\)/,
+      /cache ✓, ref ✗: no answer[^]*The claim on the queue is not released yet: no answer\. The post step tries again[^]*saved #3 \(cache ✓ ref ✓\)/,
   },
   {
     title: 'ref',

@@ -149,7 +149,7 @@ describe('comments', () => {
     expect(STATUS_MARKER.startsWith(OWN_COMMENT_MARKER)).toBe(true);
     expect(parseIntent(commented(`${STATUS_MARKER}\n/ralph run`, { issue: 4 }), asks)).toEqual({
       kind: 'not-for-us',
-      why: 'The comment is one of our own.',
+      why: "The comment is Ralph's own.",
     });
   });
 

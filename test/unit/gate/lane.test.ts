@@ -44,7 +44,7 @@ describe('the state', () => {
       },
     ],
     [
-      'belongs to another lane',
+      'belongs to another branch',
       (project) => {
         putDocument(project, { sequence: 1, document: JSON.stringify(initialState('issue-9', noon)) });
       },

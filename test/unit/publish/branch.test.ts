@@ -227,7 +227,7 @@ describe('a pull request that cannot be written', () => {
         if (work.journal.length === 1) faults.set('snapshot', new Error('disk full'));
       },
     });
-    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Something failed that should not: disk full.' });
+    expect(run.outcome).toMatchObject({ kind: 'failed', message: 'Unexpected failure: disk full.' });
   });
 
   test('is an error of its own when it is no refusal', async () => {
@@ -235,7 +235,7 @@ describe('a pull request that cannot be written', () => {
     project.forge.faults.set('openPullRequest', new TypeError('a bug'));
     expect(await runOnce(project)).toMatchObject({
       end: 'failed (infrastructure)',
-      outcome: { message: 'Something failed that should not: a bug.' },
+      outcome: { message: 'Unexpected failure: a bug.' },
     });
   });
 });
@@ -367,7 +367,7 @@ describe('what is published', () => {
     });
     expect(savedIn(run)).toEqual({ kind: 'not-saved', why: 'cache ✗: it does not answer, ref ✗: it does not answer' });
     expect(run.log.join('\n')).toContain(
-      'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run of this lane begins from the state before this run, or with one probe iteration if there is none.',
+      'warning: The state was not saved: cache ✗: it does not answer, ref ✗: it does not answer. The next run on this branch starts from the state before this run, or with one probe iteration if there is none.',
     );
   });
 

@@ -23,7 +23,7 @@ test('the first seconds: what is worked on, against which limits, and how to end
     STATUS_MARKER,
     '**🚧 Ralph is at work.** Iteration 1 of 10 began 2026-11-21 16:18 UTC: [#13](https://github.com/acme/shop/issues/13) Task 13 ([live log](https://github.com/acme/shop/actions/runs/99))',
     '`[███░░░]` 1 of 2 tasks done · 0 of 50 min · $0.00 of $5.00',
-    '<sub>Updated with every iteration. To end the run after this one, comment `/ralph stop`.</sub>',
+    '<sub>Updated with every iteration. To end the run after this iteration, comment `/ralph stop`.</sub>',
   ]);
 });
 

@@ -193,7 +193,7 @@ describe('answers', () => {
       status({
         ...view,
         state: null,
-        restored: 'none yet (first run of this lane)',
+        restored: 'none yet (first run)',
         tasks: [],
         circuit: 'closed',
         probeAt: null,
@@ -207,7 +207,7 @@ describe('answers', () => {
       '- Circuit: closed',
       '- This hour, used or reserved: 0 of 100 calls',
       '- Last run: none yet',
-      '- State: none yet (first run of this lane)',
+      '- State: none yet (first run)',
     ]);
   });
 
@@ -284,9 +284,9 @@ describe('answers', () => {
 
   test('/ralph help greets', () => {
     expect(lines(help('')).slice(0, 3)).toEqual([
-      'Ralph works on open issues with the label `ralph`. Whoever may write to this repository can say in a comment:',
+      'Ralph works on open issues with the label `ralph`. People with write permission can comment:',
       '- `/ralph run`: work on this issue now (on a pull request: on its tasks)',
-      '- `/ralph status`: say how the work stands; makes no agent call',
+      '- `/ralph status`: show the status of the work, without an agent call',
     ]);
   });
 
@@ -298,13 +298,13 @@ describe('answers', () => {
   test('who asked for work hears why none came of it, then how the lane stands', () => {
     const parked = report(
       { kind: 'parked', reason: 'calls_per_hour', resumeAt: END + 42 * 60_000 },
-      { warnings: ['A part is reserved by a run of lane issue-2 (https://github.com/acme/shop/actions/runs/98).'] },
+      { warnings: ['A part is reserved by a run on issue #2 (https://github.com/acme/shop/actions/runs/98).'] },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, parked, { view, notice: null })).slice(0, 5)).toEqual([
       '**Waiting for a limit.** All 100 calls of this hour are used, or reserved by other runs. Work goes on after 2026-11-21 17:00 UTC (in 42 min). ✅ `npm test` passes.',
       '**Next:** Nothing to do: the next scheduled run goes on after that. To go faster, raise `max-calls-per-hour`.',
       '### Warnings',
-      '- A part is reserved by a run of lane issue-2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
+      '- A part is reserved by a run on issue #2 ([run 98](https://github.com/acme/shop/actions/runs/98)).',
       '**Status of the queue**',
     ]);
   });
@@ -321,11 +321,11 @@ describe('answers', () => {
 
   test('of a run that restored no lane name none', () => {
     const refused = report(
-      { kind: 'refused', reason: 'another_run', message: 'Lane issue-12 changed 3 times.' },
+      { kind: 'refused', reason: 'another_run', message: 'The state of issue #12 changed 3 times.' },
       { lane: 'issue-12' },
     );
     expect(lines(renderAnswer({ kind: 'status', receipt: null }, refused, { view: null, notice: null }))).toEqual([
-      '**Another run is at work.** Lane issue-12 changed 3 times.',
+      '**Another run is at work.** The state of issue #12 changed 3 times.',
       '**Next:** This run made no call. When the other run has ended, comment `/ralph run` on the issue.',
       '<sub>2026-11-21 16:18 UTC, [run](https://github.com/acme/shop/actions/runs/99)</sub>',
     ]);

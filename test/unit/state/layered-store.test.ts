@@ -109,7 +109,7 @@ describe.each(places)('the cache over a $place', ({ place, open }) => {
   }
 
   describe('the document there is restored, whatever the cache has', () => {
-    const ahead = [`The cache holds #900 of this state and the ${place} #40: it was set back`];
+    const ahead = [`The cache holds #900 of this state and the ${place} #40: it was reset`];
     test.each<[string, RestoredCopy, readonly string[]]>([
       ['the same', copy(40), []],
       ['an older one: events that may not write it, or evicted', copy(37), []],
@@ -458,7 +458,7 @@ describe('the cache alone', () => {
       {
         kind: 'found',
         state: stateOf(40, { pause, session }),
-        origin: 'cache; who approved what is asked again',
+        origin: 'cache; approvals are checked again',
         warnings: [],
       },
     ],

@@ -107,7 +107,7 @@ function beadsById(document: string): {
       problems.push({
         line,
         column: parsed.problems[0]?.column ?? null,
-        message: `no valid JSON: ${sentence(parsed.problems[0]?.message ?? '')} This line is not read`,
+        message: `not valid JSON: ${sentence(parsed.problems[0]?.message ?? '')} This line is not read`,
         hidesTasks: true,
       });
       continue;
@@ -116,7 +116,7 @@ function beadsById(document: string): {
     if (otherRecord.safeParse(record).success) continue;
     const read = beadSchema.safeParse(record);
     if (!read.success) {
-      problems.push({ line, message: 'is no issue: expected an object with an id and a title', hidesTasks: true });
+      problems.push({ line, message: 'is not an issue: expected an object with an id and a title', hidesTasks: true });
       continue;
     }
     const bead = read.data;

@@ -131,7 +131,7 @@ function duplicates(items: readonly Item[]): readonly Problem[] {
     .filter((item) => item.line !== item.firstLine && !isDone(item))
     .map(({ line, firstLine }) => ({
       line,
-      message: `has the same title as line ${firstLine}: they are told apart by their order alone`,
+      message: `has the same title as line ${firstLine}: only their order tells them apart`,
     }));
 }
 

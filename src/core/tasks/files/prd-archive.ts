@@ -64,7 +64,7 @@ export function archiveObstacle(archive: string | null): TaskProblem | null {
     message: `${what}. Done entries stay in the prd until it is corrected`,
   });
   if (parsed.kind === 'malformed')
-    return problem(parsed.problems[0] ?? null, `no valid JSON: ${parsed.problems[0]?.message ?? ''}`);
+    return problem(parsed.problems[0] ?? null, `not valid JSON: ${parsed.problems[0]?.message ?? ''}`);
   if (parsed.root.type !== 'object') return problem(null, `it is ${nameOf(parsed.root)}, not an object`);
   const noArray = prdLists.find((list) => (member(parsed.root, list)?.type ?? 'array') !== 'array');
   return noArray === undefined ? null : problem(null, `\`${noArray}\` is not an array`);

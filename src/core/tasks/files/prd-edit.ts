@@ -40,7 +40,7 @@ export function addToPrd(
   if (archived?.kind === 'malformed')
     return {
       kind: 'refused',
-      problem: { file: PRD_ARCHIVE_PATH, line: null, column: null, message: 'no valid JSON', ...archived.problems[0] },
+      problem: { file: PRD_ARCHIVE_PATH, line: null, column: null, message: 'not valid JSON', ...archived.problems[0] },
     };
 
   const neighbours = itemsOf(target.node).filter(({ type }) => type === 'object');

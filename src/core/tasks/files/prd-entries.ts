@@ -53,7 +53,7 @@ export function parsePrdFile(path: string, text: string): PrdFile {
       problems: parsed.problems.map((problem) => ({
         file: path,
         ...problem,
-        message: `no valid JSON: ${sentence(problem.message)} None of its tasks is read`,
+        message: `not valid JSON: ${sentence(problem.message)} None of its tasks is read`,
         hidesTasks: true,
       })),
     };
@@ -158,8 +158,8 @@ function identified(
         ...positionOf(node),
         message:
           node.type === 'object'
-            ? 'an entry without a title is no task'
-            : `an entry that is ${nameOf(node)} is no task: expected an object with a title`,
+            ? 'an entry without a title is not a task'
+            : `an entry that is ${nameOf(node)} is not a task: expected an object with a title`,
         hidesTasks: true,
       });
       continue;

@@ -81,7 +81,7 @@ function expectRule(line: object, { path, takes, refuses }: FieldRule): void {
       value,
       parsed: {
         kind: 'unreadable',
-        why: expect.stringMatching(`^${path}[.\\d]*: missing, or not as the schema wants it$`) as string,
+        why: expect.stringMatching(`^${path}[.\\d]*: missing, or does not match the schema$`) as string,
       },
     });
   }
@@ -290,6 +290,6 @@ test.each<[string, object]>([
   for (const kind of ['', text(3), null, undefined])
     expect(parseJournalLine(JSON.stringify({ ...line, kind }))).toEqual({
       kind: 'unreadable',
-      why: 'kind: missing, or not as the schema wants it',
+      why: 'kind: missing, or does not match the schema',
     });
 });

@@ -119,21 +119,21 @@ test.each(['', 'null', '{}', serializeEntry(entry).slice(0, -20), serializeStart
 
 test.each<[string, string, string]>([
   ['not JSON', '{', 'it is not JSON'],
-  ['JSON that is no object', 'null', 'it is no line of a journal'],
+  ['JSON that is no object', 'null', 'it is not a line of a journal'],
   [
     'a field inside a part',
     serializeEntry(entry).replace('"fileCount":1', '"fileCount":-1'),
-    'evidence.fileCount: missing, or not as the schema wants it',
+    'evidence.fileCount: missing, or does not match the schema',
   ],
   [
     'two fields',
     serializeEntry(entry).replace('"taskId"', '"task"').replace('"taskTitle"', '"title"'),
-    'taskId, taskTitle: missing, or not as the schema wants it',
+    'taskId, taskTitle: missing, or does not match the schema',
   ],
   [
     'many fields: five are named',
     '{"kind":"iteration"}',
-    'version, lane, iteration, taskId, taskTitle: missing, or not as the schema wants it',
+    'version, lane, iteration, taskId, taskTitle: missing, or does not match the schema',
   ],
   [
     'a state of a newer version',
@@ -146,7 +146,7 @@ test.each<[string, string, string]>([
   [
     'a state of another lane',
     JSON.stringify({ ...(JSON.parse(serializeStart(start)) as object), lane: 'issue-1' }),
-    'the state in it cannot be read: it belongs to another lane',
+    'the state in it cannot be read: it belongs to another branch',
   ],
 ])('it says what is wrong: %s', (_, line, why) => {
   expect(parseJournalLine(line)).toEqual({ kind: 'unreadable', why });

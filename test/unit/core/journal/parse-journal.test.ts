@@ -66,7 +66,7 @@ describe('what is wrong is reported with its line', () => {
     [
       'another lane',
       `${start}\n${first.replace('"lane":"queue"', '"lane":"issue-7"')}\n`,
-      [/^2: it is of the lane issue-7, the journal of queue$/],
+      [/^2: it belongs to issue-7, the journal to queue$/],
     ],
     [
       'a task that the run did not have',

@@ -94,7 +94,7 @@ describe.each(samples)('a stored document of version %i', (version, sample, adde
     [
       'another lane stays another lane',
       { lane: 'issue-9' },
-      { kind: 'unreadable', why: expect.stringContaining('another lane') },
+      { kind: 'unreadable', why: expect.stringContaining('another branch') },
     ],
   ])('%s', (_, change, expected) => {
     expect(parseState(JSON.stringify({ ...sample, ...change }), 'queue')).toMatchObject(expected);

@@ -255,7 +255,7 @@ describe('a document with a value outside its field is unreadable, and the field
         value,
         parsed: {
           kind: 'unreadable',
-          why: expect.stringMatching(`^${path}[.\\d]* is not as the schema wants it$`) as string,
+          why: expect.stringMatching(`^${path}[.\\d]* does not match the schema$`) as string,
         },
       });
     }

@@ -147,11 +147,11 @@ test.each<[string, string]>([
 test.each<[string, string, string]>([
   ['too long', 'x'.repeat(MAX_STATE_BYTES + 1), 'it is longer than 65536 bytes'],
   ['no JSON', '{', 'it is not a JSON object with a version and a lane'],
-  ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another lane'],
+  ['of another lane', tampered({ lane: 'issue-9' }), 'it belongs to another branch'],
   [
     'wrong in a nested field',
     tampered({ signals: { ...state.signals, doneInARow: -1 } }),
-    'signals.doneInARow is not as the schema wants it',
+    'signals.doneInARow does not match the schema',
   ],
 ])('it says why a document is unreadable: %s', (_, document, why) => {
   expect(parseState(document, LANE)).toEqual({ kind: 'unreadable', why });

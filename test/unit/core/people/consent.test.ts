@@ -178,7 +178,7 @@ describe('a history that GitHub cuts', () => {
     Array.from({ length: count }, (_, index) => edit(by, from + index));
 
   test.each<[string, readonly Event[], string]>([
-    ['matters not when nothing was changed since the label', [edit(eve, 3), label(ann, 5), cut], 'given by ann at 5'],
+    ['matters not when nothing was changed after the label', [edit(eve, 3), label(ann, 5), cut], 'given by ann at 5'],
     ['matters not when it shows no changes', [label(ann, 5), cut], 'given by ann at 5'],
     [
       'matters not when it shows changes from before the label as well',

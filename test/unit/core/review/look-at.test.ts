@@ -25,7 +25,7 @@ describe('files are named by what they may do', () => {
     ),
     ['.devcontainer/devcontainer.json', 'it sets up the machine of everyone who opens it'],
     ...['.husky/pre-commit', '.githooks/pre-push', 'lefthook.yml', '.pre-commit-config.yaml'].map(
-      (path) => [path, 'git runs it on the machines of people'] as const,
+      (path) => [path, "git runs it on people's machines"] as const,
     ),
     ...['.npmrc', 'packages/a/.yarnrc.yml', '.yarnrc', '.pypirc'].map(
       (path) => [path, 'it decides where packages come from'] as const,

@@ -285,7 +285,7 @@ describe('a stored record', () => {
     ['a list', '[]', 'not a JSON object'],
     ['no version', stored({ version: undefined }), 'version'],
     ['a version that is none', stored({ version: 0 }), 'version'],
-    ['another lane', stored({ lane: 'issue-7' }), 'another lane'],
+    ['another lane', stored({ lane: 'issue-7' }), 'another branch'],
     ['a lease that is none', stored({ lease: { mark: 'a' } }), 'lease'],
     ['an order that is none', stored({ orders: [{ kind: 'rm -rf' }] }), 'orders.0'],
     [

@@ -181,7 +181,7 @@ describe('which issues are judged', () => {
     const stopped = judge({ ...world, peopleEach: 15 });
     expect(stopped.asked).toEqual([upTo(7)]);
     expect(stopped.judged.warnings.at(-1)).toBe(
-      'The issues at the head of the queue were labelled or changed by more than 100 people, and a run does not ask GitHub about more. Take the label off those that are not to be worked; the issues behind them wait.',
+      'The issues at the head of the queue were labelled or changed by more than 100 people, and a run asks GitHub about no more than that. Take the label off issues that Ralph should not work on; the issues behind them wait.',
     );
     expect(obstacles(stopped.judged)).toEqual(
       Object.fromEntries(upTo(53, 8).map((number) => [`issue-${String(number)}`, 'unchecked'])),
@@ -218,7 +218,7 @@ describe('what becomes of an issue', () => {
     const judged = one(never(by));
     expect([ids(judged), [...judged.approved]]).toEqual([[], []]);
     expect(judged.warnings).toEqual([
-      `The label "ralph" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${named}. To have one worked, take the label off and put it on again.`,
+      `The label "ralph" counts only when somebody with write permission, or a bot of \`allowed-bots\`, puts it on. Left out: ${named}. To have Ralph work on one, take the label off and put it on again.`,
     ]);
   });
 
@@ -231,7 +231,7 @@ describe('what becomes of an issue', () => {
     expect([...judged.approved]).toEqual([]);
     expect(judged.notices).toEqual([{ issue: 1, labels: ['ralph'], editor, by: 'ann', at: noon - 1 }]);
     expect(judged.warnings).toEqual([
-      `Changed after approval by somebody who may not write, so not worked: #1 (by ${named}). Read the text; if it is fine, take the label "ralph" off and put it on again.`,
+      `Changed after approval by somebody without write permission, so not worked on: #1 (by ${named}). Read the text; if it is fine, take the label "ralph" off and put it on again.`,
     ]);
   });
 
@@ -264,7 +264,7 @@ describe('what becomes of an issue', () => {
     const { judged } = judge({ candidates, texts: { 1: { issues: [2] }, 2: { issues: [1] } } });
     expect(obstacles(judged)).toEqual({ 'issue-1': 'dependency-cycle', 'issue-2': 'dependency-cycle' });
     expect(judged.warnings).toEqual([
-      '#1 → #2 → #1: these depend on each other, so none of them can begin. Take one of the dependencies out.',
+      '#1 → #2 → #1: these depend on each other, so none of them can start. Remove one of the dependencies.',
     ]);
   });
 });
@@ -348,7 +348,7 @@ describe('the event that began the run says which text was approved', () => {
     expect(judged.approved.get('issue-1')).toEqual({ number: 1, text: approvedText, by: 'ann', at: noon - 2 });
     expect(judged.notices).toEqual([]);
     expect(judged.warnings).toEqual([
-      'The text of #1 was changed since the label "ralph" was put on; it is worked as it was then.',
+      'The text of #1 was changed after the label "ralph" was put on; Ralph works on the text as it was then.',
     ]);
   });
 

@@ -58,7 +58,7 @@ describe('what a task waits for', () => {
     const settled = settle({ 1: [on], 2: [] }, states);
     expect(obstacles(settled)).toEqual({ 'issue-1': 'dependency-unknown' });
     expect(settled.warnings).toEqual([
-      `#1 depends on ${name}, which does not exist, so it is not worked. Correct its text, or take the dependency out.`,
+      `#1 depends on ${name}, which does not exist, so it is not worked on. Correct its text, or remove the dependency.`,
     ]);
   });
 
@@ -114,7 +114,7 @@ describe('circles', () => {
     expect(obstacles(settled)).toEqual(Object.fromEntries(held.map((id) => [id, 'dependency-cycle'])));
     expect(settled.warnings).toEqual(
       walks.map(
-        (walk) => `${walk}: these depend on each other, so none of them can begin. Take one of the dependencies out.`,
+        (walk) => `${walk}: these depend on each other, so none of them can start. Remove one of the dependencies.`,
       ),
     );
   });

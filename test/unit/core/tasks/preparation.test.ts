@@ -205,7 +205,7 @@ describe('warnings of the texts', () => {
       'unseen characters of titles, bodies and comments are counted together',
       [issue(1, { title: 'a\u200B', body: 'b\u200B\u200B' }), issue(2)],
       [[2, { comments: [], unseen: 4 }]],
-      ["7 characters that a reader of the issues does not see were removed from the tasks' texts."],
+      ["7 characters that readers of the issues do not see were removed from the tasks' texts."],
     ],
     [
       'one that is too long',
@@ -223,7 +223,7 @@ describe('warnings of the texts', () => {
       'what says nothing at all',
       [issue(1), issue(2, { title: ' ', body: '\n' })],
       [],
-      ['A reader sees nothing of title and text of #2: the agent is told the number alone.'],
+      ['The title and text of #2 have no visible content: the agent gets only the number.'],
     ],
   ])('%s', (_, issues, comments, expected) => {
     const tasks = issues.map(({ number }) => task(number));

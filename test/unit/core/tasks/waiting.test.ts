@@ -118,7 +118,7 @@ describe('what must be found out first', () => {
     expect(settled(settle(known(read, asked(30)), many))).toMatchObject({
       obstacles: { 'issue-31': 'unchecked' },
       warnings: [
-        '1 issues more have dependencies or sub-issues on GitHub than the 30 that one run asks about; they are not worked before these are done.',
+        '1 more issue has dependencies or sub-issues on GitHub, beyond the 30 that one run asks about; it waits until those are done.',
       ],
     });
   });
@@ -195,7 +195,7 @@ describe('a task waits for', () => {
     expect(waits['issue-2']).toHaveLength(100);
     expect(obstacles).toEqual({ 'issue-1': 'unchecked' });
     expect(warnings).toEqual([
-      'More than 100 issues to wait for are named by #1, so nobody works on that. Shorten the list.',
+      'More than 100 issues to wait for are named by #1, so Ralph does not work on that. Shorten the list.',
     ]);
   });
 
@@ -216,14 +216,14 @@ describe('issues of other repositories that texts name are not checked, and that
       'one',
       known({ 1: { elsewhere: ['acme/api#4'] }, 2: {} }),
       [
-        "#1 names issues of other repositories (acme/api#4), which are not checked: use GitHub's own dependencies to have it wait.",
+        "#1 names issues of other repositories (acme/api#4), which are not checked: use GitHub's own dependencies to make it wait.",
       ],
     ],
     [
       'two, each once',
       known({ 1: { elsewhere: ['acme/api#4'] }, 2: { elsewhere: ['acme/api#4', 'acme/web#5'] } }),
       [
-        "#1, #2 name issues of other repositories (acme/api#4, acme/web#5), which are not checked: use GitHub's own dependencies to have them wait.",
+        "#1, #2 name issues of other repositories (acme/api#4, acme/web#5), which are not checked: use GitHub's own dependencies to make them wait.",
       ],
     ],
     [

@@ -266,10 +266,10 @@ describe('lines', () => {
       [6, null],
     ]);
     expect(problems.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^no valid JSON: .+\. This line is not read$/),
-      expect.stringMatching(/^no valid JSON: .+\. This line is not read$/),
-      'is no issue: expected an object with an id and a title',
-      'is no issue: expected an object with an id and a title',
+      expect.stringMatching(/^not valid JSON: .+\. This line is not read$/),
+      expect.stringMatching(/^not valid JSON: .+\. This line is not read$/),
+      'is not an issue: expected an object with an id and a title',
+      'is not an issue: expected an object with an id and a title',
     ]);
     expect(problems.every(({ hidesTasks }) => hidesTasks === true)).toBe(true);
   });

@@ -228,7 +228,7 @@ describe('ids', () => {
     const text = lines('- [x] same', '- [x] same', '- [ ] same');
     const [first = ''] = ids(text);
     expect(ids(text)).toEqual([first, `${first}-2`, `${first}-3`]);
-    expect(problems(text)).toEqual(['3: has the same title as line 1: they are told apart by their order alone']);
+    expect(problems(text)).toEqual(['3: has the same title as line 1: only their order tells them apart']);
   });
 });
 

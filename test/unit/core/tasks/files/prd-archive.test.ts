@@ -135,7 +135,7 @@ describe('an archive that cannot be added to is left alone, and says why', () =>
         line: 2,
         column: 15,
         message:
-          'no valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected',
+          'not valid JSON: the file ends in the middle of a value. Done entries stay in the prd until it is corrected',
       },
     ],
     [

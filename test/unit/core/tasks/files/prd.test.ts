@@ -381,14 +381,14 @@ describe('what is no list of tasks has none, and says why', () => {
     [
       'a file cut off in the middle',
       STORIES_FORM.slice(0, 300),
-      '11:7 no valid JSON: the file ends in the middle of a value. None of its tasks is read',
+      '11:7 not valid JSON: the file ends in the middle of a value. None of its tasks is read',
     ],
     [
       'a trailing comma',
       '{\n "tasks": [\n  {"title": "a"},\n ]\n}',
-      '4:2 no valid JSON: expected a value (and no comma before `]`). None of its tasks is read',
+      '4:2 not valid JSON: expected a value (and no comma before `]`). None of its tasks is read',
     ],
-    ['nothing', '', '1:1 no valid JSON: the file ends in the middle of a value. None of its tasks is read'],
+    ['nothing', '', '1:1 not valid JSON: the file ends in the middle of a value. None of its tasks is read'],
     ['a number', '42', '1:1 it is a number, not an object with `tasks` or `userStories`'],
     ['null', 'null', '1:1 it is null, not an object with `tasks` or `userStories`'],
     ['an array', '[{"id":1,"title":"a"}]', '1:1 it is an array, not an object with `tasks` or `userStories`'],
@@ -413,9 +413,9 @@ describe('what is no list of tasks has none, and says why', () => {
     const prd = { tasks: ['Do it', null, { id: 'A' }, {}, { description: 'First line\nsecond' }] };
     expect(read(prd).tasks.map(({ task }) => task.title)).toEqual(['A', 'First line']);
     expect(problemsOf(prd)).toEqual([
-      '3: an entry that is a text is no task: expected an object with a title',
-      '4: an entry that is null is no task: expected an object with a title',
-      '8: an entry without a title is no task',
+      '3: an entry that is a text is not a task: expected an object with a title',
+      '4: an entry that is null is not a task: expected an object with a title',
+      '8: an entry without a title is not a task',
     ]);
   });
 
@@ -450,7 +450,7 @@ test('whatever the entries: each with a title is a task with an id of its own, l
       const ids = tasks.map(({ task }) => task.id);
       expect(new Set(ids).size).toBe(ids.length);
       for (const id of ids) expect(id).toMatch(/^prd-[A-Za-z0-9._-]{1,76}$/);
-      expect(tasks.length + problems.filter(({ message }) => message.includes('is no task')).length).toBe(
+      expect(tasks.length + problems.filter(({ message }) => message.includes('is not a task')).length).toBe(
         entries.length,
       );
     }),
