@@ -168,6 +168,7 @@ async function conclude(
     found,
     commit: committed.commit,
     verdict: settled.verdict,
+    lines: settled.verdict.taskDone ? await linesOfBranch(deps) : null,
   };
   const { taskDone, alsoDone } = settled.verdict;
   const booked = bookEntry(settled.state, entry, (id) => tasks.find((task) => task.id === id)?.title ?? '');
@@ -176,6 +177,15 @@ async function conclude(
   deps.appendJournal(serializeEntry(entry));
   deps.record(done);
   return { work: done, soFar: afterIteration(soFar, { analysis, verdict: settled.verdict, end: agentRun.end }) };
+}
+
+/** How much there is to review by now; the next task begins only while it is not too much. */
+async function linesOfBranch({ repository, config, signal }: LoopDeps): Promise<number | null> {
+  if (config.policy.maxLinesPerPr === 0 || signal.aborted) return null;
+  return repository.review().then(
+    (review) => review?.lines ?? null,
+    () => null,
+  );
 }
 
 async function verify(deps: LoopDeps, work: Work): Promise<Verification> {

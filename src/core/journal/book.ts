@@ -18,5 +18,5 @@ export function bookEntry(state: LaneState, entry: JournalEntry, titleOf: (id: T
     overruled: [...verdict.discrepancies, ...verdict.vetoes],
     alsoDone: Object.fromEntries(verdict.alsoDone.map((id) => [id, titleOf(id)])),
   });
-  return { ...state, change };
+  return { ...state, change: { ...change, lines: entry.lines ?? change.lines } };
 }

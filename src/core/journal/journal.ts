@@ -47,6 +47,8 @@ const entrySchema = z.object({
   /** Commit at the end of the iteration; null when nothing changed. */
   commit: z.string().nullable(),
   verdict: verdictSchema,
+  /** Changed lines of the branch, measured when a task was done; null: not measured. */
+  lines: z.number().int().min(0).nullable().default(null),
 });
 
 const endSchema = z.object({

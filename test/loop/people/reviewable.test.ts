@@ -56,3 +56,13 @@ describe('a task that was set aside', () => {
     expect(await runOnce(project)).toMatchObject({ calls: 3 });
   });
 });
+
+test('a pull request with more lines than max-lines-per-pr takes no further task, in the very run that wrote them', async () => {
+  const long: Behaviour = ({ task }) => ({
+    ...finisher({ task, turn: 1, resume: null }),
+    writes: { [`src/${task}.ts`]: 'line\n'.repeat(50) },
+  });
+  const project = createProject({ issues: [1, 2, 3], agent: [long], inputs: { 'max-lines-per-pr': '60' } });
+  expect(await runOnce(project)).toMatchObject({ end: 'idle (waiting_for_review)', calls: 2 });
+  expect(savedState(project).change.lines).toBeGreaterThanOrEqual(60);
+});

@@ -140,7 +140,13 @@ export function createCheckout(origin: Origin): Checkout {
         };
       }),
     putBack: () => guarded(faults, 'putBack', () => []),
-    review: () => guarded(faults, 'review', () => null),
+    review: () =>
+      guarded(faults, 'review', () => {
+        const base = treeOf(branches.get('main') ?? '');
+        const changed = Object.entries(treeOf(head)).filter(([path, text]) => base[path] !== text && !isNote(path));
+        const lines = changed.reduce((sum, [, text]) => sum + text.trimEnd().split('\n').length, 0);
+        return { lookAt: [], sizes: {}, lines };
+      }),
     keepIgnored: () => guarded(faults, 'keepIgnored', () => undefined),
     cleanClone: (commit) => guarded(faults, 'cleanClone', () => commit),
     hideCredentials: () =>

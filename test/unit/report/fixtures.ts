@@ -144,6 +144,7 @@ export function entry(iteration: number, change: EntryChange = {}): JournalEntry
       ...change.evidence,
     },
     commit: change.commit === undefined ? SHA : change.commit,
+    lines: null,
     verdict: {
       progress: true,
       taskDone: false,

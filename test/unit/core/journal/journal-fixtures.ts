@@ -64,6 +64,7 @@ export function record(
         found,
         commit: null,
         verdict: settled.verdict,
+        lines: null,
       }),
     );
     state = settled.state;

@@ -56,6 +56,7 @@ const entry: JournalEntry = {
   found: [{ id: 'plan-b', priority: 2, dependsOn: [], optional: false, obstacle: null }],
   commit: 'abc',
   verdict: settled.verdict,
+  lines: null,
 };
 
 test('an iteration is one line, and is read back', () => {
