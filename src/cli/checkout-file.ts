@@ -57,7 +57,7 @@ export async function writeCheckoutFile(
       await handle.close();
     }
     const now = await readFile(file.realPath, 'utf8').catch(absent);
-    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed meanwhile: try again';
+    if (now !== (file.kind === 'text' ? file.text : null)) return 'it was changed in the meantime: try again';
     await rename(beside, file.realPath);
     return null;
   } catch (error) {
@@ -100,7 +100,7 @@ function textOf(bytes: Uint8Array, realPath: string): CheckoutFile {
   try {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), realPath };
   } catch {
-    return refused('is no UTF-8 text: save it as UTF-8');
+    return refused('is not UTF-8 text: save it as UTF-8');
   }
 }
 

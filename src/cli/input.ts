@@ -26,7 +26,7 @@ export async function openInput(name: string, terminal: Terminal): Promise<Input
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'no permission',
-  ENOTDIR: 'a part of its path is no folder',
+  ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
 };
 

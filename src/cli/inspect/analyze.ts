@@ -48,7 +48,7 @@ async function analyzeOutput(
     ...given.problems,
     ...(now === undefined || instant.safeParse(now).success
       ? []
-      : [`--now: ${JSON.stringify(now)} is no ISO instant such as 2026-11-21T12:00:00Z.`]),
+      : [`--now: ${JSON.stringify(now)} is not an ISO instant such as 2026-11-21T12:00:00Z.`]),
     ...(input.kind === 'missing' ? [input.why] : []),
   ];
   if (problems.length > 0 || input.kind === 'missing') throw new UsageError(problems);

@@ -36,7 +36,7 @@ Inputs that can be set, with the values that the action takes:
 ${wrapped(POLICY_INPUT_NAMES)}
 
 Exit codes: 0 every decision is the same, 1 one differs or the journal is damaged, 2 the file is missing or not a
-journal, or wrong arguments. An answer to "what if" that differs from what happened is no failure.
+journal, or wrong arguments. An answer to "what if" that differs from what happened is not a failure.
 `;
 
 /** `ralph replay`: a recorded run's decisions, made again under the rules of its agent. */

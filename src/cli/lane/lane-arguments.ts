@@ -53,7 +53,7 @@ export async function readLaneArguments(
     ...(isLaneId(lane)
       ? []
       : [
-          `--lane: ${JSON.stringify(cut(lane, 80))} is no lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
+          `--lane: ${JSON.stringify(cut(lane, 80))} is not a lane. Lanes are queue, and issue-N for an issue's own one, for example issue-7.`,
         ]),
     ...(opened?.kind === 'missing' ? [opened.why] : []),
   ];

@@ -66,7 +66,7 @@ const lane = z.object({
     .array(
       z.object({
         order: z.enum(orderKinds),
-        task: z.string().nullable().describe('What is to be tried again; null: not one task alone.'),
+        task: z.string().nullable().describe('The task to try again; null: not one task alone.'),
         by: z.string(),
         from: z.enum(orderOrigins),
         at: instant,

@@ -85,7 +85,7 @@ const taskToRetry: Subject = {
   isRequired: false,
   problem: (given) =>
     parseTaskName(given) === null
-      ? `${JSON.stringify(cut(given, 80))} is no task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
+      ? `${JSON.stringify(cut(given, 80))} is not a task: expected 12, "#12" or an id such as issue-12 or plan-3f9a12c0.`
       : null,
 };
 

@@ -14,7 +14,7 @@ if there is one. Each of the two has lanes of its own.
 
 ${LANE_OPTIONS_HELP}
 
-Exit codes: 0 it is told, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
+Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
 no checkout or no such remote.
 `;
 

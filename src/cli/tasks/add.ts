@@ -76,14 +76,16 @@ async function readArguments(
     ...(body === null ? ['--body: what stdin has is longer than 1 MiB, or no UTF-8 text.'] : bodyProblems(body)),
     ...(priority === undefined || knownPriority !== null
       ? []
-      : [`--priority: ${shown(priority)} is none. Expected high, medium or low.`]),
+      : [`--priority: ${shown(priority)} is not a priority. Expected high, medium or low.`]),
     ...(priority !== undefined && given.has('optional') && target !== 'prd'
       ? [
           '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
         ]
       : []),
-    ...(to === undefined || target !== null ? [] : [`--to: ${shown(to)} is no place for tasks. Expected plan or prd.`]),
-    ...(isFolder ? [] : [`--dir: ${shown(folder)} is no folder.`]),
+    ...(to === undefined || target !== null
+      ? []
+      : [`--to: ${shown(to)} is not a place for tasks. Expected plan or prd.`]),
+    ...(isFolder ? [] : [`--dir: ${shown(folder)} is not a folder.`]),
   ];
   if (problems.length > 0 || body === null) throw new UsageError(problems);
   return {
@@ -105,7 +107,7 @@ async function titleProblems(title: string): Promise<readonly string[]> {
     return [`TITLE is longer than ${MAX_TITLE_CHARS} characters: say it shorter, and the rest as --body.`];
   const { cleanTitle } = await import('../../core/text/clean.ts');
   return cleanTitle(title).text === ''
-    ? ['TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.']
+    ? ['TITLE is empty, or nothing of it would be seen: say in a few words what to do.']
     : [];
 }
 

@@ -18,7 +18,7 @@ issues that have the label, for a repository that works from its plan alone (tas
 before you commit it: it is what the agent will be asked to do.
 
   --agent-path PATH    the agent's CLI; claude on the PATH when absent
-  --model MODEL        the model that it is told to use
+  --model MODEL        the model that it uses
   --max-cost-usd USD   what the call may cost; 1 when absent
   --issues             reads GITHUB_TOKEN (or GH_TOKEN) and the repository of the remote origin
   --label LABEL        which issues; ralph when absent
@@ -182,11 +182,11 @@ async function readArguments(given: ParsedArguments, terminal: Terminal): Promis
     ...(document?.kind === 'problem' ? [document.why] : []),
     ...(/^\d{1,6}(\.\d+)?$/.test(cost) && Number(cost) > 0
       ? []
-      : [`--max-cost-usd: ${JSON.stringify(plainLine(cost, 80))} is no amount above 0, such as 1 or 0.5.`]),
+      : [`--max-cost-usd: ${JSON.stringify(plainLine(cost, 80))} is not an amount above 0, such as 1 or 0.5.`]),
     ...(to === undefined || target !== null
       ? []
-      : [`--to: ${JSON.stringify(plainLine(to, 80))} is no place for tasks. Expected plan or prd.`]),
-    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is no folder.`]),
+      : [`--to: ${JSON.stringify(plainLine(to, 80))} is not a place for tasks. Expected plan or prd.`]),
+    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder, 80))} is not a folder.`]),
   ];
   if (problems.length > 0) throw new UsageError(problems);
   const from =
@@ -221,6 +221,6 @@ async function readDocument(
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
     return text.trim() === '' ? problem(`${JSON.stringify(name)} is empty.`) : { kind: 'text', text };
   } catch {
-    return problem(`${JSON.stringify(name)} is no UTF-8 text.`);
+    return problem(`${JSON.stringify(name)} is not UTF-8 text.`);
   }
 }

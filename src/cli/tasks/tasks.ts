@@ -54,7 +54,7 @@ async function listTasks(args: readonly string[], terminal: Terminal, look: Look
   );
   const misused = [
     ...given.problems,
-    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder))} is no folder.`]),
+    ...(isFolder ? [] : [`--dir: ${JSON.stringify(plainLine(folder))} is not a folder.`]),
     ...(sources.success
       ? []
       : [

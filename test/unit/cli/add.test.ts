@@ -120,7 +120,7 @@ describe('the file', () => {
       () => write(PLAN, '# Plan\n- [ ] a\0\n'),
       'ralph add: .ralph/fix_plan.md:2: holds NUL bytes, so no run reads it: take them out, or save it as UTF-8. Nothing was written.\n',
     ],
-    ['is no text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is no UTF-8 text'],
+    ['is no text', () => write(PLAN, Uint8Array.of(0x2d, 0xff, 0xfe)), 'is not UTF-8 text'],
     ['is longer than 1 MiB', () => write(PLAN, 'x'.repeat(1024 * 1024 + 1)), 'is longer than 1 MiB'],
   ])('is not touched when it %s', async (_, prepare, why) => {
     await prepare();
@@ -136,7 +136,7 @@ describe('the file', () => {
       code: 1,
       out: '',
       error:
-        'ralph add: .ralph/prd.json:3:17: no valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks is read. Nothing was written.\n',
+        'ralph add: .ralph/prd.json:3:17: not valid JSON: expected a name in double quotes (and no comma before `}`). None of its tasks is read. Nothing was written.\n',
     });
     expect(await read(PRD)).toBe('{\n  "tasks": [\n    {"id": "T1",}\n  ]\n}\n');
   });
@@ -155,7 +155,7 @@ test('a title that is there already is not added again', async () => {
 describe('arguments that make no sense end with 2, say what to do, and write nothing', () => {
   test.each([
     ['no title', [], 'TITLE is missing.'],
-    ['an empty title', [''], 'TITLE is empty, or nothing of it would be seen: say in a few words what is to be done.'],
+    ['an empty title', [''], 'TITLE is empty, or nothing of it would be seen: say in a few words what to do.'],
     ['a title that nobody would see', ['\u200B'], 'TITLE is empty, or nothing of it would be seen'],
     ['a title over lines', ['Do\nit'], 'TITLE is more than one line: give its first line, and the rest as --body.'],
     ['a title with an escape', ['Do \u001B[2Jit'], 'TITLE holds control characters: take them out.'],
@@ -173,14 +173,14 @@ describe('arguments that make no sense end with 2, say what to do, and write not
     [
       'an unknown priority',
       ['Do it', '--priority', 'soon'],
-      '--priority: "soon" is none. Expected high, medium or low.',
+      '--priority: "soon" is not a priority. Expected high, medium or low.',
     ],
     [
       'a priority of what is optional',
       ['Do it', '--priority', 'high', '--optional'],
       '--priority and --optional: an optional item of a plan has no priority. Leave one of them out, or say --to prd.',
     ],
-    ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is no place for tasks. Expected plan or prd.'],
+    ['an unknown place', ['Do it', '--to', 'issues'], '--to: "issues" is not a place for tasks. Expected plan or prd.'],
     ['a title in several words', ['Do', 'it'], 'too many arguments: "it".'],
   ])('%s', async (_, args, problem) => {
     const { code, out, error } = await add(...args);

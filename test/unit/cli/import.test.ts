@@ -146,8 +146,8 @@ test.each<[string, readonly string[], string]>([
   ['two things at once', ['wishes.md', '--issues'], 'both given'],
   ['a file that is not there', ['nowhere.md'], 'there is no such file'],
   ['--label without --issues', ['-', '--label', 'x'], '--label goes with --issues only'],
-  ['no amount', ['-', '--max-cost-usd', 'much'], '--max-cost-usd: "much" is no amount above 0'],
-  ['another place', ['-', '--to', 'wiki'], '--to: "wiki" is no place for tasks'],
+  ['no amount', ['-', '--max-cost-usd', 'much'], '--max-cost-usd: "much" is not an amount above 0'],
+  ['another place', ['-', '--to', 'wiki'], '--to: "wiki" is not a place for tasks'],
 ])('%s is reported before anything is asked', async (_, args, why) => {
   expect(await imported(args, undefined, 'x')).toMatchObject({
     code: 2,

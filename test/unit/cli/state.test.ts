@@ -206,7 +206,7 @@ describe('orders', () => {
   test('ralph retry of what can be no task is refused, and nothing is ordered', async () => {
     const place = await placeWith(richState);
     const { code, error } = await ralph(['retry', '../x'], '', at(place));
-    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('"../x" is no task') });
+    expect({ code, error }).toMatchObject({ code: 2, error: expect.stringContaining('"../x" is not a task') });
     expect((await place.record()).orders).toEqual([]);
   });
 

@@ -154,7 +154,7 @@ describe('ralph tasks --json', () => {
       'a file that is cut off, with line and column',
       { '.ralph/prd.json': '{\n  "tasks": [\n    { "id": ' },
       ['prd'],
-      [{ file: '.ralph/prd.json', line: 3, message: expect.stringMatching(/^column \d+: no valid JSON/) as string }],
+      [{ file: '.ralph/prd.json', line: 3, message: expect.stringMatching(/^column \d+: not valid JSON/) as string }],
     ],
     [
       'a line that is cut off',
@@ -164,7 +164,7 @@ describe('ralph tasks --json', () => {
         {
           file: '.beads/issues.jsonl',
           line: 2,
-          message: expect.stringMatching(/^column \d+: no valid JSON/) as string,
+          message: expect.stringMatching(/^column \d+: not valid JSON/) as string,
         },
       ],
     ],
@@ -329,7 +329,7 @@ describe('ralph tasks for people', () => {
 
 describe('ralph tasks with arguments that make no sense ends with 2', () => {
   test.each<[readonly string[], string]>([
-    [['--dir', '/nowhere/at/all'], 'ralph tasks: --dir: "/nowhere/at/all" is no folder.'],
+    [['--dir', '/nowhere/at/all'], 'ralph tasks: --dir: "/nowhere/at/all" is not a folder.'],
     [
       ['--task-sources', 'plan,todo'],
       'ralph tasks: --task-sources: "plan,todo" must be a list of: issues, plan, prd, beads.',

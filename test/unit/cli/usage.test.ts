@@ -82,7 +82,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an unknown option, an unknown lane, nothing to reset, and no checkout',
       ['reset', '--jsn', '--lane', 'main'],
-      ['there is no option --jsn', 'circuit or session is missing', '"main" is no lane', 'there is no checkout.'],
+      ['there is no option --jsn', 'circuit or session is missing', '"main" is not a lane', 'there is no checkout.'],
     ],
     [
       'an unknown option, and an unknown setting',
@@ -93,14 +93,14 @@ describe('arguments that make no sense end with 2, all named at once', () => {
     [
       'an instant without a zone, and a missing file',
       ['analyze', 'no-such-file', '--now', '2026-01-01T00:00:00'],
-      ['--now: "2026-01-01T00:00:00" is no ISO instant', '"no-such-file" cannot be read: there is no such file'],
+      ['--now: "2026-01-01T00:00:00" is not an ISO instant', '"no-such-file" cannot be read: there is no such file'],
     ],
     [
       'an unknown lane, and no checkout',
       ['status', '--lane', 'issue-07'],
-      ['--lane: "issue-07" is no lane. Lanes are queue, and issue-N', 'there is no checkout.'],
+      ['--lane: "issue-07" is not a lane. Lanes are queue, and issue-N', 'there is no checkout.'],
     ],
-    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is no lane']],
+    ['a lane by its branch', ['pause', '--lane', 'ralph/queue'], ['"ralph/queue" is not a lane']],
     [
       'something else to reset',
       ['reset', 'everything'],
@@ -131,7 +131,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
         'Did you mean cb-no-progress?',
         '--set max-iterations: "0" is not a whole number from 1 to 1000',
         '--set "session": expected NAME=VALUE',
-        '--set "verify": is no input that decisions depend on',
+        '--set "verify": is not an input that decisions depend on',
         '--set session: "new" is none of: resume, task, fresh',
         '--set session: is given twice',
         '"no-such-file" cannot be read',

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** What a native engineer would not write, and what they would. */
+const STOP_LIST: readonly (readonly [RegExp, string])[] = [
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix, correct'],
+  [/\banew\b/i, 'again'],
+  [/\btold\b/i, 'reported'],
+  [/\bcannot be told\b|\btells (?:no|whether)\b/i, 'cannot be determined, says'],
+  [/\bfor ever\b/i, 'forever'],
+  [/(?<!\bthere )\b(?:is|are|was|were) none\b/i, 'is not a …, does not count'],
+  [/(?<!\bthere )\b(?:is|are|was) no (?!longer\b|more\b)(?=\w)/i, 'is not a …'],
+  [/\bthat is no [a-z]+\b/i, 'that is not a …'],
+  [/\bnobody whose\b/i, 'nobody with …'],
+  [/(?:^|[.:;] |\| )Who(?:ever)? (?:has|may|asked|labelled|put|gave|can)\b[^?]*$/, 'the person who …, anyone who …'],
+  [/\b(?:by|mentions|is|at) who (?!you\b)[a-z]+\b/, 'the person who …'],
+  [/\bwho may not\b|\bwhich may not\b/i, 'without write access'],
+  [/\bwhat is named above\b/i, 'the problems above'],
+  [/\b(?:there|here)(?:of|by|in|with)\b|\bwhence\b/i, 'of it, with it'],
+  [/\w meanwhile(?=[.:;,]|$)/i, 'in the meantime'],
+  [/\bno further (?:one|task)\b/i, 'no more, not another'],
+  [/\ball the same\b|\blikewise\b/i, 'anyway, the same way'],
+  [/\b(?:is|are|was) to be\b|\bis to do\b/i, 'should be, must be'],
+  [/\b(?:asks|asked|pleads) to have\b/i, 'asks for'],
+  [/\bwants it\b/i, 'requires'],
+  [/\bcounts? like\b|\bfor so many\b|\bin some (?:minutes|hours)\b/i, 'counts as, for this many, in a few'],
+  [/\bdisturbance\b|\bcures?\b/i, 'an incident, a fix'],
+  [/\bis of (?:the|no|another)\b|\bof (?:no|another) lane\b/i, 'belongs to'],
+  [/\b(?:may|can) not be taken for\b|\bis taken for\b/i, 'counts as'],
+  [/\bsuch a thing\b|\bwhat stands in\b|\bstands? (?:in|on|at) (?!for\b)/i, 'is in'],
+];
+
+/** Texts of the documents that people read, by path. */
+function documents(): readonly (readonly [string, string])[] {
+  const templates = readdirSync(join(root, 'templates'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(root.length));
+  return ['action.yml', 'README.md', 'SECURITY.md', ...templates].flatMap((path) =>
+    readFileSync(join(root, path), 'utf8')
+      .split('\n')
+      .map((line, index) => [`${path}:${String(index + 1)}`, line] as const),
+  );
+}
+
+/** Literals of the source that hold several words: what reaches people is among them. `…` stands for what is put in. */
+function messages(): readonly (readonly [string, string])[] {
+  return readdirSync(join(root, 'src'), { recursive: true })
+    .map((name) => `src/${String(name)}`)
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => {
+      const source = ts.createSourceFile(path, readFileSync(join(root, path), 'utf8'), ts.ScriptTarget.Latest);
+      return literalsIn(source)
+        .filter(([, text]) => text.length > 12 && text.includes(' '))
+        .map(([at, text]) => [`${path}:${String(source.getLineAndCharacterOfPosition(at).line + 1)}`, text] as const);
+    });
+}
+
+function literalsIn(node: ts.Node): readonly (readonly [number, string])[] {
+  const found: (readonly [number, string])[] = [];
+  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) found.push([node.end, node.text]);
+  if (ts.isTemplateExpression(node)) {
+    found.push([
+      node.head.end,
+      [node.head, ...node.templateSpans.map(({ literal }) => literal)].map((part) => part.text).join('…'),
+    ]);
+  }
+  ts.forEachChild(node, (child) => {
+    found.push(...literalsIn(child));
+  });
+  return found;
+}
+
+const texts = [...documents(), ...messages()];
+
+test('public texts are found', () => {
+  expect(texts.length).toBeGreaterThan(2000);
+  expect(texts.map(([, text]) => text)).toContain('Review the pull request and merge it.');
+});
+
+test.each(STOP_LIST)('no public text has %s: write "%s"', (stop) => {
+  const hits = texts.filter(([, text]) => stop.test(text));
+  expect(hits.map(([where, text]) => `${where} ${text}`)).toEqual([]);
+});
