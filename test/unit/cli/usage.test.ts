@@ -132,7 +132,7 @@ describe('arguments that make no sense end with 2, all named at once', () => {
         '--set max-iterations: "0" is not a whole number from 1 to 1000',
         '--set "session": expected NAME=VALUE',
         '--set "verify": is not an input that decisions depend on',
-        '--set session: "new" is none of: resume, task, fresh',
+        '--set session: "new" must be one of: resume, task, fresh',
         '--set session: is given twice',
         '"no-such-file" cannot be read',
       ],
