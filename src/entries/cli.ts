@@ -23,7 +23,7 @@ const look: LookAtGitHub = async (checkout, see) =>
   (await import('../wiring/own-github.ts')).lookAtGitHub(checkout, see);
 
 const COMMANDS: readonly Command[] = [
-  createStatusCommand(open),
+  createStatusCommand(open, look),
   createTasksCommand(look),
   addCommand,
   createImportCommand(openImport),

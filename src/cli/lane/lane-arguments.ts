@@ -8,6 +8,10 @@ import { cut } from '../../core/text/cut.ts';
 export interface LaneArguments {
   readonly lane: LaneId;
   readonly json: boolean;
+  /** Every lane is meant, where the command takes that. */
+  readonly all: boolean;
+  /** As given; null: origin, if there is one. */
+  readonly remote: string | null;
   /** The one argument of the command; empty when it takes none. */
   readonly subject: string;
   /** The options that name the same lane again, as they are typed behind another command: ` --lane issue-7`, or nothing. */
@@ -30,14 +34,18 @@ export const LANE_OPTIONS_HELP = `  --lane LANE    queue (when absent), or issue
   --remote NAME  the remote that holds the state; origin when absent
   --json         prints one JSON object instead; its shape is schemas/ralph-lane.schema.json`;
 
-/** Reads the options of a state command and opens the places; `takes`: the command's one argument, null: it has none; throws one UsageError with every problem. */
+/** Reads the options of a state command and opens the places; `takes`: the command's one argument, `all-lanes`: the option --all instead, null: neither; throws one UsageError with every problem. */
 export async function readLaneArguments(
   args: readonly string[],
   open: OpenPlaces,
-  takes: Subject | null = null,
+  takes: Subject | 'all-lanes' | null = null,
 ): Promise<LaneArguments> {
-  const positionals = { name: takes?.name ?? '', min: takes?.isRequired === true ? 1 : 0, max: takes === null ? 0 : 1 };
-  const given = parseArguments(args, { lane: 'value', dir: 'value', remote: 'value', json: 'flag' }, positionals);
+  const argument = takes === 'all-lanes' ? null : takes;
+  const given = parseArguments(
+    args,
+    { lane: 'value', dir: 'value', remote: 'value', json: 'flag', ...(takes === 'all-lanes' ? { all: 'flag' } : {}) },
+    { name: argument?.name ?? '', min: argument?.isRequired === true ? 1 : 0, max: argument === null ? 0 : 1 },
+  );
   const [lane = QUEUE] = given.values('lane');
   const [folder = '.'] = given.values('dir');
   const [remote = null] = given.values('remote');
@@ -46,10 +54,11 @@ export async function readLaneArguments(
   const opened = ['dir', 'remote'].some((name) => given.has(name) && given.values(name).length === 0)
     ? null
     : await open({ folder, remote });
-  const problem = subject === undefined ? null : (takes?.problem(subject) ?? null);
+  const problem = subject === undefined ? null : (argument?.problem(subject) ?? null);
   const problems = [
     ...given.problems,
     ...(problem === null ? [] : [problem]),
+    ...(given.has('all') && given.has('lane') ? ['--all and --lane are both given: one at a time.'] : []),
     ...(isLaneId(lane)
       ? []
       : [
@@ -62,7 +71,7 @@ export async function readLaneArguments(
   const sameLane = Object.entries(named)
     .flatMap(([name, values]) => values.map((value) => ` --${name} ${typed(value)}`))
     .join('');
-  return { lane, json: given.has('json'), subject: subject ?? '', sameLane, opened };
+  return { lane, json: given.has('json'), all: given.has('all'), remote, subject: subject ?? '', sameLane, opened };
 }
 
 /** A value as a shell takes it. */

@@ -30,7 +30,7 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
     case 'unavailable':
       return { kind: 'unavailable', place, why: `The ${place} cannot be reached: ${sentence(restored.why)}` };
     case 'newer':
-      return newer(place, restored.version);
+      return { kind: 'newer', place, why: newer(place, restored.version) };
     case 'absent':
       // Nothing else can be wrong with a place that was reached.
       if (restored.warnings.length > 0) return { kind: 'unreadable', place, why: restored.warnings.join(' ') };
@@ -49,12 +49,9 @@ async function readPlace(lane: LaneId, { name: place, store, budget }: StatePlac
   }
 }
 
-function newer(place: string, version: number): PlaceReport {
-  return {
-    kind: 'newer',
-    place,
-    why: `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`,
-  };
+/** What is said of a state that a newer version wrote. */
+export function newer(place: string, version: number): string {
+  return `The state in the ${place} was written by a newer version of this program (version ${String(version)}), which this one cannot read and does not overwrite. Use that version.`;
 }
 
 interface Found {

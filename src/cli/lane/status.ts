@@ -1,4 +1,5 @@
 import type { Command, CommandEnd, Terminal } from '../command.ts';
+import type { LookAtGitHub } from '../github.ts';
 import { LANE_OPTIONS_HELP, readLaneArguments } from './lane-arguments.ts';
 import type { LaneReport } from './lane-schema.ts';
 import { renderLane } from './lane-text.ts';
@@ -6,31 +7,46 @@ import { readLane } from './read-lane.ts';
 import type { OpenPlaces } from './state-places.ts';
 
 const HELP = `Usage: ralph status [--lane LANE] [--dir FOLDER] [--remote NAME] [--json]
+       ralph status --all [--dir FOLDER] [--remote NAME] [--json]
 
 Says how a lane stands: its saved state and where that was found, who works on it now, circuit, pause, park, session,
 what the repository used of its hour and day, tasks, and the last changes with who asked for them. It reads the ref
 refs/ralph/state/LANE of the checkout's remote, with your own git credentials, and the checkout's folder .ralph/state
 if there is one. Each of the two has lanes of its own.
 
+With --all: every lane in a few lines, who waits for whom, and what all of them spent in the last 31 days. With
+GITHUB_TOKEN (or GH_TOKEN) also titles, the issues that no run has begun yet, what they wait for, and whether a pull
+request is open; the JSON is another one then, schemas/ralph-overview.schema.json.
+
 ${LANE_OPTIONS_HELP}
+  --all          every lane
 
 Exit codes: 0 the status is shown, 1 a place cannot be reached or read, or was written by a newer version, 2 wrong arguments,
 no checkout or no such remote.
 `;
 
 /** `ralph status`: how a lane stands. */
-export function createStatusCommand(open: OpenPlaces): Command {
+export function createStatusCommand(open: OpenPlaces, look: LookAtGitHub): Command {
   return {
     name: 'status',
-    summary: 'how a lane stands: state, circuit, limits, tasks',
+    summary:
+      'how a lane stands: state, circuit, limits, tasks; --all: every lane, who waits for whom, and what was spent',
     use: 'daily',
     help: HELP,
-    run: (args, terminal) => status(args, terminal, open),
+    run: (args, terminal) => status(args, terminal, { open, look }),
   };
 }
 
-async function status(args: readonly string[], terminal: Terminal, open: OpenPlaces): Promise<CommandEnd> {
-  const { lane, json, sameLane, opened } = await readLaneArguments(args, open);
+async function status(
+  args: readonly string[],
+  terminal: Terminal,
+  { open, look }: { readonly open: OpenPlaces; readonly look: LookAtGitHub },
+): Promise<CommandEnd> {
+  const { lane, json, all, remote, sameLane, opened } = await readLaneArguments(args, open, 'all-lanes');
+  if (all) {
+    const { showAll } = await import('../overview/show-all.ts');
+    return showAll({ ...opened, remote, json, look }, terminal);
+  }
   return printLane('status', { report: await readLane(lane, opened.places, terminal.now()), json, sameLane }, terminal);
 }
 

@@ -4,6 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { addIssue } from '../../../sandbox/github/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
+import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import type { LedgerDay } from '../../../src/core/lane/ledger.ts';
+import { emptyRecord, serializeRecord, type LaneRecord } from '../../../src/core/sharing/lane-record.ts';
+import { DAY_MS } from '../../../src/core/time.ts';
+import { createRefCells } from '../../../src/git/refs/ref-cells.ts';
 import { runGit } from '../git/git-fixture.ts';
 import { now, openForge, TOKEN } from '../github/github-fixture.ts';
 
@@ -38,6 +44,163 @@ function ralph(args: readonly string[], environment: Readonly<Record<string, str
     );
   });
 }
+
+/** A day's use. */
+const used = (day: string, costUsd: number, calls: number): LedgerDay => ({
+  day,
+  calls,
+  tokens: 1000 * calls,
+  costUsd,
+  minutes: 2 * calls,
+});
+
+/** A bare repository in which runs have left these states, as the checkout's remote is pushed to. */
+async function server(
+  states: readonly LaneState[],
+  records: Readonly<Record<string, Partial<LaneRecord>>> = {},
+): Promise<void> {
+  const url = join(folder, 'server.git');
+  await runGit(folder, ['init', '-q', '--bare', url]);
+  await runGit(folder, ['config', `url.${url}.pushInsteadOf`, 'git@github.com:octo/demo.git']);
+  const workFolder = join(folder, 'cells');
+  await mkdir(workFolder);
+  const cells = createRefCells({ url, access: { kind: 'own' }, workFolder, env: process.env, now: () => now });
+  for (const state of states) {
+    const record = {
+      ...emptyRecord(state.lane),
+      sequence: state.sequence,
+      document: serializeState(state),
+      ...records[state.lane],
+    };
+    expect(await cells.write(state.lane, null, serializeRecord(record))).toMatchObject({ kind: 'written' });
+  }
+}
+
+describe('ralph status --all', () => {
+  const at = Date.now();
+  const daysAgo = (days: number): string => new Date(at - days * DAY_MS).toISOString().slice(0, 10);
+  const queue: LaneState = {
+    ...initialState('queue', at),
+    sequence: 3,
+    tasks: {
+      'issue-1': { ...untouched, state: 'done', attempts: 1 },
+      'issue-2': { ...untouched, state: 'failed', attempts: 8, reason: 'max_iterations_per_task' },
+    },
+    ledger: [used(daysAgo(40), 99, 99), used(daysAgo(2), 2, 3), used(daysAgo(1), 4, 5)],
+  };
+  const own: LaneState = {
+    ...initialState('issue-5', at),
+    sequence: 2,
+    pause: { by: 'octo', at },
+    tasks: { 'issue-5': { ...untouched, state: 'in-progress', attempts: 2 } },
+    ledger: [used(daysAgo(1), 1, 2)],
+  };
+  const lease: LaneRecord['lease'] = {
+    runTag: 'm',
+    runId: '98',
+    runAttempt: 1,
+    runUrl: 'https://github.com/octo/demo/actions/runs/98',
+    acquiredAt: at - 10 * 60_000,
+    durationMs: 3 * 60 * 60_000,
+  };
+
+  test('with a token: titles, what waits for what, and the spend of all lanes together', async () => {
+    await using world = await openForge();
+    const issue = (title: string, body = '') =>
+      addIssue(world.github.state, { title, body, labels: ['ralph'], author: 'octo' }, now);
+    ['Sign in', 'Pay'].forEach((title) => issue(title));
+    issue('Ship', 'Depends on #2');
+    issue('Greet');
+    issue('Own lane');
+    await server([queue, own], { queue: { lease } });
+    const { code, out, error } = await ralph(['status', '--all'], {
+      GITHUB_TOKEN: TOKEN,
+      GITHUB_API_URL: world.github.url,
+    });
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    const [heading, ...lines] = out.split('\n');
+    expect(heading).toMatch(/^octo\/demo, .* UTC: 2 lanes, 1 at work, 1 task waiting for a person$/);
+    expect(lines.map((line) => line.replace(/until .* at the latest/, 'until then'))).toEqual([
+      '',
+      'queue    works         1 of 4 tasks done',
+      '  a run works on it until then: https://github.com/octo/demo/actions/runs/98',
+      '  #2 Pay: needs a person, gave up after 8 iterations; ralph retry 2',
+      '  #3 Ship: waits for #2',
+      '  #4 Greet: to do',
+      '',
+      'issue-5  paused        0 of 1 task done',
+      '  paused by octo; to go on: ralph resume --lane issue-5',
+      '  #5 Own lane: in progress, 2 iterations',
+      '',
+      'Spend of the last 31 days: $7.00, 10 calls, 10.0k tokens, 20 min of agent time',
+      `  ${daysAgo(2)}  ██████████                $2.00  3 calls`,
+      `  ${daysAgo(1)}  ████████████████████████  $5.00  7 calls`,
+      '',
+    ]);
+  });
+
+  test('a pull request whose tasks are all done waits for its review', async () => {
+    await using world = await openForge();
+    await world.forge.openPullRequest({ title: 'Sign in', body: '', head: 'ralph/queue', base: 'main', draft: false });
+    const tasks = { 'issue-9': { ...untouched, state: 'done' as const, attempts: 1 } };
+    await server([{ ...queue, tasks }]);
+    const { out } = await ralph(['status', '--all'], { GITHUB_TOKEN: TOKEN, GITHUB_API_URL: world.github.url });
+    expect(out.split('\n').slice(0, 5)).toEqual([
+      expect.stringMatching(/: 1 lane, 1 pull request to review$/),
+      '',
+      'queue  to review     1 of 1 task done',
+      `  pull request #1 Sign in (open)  ${world.github.url}/octo/demo/pull/1`,
+      '  waits for a review of #1',
+    ]);
+  });
+
+  test('without a token: what the states know, and what a token would add', async () => {
+    await server([queue, own], { queue: { lease } });
+    const { code, out, error } = await ralph(['status', '--all'], {});
+    expect({ code, error }).toEqual({ code: 0, error: '' });
+    expect(out).toContain('\n  #2: needs a person, gave up after 8 iterations; ralph retry 2\n\nissue-5');
+    expect(out).toMatch(/\n\nSet GITHUB_TOKEN to see titles/);
+  });
+
+  test('a lane that has a branch alone, and the plan of the checkout', async () => {
+    await server([]);
+    await runGit(folder, ['-c', 'user.name=a', '-c', 'user.email=a@b.c', 'commit', '-q', '--allow-empty', '-m', 'x']);
+    await runGit(folder, ['push', '-q', 'origin', 'HEAD:refs/heads/ralph/issue-7', 'HEAD:refs/heads/ralph/other']);
+    await mkdir(join(folder, '.ralph'));
+    await writeFile(join(folder, '.ralph/fix_plan.md'), '- [x] Greet\n- [ ] Wave\n');
+    const { out } = await ralph(['status', '--all'], {});
+    expect(out).toMatch(
+      /: 2 lanes\n\nqueue +ready +1 of 2 tasks done\n {2}\.ralph\/fix_plan\.md:2 Wave: to do\n\nissue-7 +ready/,
+    );
+    expect(out).toContain('Spend of the last 31 days: nothing\n');
+  });
+
+  test('before the first run, and with a token that is not good', async () => {
+    await using world = await openForge();
+    await server([]);
+    const { code, out, error } = await ralph(['status', '--all', '--json'], {
+      GITHUB_TOKEN: 'ghs_other',
+      GITHUB_API_URL: world.github.url,
+    });
+    expect(JSON.parse(out)).toMatchObject({
+      repository: null,
+      lanes: [{ lane: 'queue', tasks: [], waits: [] }],
+      spend: [],
+    });
+    expect({ code, error }).toEqual({
+      code: 1,
+      error: expect.stringMatching(/^ralph status: GitHub cannot be asked for titles: /) as string,
+    });
+  });
+
+  test('a server that cannot be reached ends with 1', async () => {
+    await runGit(folder, ['remote', 'set-url', 'origin', join(folder, 'nowhere.git')]);
+    expect(await ralph(['status', '--all'], {})).toMatchObject({
+      code: 1,
+      error: expect.stringContaining('ralph status: The ref cannot be reached:') as string,
+    });
+  });
+});
 
 describe('ralph tasks', () => {
   test.each(['GITHUB_TOKEN', 'GH_TOKEN'])(

@@ -31,7 +31,7 @@ export const commands = commandsAt(nowhere);
 
 function commandsAt(open: OpenPlaces, world = noWorld, look = noToken): readonly Command[] {
   return [
-    createStatusCommand(open),
+    createStatusCommand(open, look),
     createTasksCommand(look),
     addCommand,
     createImportCommand(() => Promise.resolve(world)),

@@ -1,0 +1,116 @@
+import type { LaneState } from '../../core/lane/state.ts';
+import { expiryOf, keepsOut, type Lease } from '../../core/sharing/lease.ts';
+import { openOrders, type Order } from '../../core/sharing/orders.ts';
+import { isSettled, isStuck, nameOfTask, type Task, type TaskProgress } from '../../core/tasks/task.ts';
+import { nameOfTaskId, QUEUE, type TaskId } from '../../core/tasks/ids.ts';
+import { firstNames } from '../../core/text/lists.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import { count } from '../../report/format.ts';
+import { DEFAULT_COOLDOWN_MINUTES } from '../defaults.ts';
+import type { OverviewLane, Wait } from './overview-schema.ts';
+
+/** A task of a lane as far as it is known here; `task` null: only the state has it. */
+export interface KnownTask {
+  readonly id: TaskId;
+  readonly task: Task | null;
+  readonly progress: TaskProgress;
+}
+
+/** What is known of a lane; `state` as its next run will find it, `stored` as it is kept. */
+export interface LaneFacts {
+  readonly state: LaneState;
+  readonly stored: LaneState;
+  readonly orders: readonly Order[];
+  readonly lease: Lease | null;
+  readonly tasks: readonly KnownTask[];
+  readonly pullRequest: OverviewLane['pullRequest'];
+  /** Options that name the lane behind another command: ` --lane issue-7`, or nothing. */
+  readonly sameLane: string;
+  readonly now: number;
+}
+
+const MAX_NAMES = 3;
+/** Holds no lease. */
+const nobody = { runTag: '', runId: '', runAttempt: 1 };
+
+/** Who waits for whom: what holds the whole lane first, then task by task. */
+export function waitsOf(facts: LaneFacts): readonly Wait[] {
+  return [...laneWaits(facts), ...facts.tasks.flatMap((known) => taskWaits(known, facts))];
+}
+
+function laneWaits({ state, stored, orders, lease, tasks, pullRequest, sameLane, now }: LaneFacts): readonly Wait[] {
+  const { pause, circuit, park } = state;
+  const whole = { task: null, until: null, command: null };
+  const isDone = tasks.length > 0 && tasks.every(({ progress }) => progress.state === 'done');
+  const waits: readonly (Wait | null)[] = [
+    lease !== null && keepsOut(lease, nobody, now)
+      ? { ...whole, kind: 'run', on: lease.runUrl || `run ${lease.runId}`, until: iso(expiryOf(lease)) }
+      : null,
+    pause === null ? null : { ...whole, kind: 'pause', on: pause.by, command: `ralph resume${sameLane}` },
+    circuit.kind === 'open'
+      ? {
+          ...whole,
+          kind: 'circuit',
+          on: circuit.reason,
+          until: iso(circuit.openedAt + DEFAULT_COOLDOWN_MINUTES * MINUTE_MS),
+          command: `ralph reset circuit${sameLane}`,
+        }
+      : null,
+    park === null || park.resumeAt <= now
+      ? null
+      : { ...whole, kind: 'park', on: park.reason, until: iso(park.resumeAt) },
+    ...openOrders(stored, orders).map(({ kind, task, by }): Wait => ({
+      ...whole,
+      kind: 'order',
+      on: `${kind.replace('-', ' ')}${task === null ? '' : ` ${nameOfTaskId(task)}`}, by ${by}`,
+    })),
+    pullRequest?.state === 'open' && isDone ? { ...whole, kind: 'review', on: `#${String(pullRequest.number)}` } : null,
+  ];
+  return waits.filter((wait) => wait !== null);
+}
+
+function taskWaits({ id, task, progress }: KnownTask, { state, tasks, sameLane }: LaneFacts): readonly Wait[] {
+  const wait = (kind: Wait['kind'], on: string, command: string | null): readonly Wait[] => [
+    { kind, task: id, on, until: null, command },
+  ];
+  if (isStuck(progress)) {
+    const question = Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.question ?? null) : null;
+    return wait('person', whyStuck(progress, question), `ralph retry ${nameToType(id)}${sameLane}`);
+  }
+  if (task === null || isSettled(progress)) return [];
+  if (task.obstacle === 'needs-approval')
+    return wait('approval', 'its text was changed after it was approved: remove and re-add the label', null);
+  if (task.obstacle === 'dependency-unknown') return wait('dependency', 'a task that does not exist', null);
+  const open = task.dependsOn.filter((other) => tasks.find((known) => known.id === other)?.progress.state !== 'done');
+  if (open.length === 0) return [];
+  const names = open.map((other) => nameOf(tasks.find((known) => known.id === other) ?? null, other));
+  const circle = task.obstacle === 'dependency-cycle' ? ', which waits for it: take one dependency out' : '';
+  return wait('dependency', `${firstNames(names, MAX_NAMES)}${circle}`, null);
+}
+
+/** What people call a task. */
+export function nameOf(known: KnownTask | null, id: TaskId): string {
+  return known === null || known.task === null ? nameOfTaskId(id) : nameOfTask(known.task);
+}
+
+/** `12`, which no shell takes for a comment. */
+function nameToType(id: TaskId): string {
+  return nameOfTaskId(id).replace(/^#/, '');
+}
+
+function whyStuck({ state, attempts, reason }: TaskProgress, question: string | null): string {
+  const iterations = count(attempts, 'iteration');
+  if (state === 'failed') return `gave up after ${iterations}`;
+  if (question !== null) return `the agent asks: “${question}”`;
+  if (state === 'stuck') return `set aside after ${iterations}, since nothing changed`;
+  return reason === 'nothing_to_do' ? 'the agent found nothing to change' : 'the agent cannot go on without a person';
+}
+
+/** The lane named again behind another command. */
+export function laneOption(lane: string): string {
+  return lane === QUEUE ? '' : ` --lane ${lane}`;
+}
+
+function iso(instant: number): string {
+  return new Date(Math.min(instant, Date.UTC(9999, 11, 31))).toISOString();
+}

@@ -1,0 +1,125 @@
+import { moreLine } from '../../core/text/lists.ts';
+import { count, formatInstantFrom } from '../../report/format.ts';
+import { spendBars, spendSummary } from '../../report/sentences/spend.ts';
+import { formatInstant } from '../../core/time.ts';
+import type { Overview, OverviewLane, Wait } from './overview-schema.ts';
+
+const SHOWN_TASKS = 8;
+
+/** The overview as a person reads it: a line that sums it up, lane by lane who waits for whom, and what was spent. */
+export function renderOverview(overview: Overview): string {
+  const now = Date.parse(overview.at);
+  const lanes = overview.lanes.filter((lane) => lane.kind === 'lane');
+  const width = Math.max(...lanes.map(({ lane, place }) => nameOf(lane, place).length), 0);
+  return [
+    `${heading(overview, lanes)}\n`,
+    ...lanes.map((lane) =>
+      laneLines(lane, width, now)
+        .map((line) => `${line}\n`)
+        .join(''),
+    ),
+    [
+      `Spend of the last 31 days: ${spendSummary(overview.spend)}\n`,
+      ...spendBars(overview.spend).map((line) => `  ${line}\n`),
+    ].join(''),
+    ...(overview.repository === null
+      ? ['Set GITHUB_TOKEN to see titles, pull requests, and issues that no run has begun.\n']
+      : []),
+  ].join('\n');
+}
+
+function heading({ repository, at }: Overview, lanes: readonly OverviewLane[]): string {
+  const number = (kinds: readonly Wait['kind'][]): number =>
+    lanes.reduce((all, { waits }) => all + waits.filter(({ kind }) => kinds.includes(kind)).length, 0);
+  const [running, stuck, reviews] = [number(['run']), number(['person', 'approval']), number(['review'])];
+  const parts = [
+    count(lanes.length, 'lane'),
+    ...(running === 0 ? [] : [`${String(running)} at work`]),
+    ...(stuck === 0 ? [] : [`${count(stuck, 'task')} waiting for a person`]),
+    ...(reviews === 0 ? [] : [`${count(reviews, 'pull request')} to review`]),
+  ];
+  return `${repository === null ? '' : `${repository}, `}${formatInstant(Date.parse(at))}: ${parts.join(', ')}`;
+}
+
+type Condition =
+  'works' | 'paused' | 'parked' | 'circuit open' | 'to review' | 'stuck' | 'ready' | 'waits' | 'done' | 'idle';
+
+const ofLane: Partial<Readonly<Record<Wait['kind'], Condition>>> = {
+  run: 'works',
+  pause: 'paused',
+  circuit: 'circuit open',
+  park: 'parked',
+  review: 'to review',
+};
+
+/** How the lane stands, in a word or two. */
+function conditionOf({ waits, tasks }: OverviewLane): Condition {
+  const held = waits.flatMap(({ kind, task }) => (task === null ? (ofLane[kind] ?? []) : []))[0];
+  if (held !== undefined) return held;
+  if (tasks.length === 0) return 'idle';
+  const open = tasks.filter(({ state }) => state !== 'done');
+  if (open.length === 0) return 'done';
+  const waiting = open.map(({ id }) => waits.find(({ task }) => task === id)?.kind ?? null);
+  if (waiting.includes(null)) return 'ready';
+  return waiting.some((kind) => kind === 'person' || kind === 'approval') ? 'stuck' : 'waits';
+}
+
+function laneLines(lane: OverviewLane, width: number, now: number): readonly string[] {
+  const { tasks, pullRequest, waits, warnings } = lane;
+  const done = tasks.filter(({ state }) => state === 'done').length;
+  const open = tasks.filter(({ state }) => state !== 'done');
+  const state = pullRequest?.state ?? null;
+  return [
+    `${nameOf(lane.lane, lane.place).padEnd(width)}  ${conditionOf(lane).padEnd('circuit open'.length)}  ${tasks.length === 0 ? 'no tasks' : `${String(done)} of ${count(tasks.length, 'task')} done`}`,
+    ...(pullRequest === null
+      ? []
+      : [
+          `  pull request #${String(pullRequest.number)}${pullRequest.title === null ? '' : ` ${pullRequest.title}`}${state === null ? '' : ` (${state})`}  ${pullRequest.url}`,
+        ]),
+    ...waits.filter(({ task }) => task === null).map((wait) => `  ${laneWait(wait, now)}`),
+    ...open.slice(0, SHOWN_TASKS).map((task) => `  ${taskLine(task, waits)}`),
+    ...moreLine(open.length - SHOWN_TASKS).map((line) => `  ${line}`),
+    ...warnings.map((warning) => `  warning: ${warning}`),
+  ];
+}
+
+function nameOf(lane: string, place: string): string {
+  return place === 'ref' ? lane : `${lane} (${place})`;
+}
+
+function laneWait({ kind, on, until, command }: Wait, now: number): string {
+  const when = until === null ? '' : formatInstantFrom(Date.parse(until), now);
+  const goOn = command === null ? '' : `; to go on: ${command}`;
+  switch (kind) {
+    case 'run':
+      return `a run works on it until ${when} at the latest: ${on}`;
+    case 'pause':
+      return `paused by ${on}${goOn}`;
+    case 'circuit':
+      if (until !== null && Date.parse(until) <= now)
+        return `its circuit is open (${on}) and has cooled down, by the default cooldown: the next run probes with one iteration`;
+      return `its circuit is open (${on}) until ${when}, with the default cooldown; to close it now: ${command ?? ''}`;
+    case 'park':
+      return `parked (${on}) until ${when}`;
+    case 'order':
+      return `the next run obeys: ${on}`;
+    case 'review':
+      return `waits for a review of ${on}`;
+    default:
+      return on;
+  }
+}
+
+function taskLine(
+  { id, name, title, state, attempts, current }: OverviewLane['tasks'][number],
+  waits: readonly Wait[],
+): string {
+  const wait = waits.find(({ task }) => task === id);
+  const what = title === null ? name : `${name} ${title}`;
+  if (wait === undefined) {
+    const word = attempts === 0 && !current ? 'to do' : `in progress, ${count(attempts, 'iteration')}`;
+    return `${what}: ${state === 'todo' || state === 'in-progress' ? word : state}`;
+  }
+  if (wait.kind === 'dependency') return `${what}: waits for ${wait.on}`;
+  return `${what}: ${wait.kind === 'approval' ? 'waits for approval, ' : 'needs a person, '}${wait.on}${wait.command === null ? '' : `; ${wait.command}`}`;
+}

@@ -1,0 +1,215 @@
+import type { LedgerDay } from '../../core/lane/ledger.ts';
+import { initialState } from '../../core/lane/state.ts';
+import { applyOrders } from '../../core/sharing/orders.ts';
+import { addLedgers, totalOf } from '../../core/sharing/spend.ts';
+import { isIssueTask, issueOfId, QUEUE, type LaneId, type TaskId } from '../../core/tasks/ids.ts';
+import { progressOf } from '../../core/tasks/queue.ts';
+import type { Task, TaskProgress } from '../../core/tasks/task.ts';
+import { fileSources } from '../../core/tasks/task-sources.ts';
+import type { FileTask } from '../../core/tasks/files/file-task.ts';
+import { mapTexts } from '../../core/text/redact.ts';
+import { sentence } from '../../core/text/sentence.ts';
+import { DEFAULT_BRANCH_PREFIX, DEFAULT_SOURCES, DEFAULT_TASK_LABEL } from '../defaults.ts';
+import type { LookAtGitHub, Viewer } from '../github.ts';
+import { newer } from '../lane/read-lane.ts';
+import type { StatePlace } from '../lane/state-places.ts';
+import { plainLine } from '../plain-line.ts';
+import { readIssueTasks } from '../tasks/issue-tasks.ts';
+import { readTasks } from '../tasks/read-tasks.ts';
+import { laneOption, nameOf, waitsOf, type KnownTask } from './lane-waits.ts';
+import type { Overview, OverviewLane } from './overview-schema.ts';
+
+const MAX_TEXT_CHARS = 300;
+/** Issues that are closed or have lost their label are asked for one by one. */
+const MAX_ASKED = 20;
+/** Those that a run reads unless `task-sources` says something else. */
+const files = fileSources.filter((source) => DEFAULT_SOURCES.split(',').includes(source));
+
+/** Where the overview looks. `remote`: as given, null: origin. */
+export interface Looked {
+  readonly folder: string;
+  readonly remote: string | null;
+  readonly places: readonly StatePlace[];
+  readonly look: LookAtGitHub;
+  readonly log: (line: string) => void;
+}
+
+type Stored = Awaited<ReturnType<StatePlace['store']['restore']>>;
+
+interface FoundLane {
+  readonly lane: LaneId;
+  readonly place: string;
+  readonly stored: Stored;
+}
+
+/** Every lane of the repository, in each place. Every text in it is one clean line. */
+export async function readOverview({ folder, remote, places, look, log }: Looked, now: number): Promise<Overview> {
+  const listed = await Promise.all(places.map(async (place) => ({ place, found: await place.lanes() })));
+  const unlisted = listed.flatMap(({ place, found }) =>
+    found.kind === 'unavailable' ? [`The ${place.name} cannot be reached: ${sentence(found.why)}`] : [],
+  );
+  const lanes = await Promise.all(
+    listed
+      .flatMap(({ place, found }, index) =>
+        found.kind === 'lanes' ? namesOf(found.lanes, index).map((lane) => ({ lane, place })) : [],
+      )
+      .map(async ({ lane, place }): Promise<FoundLane> => ({
+        lane,
+        place: place.name,
+        stored: await place.store.restore(lane),
+      })),
+  );
+  const [found, seen] = await Promise.all([
+    readTasks(folder, files),
+    look({ folder, remote, log }, (viewer) => readGitHub(viewer, lanes)),
+  ]);
+  const github = seen.kind === 'seen' ? seen.value : null;
+  const known = { files: found.tasks, github, ownLanes: new Set(lanes.map(({ lane }) => lane)), now };
+  const overview: Overview = {
+    at: new Date(now).toISOString(),
+    repository: github?.repository ?? null,
+    lanes: lanes.map((found) => overviewOf(found, known)),
+    spend: addLedgers(lanes.map(ledgerOf), now).map((day) => ({ ...day })),
+    problems: [
+      ...unlisted,
+      ...(seen.kind === 'failed' ? [`GitHub cannot be asked for titles: ${sentence(seen.why)}`] : []),
+    ],
+  };
+  return mapTexts(overview, (text) => plainLine(text, MAX_TEXT_CHARS));
+}
+
+interface Known {
+  readonly files: readonly FileTask[];
+  readonly github: OnGitHub | null;
+  /** The lanes that there are: the queue leaves their issues to them. */
+  readonly ownLanes: ReadonlySet<LaneId>;
+  readonly now: number;
+}
+
+function overviewOf({ lane, place, stored }: FoundLane, known: Known): Overview['lanes'][number] {
+  switch (stored.kind) {
+    case 'unavailable':
+      return { kind: 'unavailable', lane, place, why: `The ${place} cannot be reached: ${sentence(stored.why)}` };
+    case 'unreadable':
+      return {
+        kind: 'unreadable',
+        lane,
+        place,
+        why: `The state in the ${place} cannot be read: ${sentence(stored.why)}`,
+      };
+    case 'newer':
+      return { kind: 'newer', lane, place, why: newer(place, stored.version) };
+    default:
+      return laneOf({ lane, place, stored }, known);
+  }
+}
+
+function laneOf(
+  { lane, place, stored }: FoundLane & { readonly stored: Extract<Stored, { kind: 'found' | 'absent' }> },
+  { files, github, ownLanes, now }: Known,
+): OverviewLane {
+  const kept = stored.kind === 'found' ? stored.state : initialState(lane, now);
+  const state = applyOrders(kept, stored.orders);
+  const titleOf = (id: TaskId): string | null =>
+    github?.titles.get(issueOfId(id) ?? 0) ??
+    (Object.hasOwn(state.change.tasks, id) ? (state.change.tasks[id]?.title ?? null) : null);
+  const issues = (github?.tasks ?? []).filter(({ id }) => (lane === QUEUE ? !ownLanes.has(id) : id === lane));
+  const fileTasks = lane === QUEUE ? files : [];
+  const listed = new Map<TaskId, { readonly task: Task; readonly written: TaskProgress['state'] }>([
+    ...issues.map((task) => [task.id, { task, written: 'todo' }] as const),
+    ...fileTasks.map(({ task, state: written }) => [task.id, { task, written }] as const),
+  ]);
+  // An issue that GitHub does not list any more is closed, or has lost its label.
+  const worked = Object.keys(state.tasks).filter(
+    (id) => github === null || !isIssueTask(id) || listed.has(id) || progressOf(state.tasks, id).state === 'done',
+  );
+  const ids = [...new Set([...listed.keys(), ...worked, ...(lane === QUEUE || github !== null ? [] : [lane])])];
+  const tasks = ids.map((id): KnownTask => {
+    const progress = progressOf(state.tasks, id);
+    const { task, written } = listed.get(id) ?? { task: null, written: 'todo' };
+    // What runs made of it counts more than what the file says, unless a person has ticked it off.
+    return { id, task, progress: written === 'done' ? { ...progress, state: 'done' } : progress };
+  });
+  const pullRequest = pullRequestOf(lane, state.lastRun?.published?.pullRequest ?? null, github);
+  const waits = waitsOf({
+    state,
+    stored: kept,
+    orders: stored.orders,
+    lease: stored.lease,
+    tasks,
+    pullRequest,
+    sameLane: laneOption(lane),
+    now,
+  });
+  return {
+    kind: 'lane',
+    lane,
+    place,
+    pullRequest,
+    tasks: tasks.map((each) => ({
+      id: each.id,
+      name: nameOf(each, each.id),
+      title: each.task?.title ?? titleOf(each.id),
+      state: each.progress.state,
+      attempts: each.progress.attempts,
+      current: each.id === state.currentTask,
+    })),
+    waits: [...waits],
+    spend: totalOf(addLedgers([state.ledger], now)),
+    warnings: [...stored.warnings],
+  };
+}
+
+function pullRequestOf(
+  lane: LaneId,
+  published: { readonly number: number; readonly url: string } | null,
+  github: OnGitHub | null,
+): OverviewLane['pullRequest'] {
+  const onGitHub = github?.pullRequests.get(lane) ?? null;
+  if (onGitHub !== null) return onGitHub;
+  return published === null ? null : { number: published.number, url: published.url, title: null, state: null };
+}
+
+function ledgerOf({ stored }: FoundLane): readonly LedgerDay[] {
+  return stored.kind === 'found' ? stored.state.ledger : [];
+}
+
+interface OnGitHub {
+  readonly repository: string;
+  readonly tasks: readonly Task[];
+  /** By number of the issue. */
+  readonly titles: ReadonlyMap<number, string>;
+  readonly pullRequests: ReadonlyMap<LaneId, NonNullable<OverviewLane['pullRequest']>>;
+}
+
+async function readGitHub(viewer: Viewer, lanes: readonly FoundLane[]): Promise<OnGitHub> {
+  const { forge, repository } = viewer;
+  const { tasks } = await readIssueTasks(viewer, DEFAULT_TASK_LABEL);
+  const listed = new Set(tasks.map(({ id }) => id));
+  const names = [...new Set(lanes.map(({ lane }) => lane))];
+  const worked = [
+    ...names,
+    ...lanes.flatMap(({ stored }) => (stored.kind === 'found' ? Object.keys(stored.state.tasks) : [])),
+  ];
+  const others = [...new Set(worked)].filter((id) => !listed.has(id)).flatMap((id) => issueOfId(id) ?? []);
+  const [issues, pulls] = await Promise.all([
+    Promise.all(others.slice(0, MAX_ASKED).map((number) => forge.issue(number))),
+    Promise.all(
+      names.slice(0, MAX_ASKED).map(async (lane) => {
+        const found = await forge.pullRequestOf(`${DEFAULT_BRANCH_PREFIX}${lane}`);
+        const title = found === null ? null : ((await forge.issue(found.number))?.title ?? null);
+        return found === null
+          ? []
+          : [[lane, { number: found.number, url: found.url, title, state: found.state }] as const];
+      }),
+    ),
+  ]);
+  const titles = issues.flatMap((issue) => (issue === null ? [] : [[issue.number, issue.title] as const]));
+  return { repository, tasks, titles: new Map(titles), pullRequests: new Map(pulls.flat()) };
+}
+
+/** The queue first, then issue by issue. The queue is there before its first run, in the first place. */
+function namesOf(lanes: readonly LaneId[], place: number): readonly LaneId[] {
+  const all = place === 0 ? [...new Set([QUEUE, ...lanes])] : lanes;
+  return all.toSorted((a, b) => (issueOfId(a) ?? 0) - (issueOfId(b) ?? 0));
+}

@@ -1,0 +1,22 @@
+import type { CommandEnd, Terminal } from '../command.ts';
+import { plainLine } from '../plain-line.ts';
+import { renderOverview } from './overview-text.ts';
+import { readOverview, type Looked } from './read-overview.ts';
+
+/** Prints every lane; what could not be read goes to the error output. */
+export async function showAll(
+  { json, ...looked }: Omit<Looked, 'log'> & { readonly json: boolean },
+  terminal: Terminal,
+): Promise<CommandEnd> {
+  const log = (line: string): void => {
+    terminal.error(`${plainLine(line, 300)}\n`);
+  };
+  const overview = await readOverview({ ...looked, log }, terminal.now());
+  terminal.out(json ? `${JSON.stringify(overview, null, 2)}\n` : renderOverview(overview));
+  const problems = [
+    ...overview.problems,
+    ...overview.lanes.flatMap((lane) => (lane.kind === 'lane' ? [] : [`${lane.lane}: ${lane.why}`])),
+  ];
+  for (const problem of problems) terminal.error(`ralph status: ${problem}\n`);
+  return problems.length === 0 ? 'done' : 'failed';
+}

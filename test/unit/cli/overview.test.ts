@@ -1,0 +1,128 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { describe, expect, test } from 'vitest';
+import { overviewJsonSchema } from '../../../src/cli/overview/overview-schema.ts';
+import { emptyRecord, serializeRecord } from '../../../src/core/sharing/lane-record.ts';
+import { noChange } from '../../../src/core/lane/change.ts';
+import { initialState, serializeState, type LaneState } from '../../../src/core/lane/state.ts';
+import { untouched } from '../../../src/core/tasks/queue.ts';
+import { noon } from '../core/core-fixtures.ts';
+import { ralph } from './fixture.ts';
+import { at, createPlace, lease, MINUTE, placeWith, richState } from './state-fixture.ts';
+
+test('the published JSON Schema is the one of the code (vitest -u writes it)', async () => {
+  await expect(`${JSON.stringify(overviewJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(
+    '../../../schemas/ralph-overview.schema.json',
+  );
+});
+
+test('the published JSON Schema accepts what is printed', async () => {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats.default(ajv);
+  const validate = ajv.compile(overviewJsonSchema());
+  const place = await placeWith(richState, { lease });
+  await place.put('nonsense', 'issue-7');
+  const { out } = await ralph(['status', '--all', '--json'], '', at(place));
+  const json = JSON.parse(out) as object;
+  validate(json);
+  expect(validate.errors).toBeNull();
+  expect(json).toMatchObject({
+    repository: null,
+    lanes: [
+      {
+        lane: 'queue',
+        waits: [
+          { kind: 'run', until: '2026-11-21T12:50:00.000Z' },
+          { kind: 'pause', on: 'octo [2Jcat', command: 'ralph resume' },
+          { kind: 'circuit', until: '2026-11-21T12:10:00.000Z' },
+          { kind: 'park', until: '2026-11-21T12:42:00.000Z' },
+        ],
+      },
+      { kind: 'unreadable', lane: 'issue-7' },
+    ],
+  });
+});
+
+describe('who waits for whom', () => {
+  const base = initialState('queue', noon - MINUTE);
+  const stuck = { ...untouched, attempts: 3 };
+  const lines = async (change: Partial<LaneState>, record = {}): Promise<readonly string[]> => {
+    const place = await placeWith({ ...base, sequence: 1, ...change }, record);
+    const { out } = await ralph(['status', '--all'], '', at(place));
+    return out.split('\n').slice(2, out.split('\n').indexOf('', 2));
+  };
+
+  test.each<[string, Partial<LaneState>, readonly string[]]>([
+    ['nothing to do', {}, ['queue  idle          no tasks']],
+    ['all done', { tasks: { 'issue-1': { ...stuck, state: 'done' } } }, ['queue  done          1 of 1 task done']],
+    [
+      'an open circuit',
+      { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 20 * MINUTE, taskId: null } },
+      [
+        'queue  circuit open  no tasks',
+        '  its circuit is open (no_progress) until 2026-11-21 12:10 UTC (in 10 min), with the default cooldown; to close it now: ralph reset circuit',
+      ],
+    ],
+    [
+      'a circuit that has cooled down',
+      { circuit: { kind: 'open', totalOpens: 1, reason: 'no_progress', openedAt: noon - 31 * MINUTE, taskId: null } },
+      [
+        'queue  circuit open  no tasks',
+        '  its circuit is open (no_progress) and has cooled down, by the default cooldown: the next run probes with one iteration',
+      ],
+    ],
+    [
+      'a limit',
+      { park: { reason: 'usage_limit', resumeAt: noon + 42 * MINUTE, taskId: null, branchHead: null } },
+      ['queue  parked        no tasks', '  parked (usage_limit) until 2026-11-21 12:42 UTC (in 42 min)'],
+    ],
+    [
+      'people',
+      {
+        tasks: {
+          'issue-1': { ...stuck, state: 'failed', reason: 'max_iterations_per_task' },
+          'issue-2': { ...stuck, state: 'blocked', reason: 'nothing_to_do' },
+          'issue-3': { ...stuck, state: 'blocked', reason: 'status_blocked' },
+          'issue-4': { ...stuck, state: 'stuck', reason: 'no_progress' },
+        },
+        change: noChange,
+      },
+      [
+        'queue  stuck         0 of 4 tasks done',
+        '  #1: needs a person, gave up after 3 iterations; ralph retry 1',
+        '  #2: needs a person, the agent found nothing to change; ralph retry 2',
+        '  #3: needs a person, the agent cannot go on without a person; ralph retry 3',
+        '  #4: needs a person, set aside after 3 iterations, since nothing changed; ralph retry 4',
+      ],
+    ],
+  ])('%s', async (_, change, expected) => {
+    expect(await lines(change)).toEqual(expected);
+  });
+
+  test('an order that the next run obeys', async () => {
+    const order = { number: noon, kind: 'reset-session', task: null, run: null, by: 'octo', from: 'comment', at: noon };
+    expect(await lines({}, { orders: [order] })).toContain('  the next run obeys: reset session, by octo');
+  });
+});
+
+test('lanes of the checkout are shown beside those of the remote', async () => {
+  const directory = createPlace('directory');
+  const state = { ...initialState('issue-7', noon), sequence: 1 };
+  await directory.put(
+    serializeRecord({ ...emptyRecord('issue-7'), sequence: 1, document: serializeState(state) }),
+    'issue-7',
+  );
+  const { out } = await ralph(['status', '--all'], '', at(createPlace('ref'), directory));
+  expect(out).toMatch(/: 2 lanes\n\nqueue {15}[^]*\nissue-7 \(directory\) {2}ready/);
+});
+
+test('--all and --lane exclude each other', async () => {
+  expect(await ralph(['status', '--all', '--lane', 'queue'], '', at(createPlace('ref')))).toMatchObject({
+    code: 2,
+    error: expect.stringContaining('--all and --lane are both given') as string,
+  });
+});
+
+test('only status takes --all', async () => {
+  expect((await ralph(['pause', '--all'], '', at(createPlace('ref')))).error).toContain('there is no option --all');
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { spendBars, spendSummary } from '../../../src/report/sentences/spend.ts';
+
+const day = (name: string, costUsd: number, calls: number) => ({ day: name, calls, tokens: 0, costUsd, minutes: 0 });
+const bar = (cells: number): string => '█'.repeat(cells).padEnd(24);
+
+test('the greatest day has the longest bar, and what is not nothing is seen', () => {
+  expect(spendBars([day('2026-11-19', 12, 9), day('2026-11-20', 0.01, 1), day('2026-11-21', 0, 2)])).toEqual([
+    `2026-11-19  ${bar(24)}  $12.00  9 calls`,
+    `2026-11-20  ${bar(1)}   $0.01  1 call`,
+    `2026-11-21  ${bar(0)}   $0.00  2 calls`,
+  ]);
+});
+
+test('where nothing has a price, the bars are of calls', () => {
+  expect(spendBars([day('2026-11-20', 0, 4), day('2026-11-21', 0, 2)])).toEqual([
+    `2026-11-20  ${bar(24)}  $0.00  4 calls`,
+    `2026-11-21  ${bar(12)}  $0.00  2 calls`,
+  ]);
+});
+
+test('nothing', () => {
+  expect([spendBars([]), spendSummary([])]).toEqual([[], 'nothing']);
+});
