@@ -140,7 +140,7 @@ repel<Aftermath>('A record that lies, sealed with the real key, and main killed:
     expect(run.main.signal).toBe('SIGKILL');
     // The seal held: post has read the lies.
     expect(existsSync(join(scene.sandbox.folder, 'sealed'))).toBe(true);
-    expect(run.post.log).not.toContain('is not the one that main wrote');
+    expect(run.post.log).not.toContain('is not the one that the main step wrote');
     return { run, scene };
   },
   attacks: [
@@ -327,7 +327,7 @@ const moveGit = (mine: string): string => `set -e; mv .git ${mine}; ln -s ${mine
 
 describe.each([
   { does: 'names another folder in the note of hidden credentials', by: redirect, log: /not what this run wrote/ },
-  { does: 'puts a link in the place of .git', by: moveGit, log: /could not be put back \(.*config\)\. Check out/ },
+  { does: 'puts a link in the place of .git', by: moveGit, log: /could not be restored \(.*config\)\. Check out/ },
 ])('Main killed, and the agent $does', ({ does, by, log }) => {
   repel<Aftermath & { readonly stolen: string }>('the credentials that post puts back', {
     stage: async (scene) => {

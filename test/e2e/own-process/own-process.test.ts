@@ -28,7 +28,7 @@ kill -KILL $main`),
   });
   expect(run.main.signal).toBe('SIGKILL');
   expect(run.post.log.match(/^::error::.*/gm)).toEqual([
-    expect.stringMatching(/The record of this run in .* is not the one that main wrote/),
+    expect.stringMatching(/The record of this run in .* is not the one that the main step wrote/),
   ]);
   expect(run.summary.match(/^## Ralph: .*/gm)).toEqual(['## Ralph: Failed: infrastructure']);
   expect(scene.sandbox.github.state.pulls).toEqual([]);

@@ -78,7 +78,7 @@ test('an older record of the same run is what post shows, after a main that was 
       shell('rm "$run/run.json"; cp "$temp/older" "$run/run.json"; kill -KILL $main'),
     ],
   });
-  expect(run.post.log).not.toContain('is not the one that main wrote');
+  expect(run.post.log).not.toContain('is not the one that the main step wrote');
   // Two were finished.
   expect(run.summary).toContain('| Iterations | 1 of 10');
   expect(run.post.log).toContain('Nothing was overwritten');
