@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createScene, type Scene, type SceneJob } from './e2e-fixture.ts';
+import { createScene, isNotification, type Scene, type SceneJob } from './e2e-fixture.ts';
 
 let scene: Scene;
 beforeAll(async () => {
@@ -178,7 +178,7 @@ const rows: readonly Row[] = [
 ];
 
 test.each(rows)(
-  '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub',
+  '$name: exit 1 with what, which value and what to do; no call, nothing left on GitHub but one notification',
   async ({ job, given, reason, message }) => {
     const putBack = await given?.(scene);
     try {
@@ -192,7 +192,14 @@ test.each(rows)(
           ?.replaceAll('%0A', '\n') ?? '';
       for (const text of message) expect(annotation).toMatch(text);
       expect(run.main.log).not.toMatch(/^\s+at /m);
-      expect(scene.sandbox.github.state).toMatchObject({ comments: [], reactions: [], pulls: [] });
+      const { comments, reactions, pulls } = scene.sandbox.github.state;
+      // A configuration that stops every run notifies people, once.
+      expect({ others: comments.filter((one) => !isNotification(one)), reactions, pulls }).toEqual({
+        others: [],
+        reactions: [],
+        pulls: [],
+      });
+      expect(comments.length).toBeLessThanOrEqual(1);
       expect(scene.sandbox.cache.entries).toEqual([]);
       expect(await scene.sandbox.git('for-each-ref', '--format=%(refname)', 'refs/heads')).toBe('refs/heads/main');
       // A lane may have been taken, but then it was given back and nothing stays reserved.

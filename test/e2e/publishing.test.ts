@@ -87,7 +87,7 @@ test('a commit of a person during the run: nothing is overwritten, the state doe
     main: { exitCode: 1 },
     outputs: { outcome: 'failed', reason: 'infrastructure', 'tasks-done': '0', 'state-saved': 'true' },
   });
-  expect(moved.main.log).toContain('a person or another run changed it meanwhile');
+  expect(moved.main.log).toContain('a person or another run changed it in the meantime');
   expect(await scene.commitsOf('ralph/queue')).toEqual(['First', 'By hand']);
   expect(scene.pullOf('ralph/queue')).toMatchObject({ draft: true, status: { outcome: 'failed', tasksDone: 0 } });
   expect(scene.pullOf('ralph/queue').body).not.toContain('Closes #');

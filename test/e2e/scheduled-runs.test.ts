@@ -96,7 +96,7 @@ test('what a stranger writes into an issue cannot speak to the runner, and later
   const later = scene.openIssue('Later');
   expect(await scene.run()).toMatchObject({ calls: 2, outputs: { outcome: 'complete', 'tasks-done': '2' } });
   expect(scene.pullOf('ralph/queue').body).toMatch(
-    new RegExp(`Closes #${String(nasty.number)}\nCloses #${String(later.number)}`),
+    new RegExp(`Closes #${String(nasty.number)}, Closes #${String(later.number)}`),
   );
 });
 

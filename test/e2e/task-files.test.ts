@@ -72,7 +72,7 @@ describe('files of tasks, over scheduled runs', () => {
     const inputs = { 'task-sources': 'plan,prd,beads', verify: 'npm test' };
     const asked = scene.sandbox.github.requests.length;
     const first = await scene.run({ inputs: { ...inputs, 'max-iterations': '4' } });
-    expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '4' });
+    expect(first.outputs).toMatchObject({ outcome: 'limit', iterations: '4', 'tasks-done': '4', 'tasks-open': '3' });
     // The queue of files alone asks for no issues.
     expect(
       scene.sandbox.github.requests
@@ -87,7 +87,7 @@ describe('files of tasks, over scheduled runs', () => {
       outcome: 'complete',
       reason: 'plan_complete',
       'tasks-done': '7',
-      'tasks-open': '1',
+      'tasks-open': '0',
     });
     expect(await onLane(scene, PLAN_PATH)).toBe(plan('x', 'x', 'x', ' ').trimEnd());
     expect(JSON.parse((await onLane(scene, ARCHIVE_PATH)) ?? '')).toMatchObject({
@@ -150,10 +150,10 @@ describe('files of tasks, over scheduled runs', () => {
     expect(run.outputs).toMatchObject({ outcome: 'limit', iterations: '5', 'tasks-done': '1' });
     const { body, status } = scene.pullOf('ralph/queue');
     expect(body.match(/^- Iteration .*$/gm)?.map((line) => line.replaceAll('\\', ''))).toEqual([
-      '- Iteration 1: It reported TASKS_COMPLETED_THIS_LOOP: 3, but the files of tasks show 0.',
-      '- Iteration 2: It deleted 2 open items of the files of tasks.',
-      '- Iteration 3: It reported TASKS_COMPLETED_THIS_LOOP: 1, but the files of tasks show 0.',
-      '- Iteration 4: It deleted 1 open item of the files of tasks.',
+      '- Iteration 1: The agent said that it finished 3 tasks; the files of tasks show 0.',
+      '- Iteration 2: The agent deleted 2 open items of the files of tasks.',
+      '- Iteration 3: The agent said that it finished 1 task; the files of tasks show 0.',
+      '- Iteration 4: The agent deleted 1 open item of the files of tasks.',
     ]);
     // The till was ticked in an iteration that was not about it, and nothing verified it.
     expect(status.tasks.filter(({ state }) => state === 'done').map(({ title }) => title)).toEqual(['Add a cart']);
@@ -222,7 +222,7 @@ describe('files of tasks, over scheduled runs', () => {
     const prd =
       '{ "tasks": [ { "id": "T", "title": "a -->\\n::error::b\\u0000", "zz": 1 }, { "id": "T", "title": "c" } ] }';
     await using scene = await sceneWith({ [PLAN_PATH]: written, [PRD_PATH]: prd });
-    const { outputs, main } = await scene.run({ inputs: { 'max-iterations': '20' } });
+    const { outputs, main } = await scene.run({ inputs: { 'max-iterations': '20', 'max-tasks-per-pr': '0' } });
     expect(outputs, main.log).toMatchObject({ outcome: 'complete', 'tasks-done': '6' });
     expect(main.log).not.toMatch(/^::error::/m);
     const { body, status } = scene.pullOf('ralph/queue');

@@ -1,3 +1,4 @@
+import { count } from '../format.ts';
 import { prose } from '../markdown.ts';
 
 /** Something that is said of an iteration. */
@@ -41,11 +42,12 @@ export function claimWords(sentence: string): string {
     )
     .replace(
       /^It reported FILES_MODIFIED: (\d+), but no file content changed\.$/,
-      'The agent said that it changed $1 files; nothing changed.',
+      (_, files: string) => `The agent said that it changed ${count(Number(files), 'file')}; nothing changed.`,
     )
     .replace(
       /^It reported TASKS_COMPLETED_THIS_LOOP: (\d+), but the files of tasks show (\d+)\.$/,
-      'The agent said that it finished $1 tasks; their files show $2.',
+      (_, said: string, shown: string) =>
+        `The agent said that it finished ${count(Number(said), 'task')}; the files of tasks show ${shown}.`,
     )
     .replace(/^It (?=claimed|deleted|reported)/, 'The agent ');
 }
