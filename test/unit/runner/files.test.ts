@@ -176,12 +176,12 @@ describe("the runner's variables", () => {
   test('an event file that is no JSON is refused', async () => {
     const given = environment();
     writeFileSync(given.GITHUB_EVENT_PATH, '{"action":');
-    expect(await inOwnProcess(given)).toMatch(/event\.json": not a file of JSON \(.*JSON/);
+    expect(await inOwnProcess(given)).toMatch(/event\.json": not a JSON file \(.*JSON/);
   });
 
   test('an event path that is a folder is refused', async () => {
     expect(await inOwnProcess({ ...environment(), GITHUB_EVENT_PATH: folder })).toContain(
-      `- GITHUB_EVENT_PATH is "${folder}": not a file of JSON`,
+      `- GITHUB_EVENT_PATH is "${folder}": not a JSON file`,
     );
   });
 
@@ -189,7 +189,7 @@ describe("the runner's variables", () => {
     const given = environment();
     truncateSync(given.GITHUB_EVENT_PATH, 25 * 1024 * 1024 + 1);
     expect(await messageOf(readRunContext(given, claudeProvider))).toContain(
-      '26214401 bytes are more than an event can have',
+      '26214401 bytes is more than an event can have',
     );
   });
 });
