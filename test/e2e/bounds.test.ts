@@ -145,5 +145,5 @@ test('a state that cannot be read is reported, and gets one probe', async () => 
     main: { exitCode: 1 },
     outputs: { outcome: 'halted', reason: 'circuit_open' },
   });
-  expect(run.summary).toMatch(/branch exists but its state is .*probe iteration/);
+  expect(run.summary).toMatch(/branch of the queue exists but its state is .*probe iteration/);
 });

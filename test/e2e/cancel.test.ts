@@ -90,7 +90,7 @@ test('cancel while GitHub hangs on the pull request: main is gone within 7 s, po
     },
   });
   expect(run.endedAfterMs).toBeLessThan(7_000);
-  expect(run.main.log).toContain('left to the post step');
+  expect(run.main.log).toContain('the post step does the rest');
   expect(run.post.log).toContain('saved #4 (cache ✓ ref ✓)');
   await expectToComplete(scene);
 });

@@ -22,7 +22,7 @@ test.each([
   await using machine = await createMachine();
   await using registry = await startRegistry(status, body);
   await writeFile(join(machine.home, '.npmrc'), `registry=${registry.url}\n`);
-  await expect(install(machine, {})).rejects.toThrow('the registry has no such version. Set agent-version');
+  await expect(install(machine, {})).rejects.toThrow('this version does not exist. Set agent-version');
   expect((await readdir(machine.home)).filter((name) => name.startsWith('claude'))).toEqual([]);
 });
 

@@ -13,6 +13,7 @@ describe('opening', () => {
       state: 'open',
       headSha: 'b'.repeat(40),
       draft: true,
+      title: 'Ralph: work',
       body: 'What was done.',
     });
     expect(at.sent()).toEqual(['POST /pulls']);

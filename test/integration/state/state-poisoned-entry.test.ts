@@ -76,14 +76,14 @@ describe.concurrent('an entry that someone else wrote', () => {
     [
       'without a file that the manifest has',
       [state, manifest({ 'state.json': DOCUMENT, 'session/x': '' })],
-      /file of its manifest is missing/,
+      /file from its manifest is missing/,
     ],
-    ['with an oversize document', oversize('state.json', 64 * 1024 + 1), /document is oversize/],
+    ['with an oversize document', oversize('state.json', 64 * 1024 + 1), /state document is too large/],
     ['with an oversize session', [...oversize('session/big', 11 * 1024 * 1024), state], /larger than/],
     [
       'of another lane',
       [state, manifest({ 'state.json': DOCUMENT }, { lane: 'issue-9' })],
-      /it is lane "issue-9", number 1/,
+      /it is of "issue-9", number 1/,
     ],
     [
       'with another sequence number than its key',
@@ -218,6 +218,7 @@ test('beside a ref at #3, an entry #900 with a consent, a pause and a conversati
   const second = await storeOn('second');
   expect(await second.restore('queue')).toEqual({
     kind: 'found',
+    savedBy: 'first',
     state,
     origin: 'ref',
     orders: [],
