@@ -23,5 +23,7 @@ export interface PublishDeps {
   /** A session's transcript as it is stored; null when there is none. */
   readonly exportSession: (of: Sealed) => Promise<Transcript | null>;
   /** The longest that each step may take whose port sets no limit of its own, in ms; null: as long as it needs. */
+  /** Why the state must not be saved, as a sentence part; null: it may. */
+  readonly unsaved: string | null;
   readonly stepWithinMs: number | null;
 }

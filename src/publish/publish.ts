@@ -209,6 +209,10 @@ async function saveState(
 ): Promise<{ readonly saved: SavedReport; readonly lane: Released }> {
   if (deps.config.stateStore === 'none')
     return { saved: { kind: 'not-saved', why: 'state-store is "none"' }, lane: { kind: 'free' } };
+  if (deps.unsaved !== null) {
+    deps.log.warning(`The state was not saved: ${sentence(deps.unsaved)}`);
+    return { saved: { kind: 'not-saved', why: deps.unsaved }, lane: { kind: 'claimed', why: deps.unsaved } };
+  }
   const now = deps.clock.now();
   const sequence = work.state.sequence + 1;
   const ended = endRun({ ...work.state, sequence, savedAt: now }, outcome, work.head, now);

@@ -128,14 +128,23 @@ async function rescue(deps: RescueDeps): Promise<Rescued> {
 async function publishWork(deps: RescueDeps, recorded: Work): Promise<Rescued> {
   const agent = await deps.connect.agent();
   const stages = await connectStages(deps, { agent, stepWithinMs: deps.limits.stepMs });
-  const work = believed(deps, recorded, await storedLane(deps, recorded.lane.id));
+  const restored = await storedLane(deps, recorded.lane.id);
+  const work = believed(deps, recorded, restored);
   const unstored = unstoredTasks(work.state, recorded.state).length;
   if (unstored > 0)
     deps.log.info(
       `${String(unstored)} ${unstored === 1 ? 'task was' : 'tasks were'} finished after the state was last saved: the next run verifies that.`,
     );
-  const { report, lane } = await publish(stages, work);
+  const { report, lane } = await publish({ ...stages, unsaved: whyUnsaved(restored, deps.config) }, work);
   return { report: withRequests(deps, report), lane };
+}
+
+/** What could not be read is not replaced: what is stored is newer than nothing. */
+function whyUnsaved(restored: RestoredState | null, { stateStore }: RescueDeps['config']): string | null {
+  if (stateStore === 'none') return null;
+  return restored === null || restored.kind === 'unavailable'
+    ? `the stored state could not be read${restored === null ? '' : ` (${restored.why})`}, so it stays as it is`
+    : null;
 }
 
 /** What the store knows of the lane; null where it keeps nothing, or does not answer. */

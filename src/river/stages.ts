@@ -30,7 +30,7 @@ export async function connectStages(
   };
   const asked = askedOf(parseIntent(context.event, config));
   const ports = { forge, remote, store, budget, clock, log, redact, sha256, seal };
-  return { config, context, asked, runTag, ...ports, exportSession, stepWithinMs };
+  return { config, context, asked, runTag, ...ports, exportSession, stepWithinMs, unsaved: null };
 }
 
 /** Who asked for the run by name, and where. */

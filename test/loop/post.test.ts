@@ -5,7 +5,7 @@ import { UserError } from '../../src/errors.ts';
 import { finisher, steadyWorker, stuck } from './stage/behaviours.ts';
 import { createLog } from './stage/in-memory.ts';
 import type { Project } from './stage/project.ts';
-import { createProject, finishOnce, runOnce, savedDocument, savedState, savedIn } from './stage/river.ts';
+import { addIssue, createProject, finishOnce, runOnce, savedDocument, savedState, savedIn } from './stage/river.ts';
 import { killAt, open, type Tap } from './stage/tap.ts';
 
 /** Calls that are never answered. */
@@ -290,4 +290,17 @@ describe('post, when another run was faster,', () => {
     expect(savedState(project).tasks).toMatchObject({ 'issue-1': { state: 'done' }, 'issue-2': { state: 'done' } });
     expect(await runOnce(project)).toMatchObject({ end: 'idle (all_done)', calls: 0 });
   });
+});
+
+test('post replaces no state that it could not read', async () => {
+  const project = createProject({ issues: [1], agent: [finisher] });
+  expect(await runOnce(project)).toMatchObject({ end: 'complete (plan_complete)' });
+  addIssue(project.forge, 2);
+  const main = await runOnce(project, { tap: killAt((name) => name === 'agent.call', 'before') });
+  project.kept.refs.outages.set('read', 'no answer');
+  const log = createLog();
+  await finishOnce(project, main, { log });
+  project.kept.refs.outages.clear();
+  expect(savedState(project).tasks['issue-1']?.state).toBe('done');
+  expect(log.lines.join('\n')).toContain('The state was not saved: the stored state could not be read');
 });
