@@ -292,8 +292,13 @@ function limited(reason: ReasonOf<'limit'>, report: RunReport): OutcomeText {
   return {
     title,
     what: `Stopped at the limit of ${value} for one run, with ${done}.`,
-    next: `${goesOn(report, 'from here')} To do more in one run, raise \`${input}\`.`,
+    next: `${goesOn(report, 'from here')}${more(input, report)}`,
   };
+}
+
+/** A higher limit is a choice, where more of the same would help. */
+function more(input: string, report: RunReport): string {
+  return lastVerification(report).kind === 'failed' ? '' : ` A higher \`${input}\` lets one run do more.`;
 }
 
 function idle(reason: Exclude<ReasonOf<'idle'>, 'updated'>, report: RunReport): OutcomeText {

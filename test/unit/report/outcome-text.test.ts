@@ -242,7 +242,7 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
     { kind: 'limit', reason: 'iterations' },
     {},
     'limit of 10 iterations for one run, with 1 of 2 tasks done',
-    '`max-iterations`',
+    'Nothing to do: the next scheduled run goes on from here. A higher `max-iterations` lets one run do more.',
   ],
   ['time limit', { kind: 'limit', reason: 'minutes' }, {}, '50 minutes', '`max-minutes`'],
   ['cost limit', { kind: 'limit', reason: 'cost' }, {}, '$5.00', '`max-cost-usd`'],
@@ -369,6 +369,15 @@ test.each<readonly [string, Outcome, Partial<WorkedReport>, string, string]>([
   const text = describeOutcome(report(outcome, change));
   expect(text.what).toContain(what);
   expect(text.next).toContain(next);
+});
+
+test('a limit with failing tests does not recommend more of the same', () => {
+  const failed = { kind: 'failed', command: 'npm test', code: 1, tail: '', durationMs: 1 } as const;
+  const iterations = [entry(1, { evidence: { verification: failed } })];
+  expect(describeOutcome(report({ kind: 'limit', reason: 'iterations' }, { iterations }))).toMatchObject({
+    what: expect.stringMatching(/^❌ `npm test` fails\. /) as string,
+    next: 'Nothing to do: the next scheduled run goes on from here.',
+  });
 });
 
 describe('before anything is known', () => {

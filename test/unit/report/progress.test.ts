@@ -78,7 +78,7 @@ test('the log closes with outcome, numbers, places and what to do next', () => {
   expect(renderClosingBlock(report({ kind: 'limit', reason: 'iterations' })).split('\n')).toEqual([
     'Ralph: Iteration limit',
     'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ npm test passes.',
-    'Next: Nothing to do: the next scheduled run goes on from here. To do more in one run, raise max-iterations.',
+    'Next: Nothing to do: the next scheduled run goes on from here. A higher max-iterations lets one run do more.',
     '[███░░░] 1/2 tasks done',
     '1 iteration in 10 min, $0.12, 12.3k tokens',
     'pull request: https://github.com/acme/shop/pull/7',

@@ -19,7 +19,7 @@ test('begins with the outcome and what to do next', () => {
     '',
     'Stopped at the limit of 10 iterations for one run, with 1 of 2 tasks done. ✅ `npm test` passes.',
     '',
-    '**Next:** Nothing to do: the next scheduled run goes on from here. To do more in one run, raise `max-iterations`.',
+    '**Next:** Nothing to do: the next scheduled run goes on from here. A higher `max-iterations` lets one run do more.',
   ]);
 });
 
